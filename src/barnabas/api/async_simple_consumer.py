@@ -317,7 +317,7 @@ class AsyncSimpleConsumer:
 
 
 def _message_set(request: FetchRequest, answer: fetching.PartitionData | None) -> MessageSet:
-    """What was answered for one partition."""
+    """Return the answer for one partition as a message set."""
     what = f"{request.topic}-{request.partition}"
     if answer is None:
         error = broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"the broker did not answer for {what}")
@@ -333,7 +333,7 @@ def _message_set(request: FetchRequest, answer: fetching.PartitionData | None) -
 
 
 def _is_cut(messages: MessageSet) -> bool:
-    """Whether a message begins, and none is whole."""
+    """Return whether a message begins, and none is whole."""
     try:
         return messages.size_in_bytes > 0 and messages.error is None and messages.valid_bytes == 0
     except InvalidMessageError:
@@ -342,5 +342,7 @@ def _is_cut(messages: MessageSet) -> bool:
 
 
 def _is_left_out(messages: MessageSet) -> bool:
-    """Whether there is more, and nothing of it came: brokers from 0.10.1 on leave out what others have no room for."""
+    """Return whether there is more, and nothing of it came: brokers from 0.10.1 on leave out what others have no room
+    for.
+    """
     return not messages.size_in_bytes and messages.error is None and messages.high_watermark > messages.fetch_offset

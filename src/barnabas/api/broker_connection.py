@@ -131,7 +131,7 @@ class BrokerConnection:
             raise _as_broker_error(self._hung_up or error) from error
 
     async def knows(self, api_key: ApiKey, version: int) -> bool:
-        """Whether the broker knows a version of a request.
+        """Return whether the broker knows a version of a request.
 
         Raises:
             BrokerError: It can't be asked.

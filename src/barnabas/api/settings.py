@@ -183,7 +183,7 @@ class SettingsTable:
 
 
 def _plain_form(name: str) -> str:
-    """What names are compared by: which case and which marks divide the words is forgotten first."""
+    """Return the form that names are compared by: which case and which marks divide the words is forgotten first."""
     return name.lower().replace("-", ".").replace("_", ".")
 
 

@@ -274,7 +274,7 @@ async def _broker_ids(admin: AdminCalls) -> list[str]:
 
 
 def _is_own(entry: ConfigEntry, resource: ConfigResource) -> bool:
-    """Whether a setting was set for the entity itself; all loggers count as that."""
+    """Return whether a setting was set for the entity itself; all loggers count as that."""
     match resource.type:
         case ResourceType.TOPIC:
             return entry.source is ConfigSource.DYNAMIC_TOPIC_CONFIG

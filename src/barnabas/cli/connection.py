@@ -59,7 +59,7 @@ def client_settings(client_id: str, command_config: str | None, timeout_ms: int 
 
 
 def file_security(path: str, values: dict[str, str]) -> ClientSecurity | None:
-    """How brokers are reached by what a properties file says; those settings are taken out of `values`.
+    """Read how brokers are reached from a properties file's values, and take those settings out of `values`.
 
     Raises:
         ConfigError: They can't be, or a store of keys can't be used; it names the file.

@@ -34,7 +34,7 @@ class Reset:
     from_file: str | None
 
     def count(self) -> int:
-        """How many are set."""
+        """Count the offsets that are set."""
         values = (self.to_offset, self.shift_by, self.to_datetime, self.by_duration, self.from_file)
         return sum(value is not None for value in values) + self.to_earliest + self.to_latest + self.to_current
 

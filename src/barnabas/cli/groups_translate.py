@@ -145,7 +145,7 @@ def groups_translate(
 
 
 async def _committed(admin: Admin, group: str, topics: Sequence[str] | None) -> dict[TopicPartition, int]:
-    """What a group has committed of topics, or of all. Raises BarnabasError: nothing."""
+    """Return a group's committed offsets of topics, or of all. Raises BarnabasError: there are none."""
     committed = await admin.committed_offsets(group)
     if not committed:
         raise BarnabasError(f"group {group} has no offsets at the source; barnabas groups --list shows the groups")
@@ -299,7 +299,7 @@ async def _cluster_id(admin: Admin) -> str:
 
 
 async def _has_records(admin: Admin, partition: TopicPartition, start_offset: int, end_offset: int) -> bool:
-    """Whether there is more between two offsets than markers. A group may stand beyond the end of the log."""
+    """Return whether there is more between two offsets than markers. A group may stand beyond the end of the log."""
     (log_end_offset,) = (await admin.offsets([partition], LATEST)).values()
     end_offset = min(end_offset, log_end_offset)
     async for header, _ in read_batches(admin, partition, start_offset, end_offset):

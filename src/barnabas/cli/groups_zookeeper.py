@@ -91,7 +91,7 @@ class ZooKeeperGroupAdmin(Admin):
         }
 
     async def kafka_offsets(self, group_id: str) -> dict[TopicPartition, int]:
-        """What the group has committed to Kafka; nothing where nobody can be asked."""
+        """Return the offsets that the group has committed to Kafka; nothing where nobody can be asked."""
         try:
             return await super().committed_offsets(group_id)
         except BarnabasError:
@@ -249,6 +249,6 @@ def consumer_of(owner: str) -> str:
 
 
 def subscription_text(subscription: Subscription) -> str:
-    """What a consumer reads, in a few words."""
+    """Describe a consumer's subscription in a few words."""
     parts = ", ".join(f"{topic}:{count}" for topic, count in subscription.streams.items())
     return f"{_PATTERNS[subscription.pattern]} {parts}" if subscription.pattern in _PATTERNS else parts

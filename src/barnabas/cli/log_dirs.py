@@ -110,7 +110,7 @@ def _row(log: ReplicaLog) -> list[str | int]:
 
 
 def _as_dict(found: Mapping[int, list[LogDir]]) -> dict[str, object]:
-    """What Kafka's tool prints."""
+    """Return what Kafka's tool prints."""
     return {
         "version": _VERSION,
         "brokers": [

@@ -114,7 +114,7 @@ def mirror(
 
 
 def _read(path: str, settings: "Callable[[Mapping[str, str]], ReadSettings]") -> "Options":
-    """What a file says, for librdkafka. Raises ConfigError: it names the file."""
+    """Read a file for librdkafka. Raises ConfigError: it names the file."""
     values, _ = read_properties(path)
     try:
         read = settings(values)

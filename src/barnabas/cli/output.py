@@ -54,7 +54,7 @@ def print_data(text: str) -> None:
 
 
 def data_writer() -> Callable[[bytes], object]:
-    """What writes bytes as `print_data` writes text; whoever calls it flushes `sys.stdout.buffer`."""
+    """Return the function that writes bytes as `print_data` writes text; whoever calls it flushes `sys.stdout.buffer`."""
     write = sys.stdout.buffer.write
     if not sys.stdout.isatty():
         return write
@@ -110,7 +110,7 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numb
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

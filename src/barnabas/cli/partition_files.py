@@ -16,7 +16,7 @@ _VERSION = 1
 
 
 def read_partitions(path: str) -> dict[TopicPartition, Mapping[str, object]]:
-    """What a file says of partitions, each with all that stands beside its name.
+    """Read a file of partitions, each with all that stands beside its name.
 
     Raises:
         BarnabasError: No such file, no such form, or a partition twice; one line.
@@ -49,5 +49,5 @@ def read_partitions(path: str) -> dict[TopicPartition, Mapping[str, object]]:
 
 
 def is_number(value: object, least: int = 0, most: int = 2**31 - 1) -> TypeGuard[int]:
-    """Whether a value is a whole number within bounds; true and false are none."""
+    """Return whether a value is a whole number within bounds; true and false are none."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

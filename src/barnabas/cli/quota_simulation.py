@@ -106,7 +106,7 @@ def _limits(told: Sequence[dict[str, Any]], kind: QuotaKind) -> Limits:
 
 
 def show_simulated(found: Simulated) -> None:
-    """What would have been, for people."""
+    """Show a simulation's outcome to people."""
     limits = ", ".join(f"{kind.key}={kind.text(limit)}" for kind, limit in found.changes.items())
     say(f"Broker {found.broker_id}: {duration(found.seconds * 1_000)} of traffic, with {limits} for {found.entity}")
     for kind in found.changes:

@@ -41,7 +41,7 @@ def duration(milliseconds: float) -> str:
 
 
 def named(user: str, client_id: str) -> str:
-    """Who shares a bucket."""
+    """Name those who share a bucket."""
     if user and client_id:
         return f"user {user!r} with client id {client_id!r}"
     if user:
@@ -55,7 +55,7 @@ def named(user: str, client_id: str) -> str:
 
 
 def show_explained(brokers: Sequence[Told]) -> None:
-    """What holds a user's clients of one id, for each broker."""
+    """Show what holds a user's clients of one id, for each broker."""
     for index, told in enumerate(brokers):
         if index:
             say()
@@ -149,7 +149,7 @@ def _limit(quota: Told, index: int) -> str | None:
 
 
 def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
-    """Who uses how much, for each broker."""
+    """Show who uses how much, for each broker."""
     if is_live and sys.stdout.isatty():
         clear_screen()
     for index, told in enumerate(brokers):

@@ -52,7 +52,7 @@ def read_plan(path: str) -> dict[TopicPartition, Target]:
 
 
 async def current_plan(admin: ReplicaAdmin, partitions: Iterable[TopicPartition]) -> dict[str, object]:
-    """Where partitions are now, as a file that would bring them back there.
+    """Return the present places of partitions, as a file that would bring them back there.
 
     Raises:
         KafkaError: A partition does not exist.

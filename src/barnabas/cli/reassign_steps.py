@@ -61,7 +61,7 @@ async def execute_plan(admin: ReplicaAdmin, plan: Plan, *, additional: bool) -> 
 
 
 async def verify_plan(admin: ReplicaAdmin, plan: Plan) -> list[MoveState]:
-    """How far each partition is, and each replica whose log directory the file names. Raises KafkaError."""
+    """Find out how far each partition is, and each replica whose log directory the file names. Raises KafkaError."""
     replicas = await current_replicas(admin, plan)
     moving = await admin.reassignments(plan)
     states = []

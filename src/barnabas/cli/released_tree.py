@@ -33,7 +33,7 @@ def print_held(held: HeldTree, source: str) -> None:
 
 
 def print_missing(missing: Sequence[str], source: str) -> None:
-    """What should be there and is not."""
+    """Print what should be there and is not."""
     for line in missing[:_MOST_MISSING]:
         say(f"wrong: {line}")
     if len(missing) > _MOST_MISSING:

@@ -161,7 +161,7 @@ async def _matching(admin: TopicAdmin, pattern: str | None, exclude_internal: bo
 
 
 def name_matcher(pattern: str | None) -> Callable[[str], bool]:
-    """Whether a name matches a pattern of Kafka's tools: a regular expression, in which a comma means "or".
+    """Return whether a name matches a pattern of Kafka's tools: a regular expression, in which a comma means "or".
 
     Raises:
         BarnabasError: The pattern is no regular expression.

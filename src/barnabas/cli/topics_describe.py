@@ -75,7 +75,7 @@ async def describe_topics(admin: AdminCalls, found: Sequence[TopicMetadata], fil
 
 
 def is_wanted(part: PartitionMetadata, described: _Described, filters: Filters, live_brokers: set[int]) -> bool:
-    """Whether a partition is one of those that the filters ask for, by the rules of Kafka's tool."""
+    """Return whether a partition is one of those that the filters ask for, by the rules of Kafka's tool."""
     move = described.moving.get(part.partition)
     # What a reassignment adds need not have caught up yet.
     replica_count = len(part.replicas) - (len(move.adding) if move else 0)
@@ -109,7 +109,7 @@ async def _details(admin: AdminCalls, found: Sequence[TopicMetadata]) -> list[_D
 
 
 async def _moves(admin: AdminCalls, found: Sequence[TopicMetadata]) -> dict[TopicPartition, Reassignment]:
-    """What of these topics is being reassigned; nothing where the broker can't say."""
+    """Return the reassignments of these topics; nothing where the broker can't say."""
     partitions = [TopicPartition(topic.name, index) for topic in found for index in topic.partitions]
     try:
         return await ReplicaAdmin(admin.pool, admin.timeout_ms).reassignments(partitions)

@@ -297,7 +297,7 @@ def _wanted(topic: TopicMetadata, partition: int | None) -> list[int]:
 
 
 async def _least_age_ms(admin: TransactionAdmin, minutes: int | None) -> int:
-    """How old a transaction must be to be one that hangs: longer than any producer may take."""
+    """Return the age above which a transaction hangs: longer than any producer may take."""
     if minutes is not None:
         return minutes * _MINUTE_MS
     metadata = await admin.retry(lambda: admin.pool.metadata([]))

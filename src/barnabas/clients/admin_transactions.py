@@ -97,7 +97,7 @@ class TransactionAdmin(OffsetAdmin):
         return dict(sorted(states.items()))
 
     async def coordinators(self) -> dict[int, int]:
-        """Which broker coordinates the ids of each partition of `__transaction_state`; -1: none now."""
+        """Find the broker that coordinates the ids of each partition of `__transaction_state`; -1: none now."""
         metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
         return {part.partition: part.leader_id for part in metadata.topics[TRANSACTION_STATE_TOPIC].partitions.values()}
 

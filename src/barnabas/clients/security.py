@@ -64,7 +64,7 @@ class ClientSecurity:
 
 
 def is_security_setting(name: str) -> bool:
-    """Whether a client's setting says how it reaches brokers."""
+    """Return whether a client's setting says how it reaches brokers."""
     return name == "security.protocol" or name.startswith(_PREFIXES)
 
 

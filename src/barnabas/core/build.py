@@ -27,5 +27,5 @@ def compiled_modules(package: Path = _PACKAGE) -> list[str]:
 
 
 def version_line() -> str:
-    """What `--version` prints: the version, and which build it is."""
+    """Return the line that `--version` prints: the version, and which build it is."""
     return f"barnabas {__version__} ({'compiled' if compiled_modules() else 'pure Python'})"

@@ -25,14 +25,14 @@ def new_buckets() -> list[int]:
 
 
 def index_of(value: int) -> int:
-    """Where a value, 0 or more, is counted."""
+    """Return the bucket of a value, 0 or more."""
     value += SHIFT
     bits = value.bit_length()
     return (bits << 3) + ((value >> (bits - 4)) & 7)
 
 
 def middle_of(index: int) -> float:
-    """What the values of a bucket are taken for."""
+    """Return the value that a bucket's values are taken for."""
     bits, part = index >> 3, index & 7
     return (8 + part + 0.5) * float(1 << (bits - 4)) - SHIFT
 

@@ -108,7 +108,9 @@ class Pending(Generic[T]):
             _logger.error("what something waited for failed", exc_info=self.error)
 
     def shaped(self, shape: Callable[[T], R]) -> "Pending[R]":
-        """What `shape` makes of the value, once it is there; fails with this answer, and where `shape` raises."""
+        """Return an answer of `shape`'s result, once the value is there; fails with this answer, and where `shape`
+        raises.
+        """
         result: Pending[R] = Pending()
         result.on_cancel = self.cancel
 
@@ -124,7 +126,9 @@ class Pending(Generic[T]):
         return result
 
     def followed(self, step: "Callable[[T], R | Pending[R]]") -> "Pending[R]":
-        """What the next step gives, now or later, made from the value; fails with either, and where `step` raises."""
+        """Return the answer of the next step, made from the value, now or later; fails with either, and where `step`
+        raises.
+        """
         result: Pending[R] = Pending()
         result.on_cancel = self.cancel
 

@@ -16,7 +16,7 @@ MOST_TOPIC_NAME_CHARACTERS = 249
 
 
 def is_topic_name(name: str) -> bool:
-    """Whether a topic can be called so."""
+    """Return whether a topic can be called so."""
     characters = name.replace(".", "").replace("_", "").replace("-", "")
     return (
         0 < len(name) <= MOST_TOPIC_NAME_CHARACTERS

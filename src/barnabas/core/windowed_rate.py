@@ -86,7 +86,7 @@ class WindowedRate(Windows):
     __slots__ = ()
 
     def rate_per_s(self, now_ms: int) -> float:
-        """What happens in a second; 0 where nothing was ever counted."""
+        """Return the rate; 0 where nothing was ever counted."""
         measured_ms = self.measured_ms(now_ms)
         return self.total / (measured_ms / 1_000) if measured_ms else 0.0
 
@@ -101,7 +101,7 @@ class WindowedRate(Windows):
         return elapsed_ms + missing * self._window_ms if missing > 0 else elapsed_ms
 
     def excess_ms(self, now_ms: int, limit_per_s: float) -> int:
-        """How long nothing may happen for the rate to be at its limit again; 0: it is not above it.
+        """Return how long nothing may happen for the rate to be at its limit again; 0: it is not above it.
 
         Args:
             limit_per_s: More than 0.

@@ -163,7 +163,7 @@ class Broker:
         return self._process is not None and self._process.is_running
 
     def log_text(self) -> str:
-        """What the broker has logged since the first start; also after `close`."""
+        """Return the broker's log since the first start; also after `close`."""
         if self._directory is not None:
             with contextlib.suppress(FileNotFoundError):
                 self._last_log = self._log_path.read_text(encoding="utf-8", errors="replace")

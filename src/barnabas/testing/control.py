@@ -49,7 +49,7 @@ class Taker(Protocol):
     api: ApiKey
 
     def selects(self, request: SeenRequest) -> bool:
-        """Whether it is one of those that are meant."""
+        """Return whether it is one of those that are meant."""
         ...
 
     def take(self, number: int, request: SeenRequest, *, may_act: bool) -> Action | None:
@@ -297,7 +297,7 @@ class Control:
 
 
 def _received(ours: socket.socket) -> bytes:
-    """What the process says next; nothing when it has ended."""
+    """Receive the process's next bytes; nothing when it has ended."""
     try:
         return ours.recv(_READ_BYTES)
     except OSError:

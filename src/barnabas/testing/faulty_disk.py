@@ -149,7 +149,7 @@ class FaultyDisk(LocalFileSystem):
         return lock
 
     def take(self, size: int) -> int:
-        """How many of `size` bytes the disk still takes.
+        """Take up to `size` bytes, and return how many the disk still takes.
 
         Raises:
             OSError: It is full.
@@ -195,7 +195,7 @@ class FaultyDisk(LocalFileSystem):
         self._changes.setdefault(path.parent, []).append(change)
 
     def _saved(self, path: Path) -> "_Saved | None":
-        """What of a file or directory is safe, but for its name; None when there is none."""
+        """Return what of a file or directory is safe, but for its name; None when there is none."""
         if path.is_dir():
             return {each.name: saved for each in path.iterdir() if (saved := self._saved(each)) is not None}
         if not path.exists():

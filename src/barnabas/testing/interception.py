@@ -175,7 +175,7 @@ class Interception:
 
     @property
     def count(self) -> int:
-        """How many were selected so far, those that were left alone among them."""
+        """The number of requests that were selected so far, those that were left alone among them."""
         return len(self.requests)
 
     def wait_for(self, count: int = 1, timeout_s: float = _WAIT_S) -> list[SeenRequest]:
@@ -220,7 +220,7 @@ class Interception:
     # --- for `Control`, in its thread
 
     def selects(self, request: SeenRequest) -> bool:
-        """Whether the request is meant; not where `where` raises."""
+        """Return whether the request is meant; not where `where` raises."""
         try:
             return self._matches(request)
         except Exception as error:

@@ -55,5 +55,5 @@ class ManualClock:
 
     @property
     def timer_count(self) -> int:
-        """How many callbacks still wait."""
+        """The number of callbacks that still wait."""
         return sum(1 for _, _, timer in self._due if not timer.is_cancelled)

@@ -14,7 +14,7 @@ class ManualExecutor:
 
     @property
     def waiting_count(self) -> int:
-        """How much work there is to do."""
+        """The number of pieces of work that wait."""
         return len(self._waiting)
 
     def run(

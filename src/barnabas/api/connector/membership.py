@@ -305,7 +305,9 @@ class Membership:
             raise OwnedByAnotherError(f"{path} is {(found or b'').decode(errors='replace')[:200]}'s")
 
     async def _has_its_nodes(self, share: Assignment) -> bool:
-        """Whether all of it is still claimed: nothing keeps an operator, or another consumer, from deleting nodes."""
+        """Return whether all of it is still claimed: nothing keeps an operator, or another consumer, from deleting
+        nodes.
+        """
         nodes = await self._registry.get_many([self._owner_path(partition) for partition in share])
         session_id = self._registry.session_id
         return all(node is not None and node[1].ephemeral_owner == session_id for node in nodes)

@@ -35,7 +35,7 @@ def consumer_name(settings: Settings, env: ClientEnvironment, host_name: str) ->
 
 
 def uses_dual_commit(settings: Settings) -> bool:
-    """Whether offsets are stored in Kafka and in ZooKeeper."""
+    """Return whether offsets are stored in Kafka and in ZooKeeper."""
     if settings.text("offsets.storage") != "kafka":
         return False
     return "dual.commit.enabled" not in settings.given or settings.boolean("dual.commit.enabled")

@@ -56,7 +56,7 @@ class TopicFilter:
             raise ConfigError(f"{regex!r} is no regular expression of topics: {error}") from None
 
     def allows(self, topic: str, *, excludes_internal: bool = True) -> bool:
-        """Whether a topic is to be read."""
+        """Return whether a topic is to be read."""
         is_listed = self._compiled.fullmatch(topic) is not None
         if is_listed is not (self.pattern is Pattern.WHITE_LIST):
             return False

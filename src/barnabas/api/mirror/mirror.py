@@ -130,7 +130,7 @@ class Mirror:
             source.close()
 
     def _opener(self, options: Options, number: int) -> Callable[[Callable[[], bool]], Source]:
-        """What makes the source of a stream of this number."""
+        """Return the function that makes the source of a stream of this number."""
         if not is_in_zookeeper(options):
             return lambda drained: KafkaSource(options, self._plan.topics, drained, self.notes)
         from barnabas.api.mirror.zookeeper_source import ZooKeeperSource

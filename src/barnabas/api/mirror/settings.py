@@ -184,7 +184,7 @@ def source_settings(values: Mapping[str, str]) -> ReadSettings:
 
 
 def is_in_zookeeper(options: Options) -> bool:
-    """Whether options are those of `connector_settings`."""
+    """Return whether options are those of `connector_settings`."""
     return "bootstrap.servers" not in options
 
 

@@ -103,7 +103,7 @@ def partition_evidence(samples: Sequence[Sample]) -> list[PartitionEvidence]:
 
 
 def together(commits: Iterable[Commits]) -> Commits:
-    """What one consumer, or a whole group, does, by what its partitions tell."""
+    """Combine the commits of partitions to those of one consumer, or of a whole group."""
     told = {each for each in commits if each is not Commits.SILENT}
     return Commits.SILENT if not told else told.pop() if len(told) == 1 else Commits.MIXED
 
@@ -139,7 +139,7 @@ def _moves(values: Sequence[object]) -> list[int]:
 
 
 def _has_followed(leading: Sequence[int | None], following: int | None) -> bool:
-    """Whether one side has come to where the other was a sample before, and is still, or beyond."""
+    """Return whether one side has come to where the other was a sample before, and is still, or beyond."""
     wanted = leading[-2:]
     if None in wanted:
         return leading[-1] is None or len(leading) > 1

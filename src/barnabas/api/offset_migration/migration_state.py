@@ -217,7 +217,7 @@ def _reasons(
 
 
 def _doubts(step: Step, consumers: Sequence[ConsumerState], partitions: Sequence[PartitionEvidence]) -> list[str]:
-    """What stands against leaving a side; before the other one joins nothing depends on it."""
+    """List what stands against leaving a side; before the other one joins nothing depends on it."""
     if step not in (Step.KAFKA_ALONE, Step.ZOOKEEPER_ALONE, Step.DONE):
         return []
     doubts = [
@@ -239,7 +239,7 @@ def _is_behind(partition: PartitionEvidence, side: Side) -> bool:
 
 
 def _ahead(partition: PartitionEvidence, side: Side, consequence: str) -> str:
-    """That one side is ahead of the other, and what that means."""
+    """Say that one side is ahead of the other, and what that means."""
     offsets = {Side.KAFKA: partition.kafka, Side.ZOOKEEPER: partition.zookeeper}
     other = offsets[_other(side)]
     held = "nothing" if other is None else str(other)

@@ -81,7 +81,7 @@ async def watch(
 
 
 def _is_told(watched: Watched) -> bool:
-    """Whether more samples would tell nothing new."""
+    """Return whether more samples would tell nothing new."""
     if not watched.registered:
         # What is at rest needs a second look alone.
         return len(watched.samples) > 1 and watched.samples[-1] == watched.samples[-2]

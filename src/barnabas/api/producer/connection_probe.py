@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 def accepts_connections(addresses: Iterable[str], timeout_s: float) -> bool:
-    """Whether one of `host:port` takes a connection within the time."""
+    """Return whether one of `host:port` takes a connection within the time."""
     for address in addresses:
         host, _, port = address.rpartition(":")
         try:

@@ -68,7 +68,7 @@ class Connections:
         return bool(self._producers) and self._current_servers() != self._servers_used
 
     def _current_servers(self) -> str:
-        """Where ZooKeeper has no broker left, those that were there may come back."""
+        """Return the brokers to use; where ZooKeeper has none left, those that were there may come back."""
         return self._servers() or self._servers_used
 
     def of(self, topic: str) -> Producer:

@@ -140,7 +140,7 @@ class Delivery:
             self._connections.hand_over(chunk, partition)
 
     def _placed(self, chunks: Sequence[Chunk], may_raise: bool) -> list[tuple[Chunk, int]]:
-        """Where each goes; those of which nobody knows it have failed."""
+        """Place each chunk at a broker; those that have none have failed."""
         placed: list[tuple[Chunk, int]] = []
         # Messages without a key that go together stay together: batches are large, and the next go elsewhere.
         keyless: dict[str, int] = {}
@@ -237,7 +237,7 @@ class Delivery:
                 step_s = min(2 * step_s, _LONGEST_STEP_S)
 
     def _has_nobody_to_wait_for(self) -> bool:
-        """Whether no broker can be reached, or something is under way to a partition without a leader."""
+        """Return whether no broker can be reached, or something is under way to a partition without a leader."""
         if not self._metadata.accepts_connections():
             return True
         self._metadata.forget()

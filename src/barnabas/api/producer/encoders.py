@@ -72,7 +72,7 @@ def new_encoder(name: str, value: object, config: Mapping[str, object]) -> Encod
 
 
 def instance(found: object, config: Mapping[str, object]) -> object:
-    """What a class makes; what is none is itself."""
+    """Make an instance of a class; return anything else as it is."""
     if not isinstance(found, type):
         return found
     made: object = found(config) if _takes_an_argument(found) else found()

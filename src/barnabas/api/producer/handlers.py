@@ -29,22 +29,22 @@ class CallbackHandler:
         """Called once, with `callback.handler.props`, before anything else."""
 
     def before_enqueue(self, data: ProducerData) -> ProducerData:
-        """What is put into the queue in place of `data`."""
+        """Return what is put into the queue in place of `data`."""
         return data
 
     def after_enqueue(self, data: ProducerData, added: bool) -> None:
         """The data is in the queue; or not `added`, as it was full."""
 
     def after_dequeuing_existing_data(self, batch: list[ProducerData]) -> list[ProducerData]:
-        """What is to be sent of what was taken from the queue."""
+        """Return what is to be sent of what was taken from the queue."""
         return batch
 
     def before_sending_data(self, batch: list[ProducerData]) -> list[ProducerData]:
-        """What is handed to the event handler."""
+        """Return what is handed to the event handler."""
         return batch
 
     def last_batch_before_close(self) -> list[ProducerData]:
-        """What is to be sent yet, after all that was in the queue."""
+        """Return what is still to be sent, after all that was in the queue."""
         return []
 
     def on_failure(self, error: SendError) -> None:

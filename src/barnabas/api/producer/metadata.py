@@ -134,7 +134,7 @@ class Metadata:
         self._known.clear()
 
     def accepts_connections(self) -> bool:
-        """Whether one of the brokers takes connections."""
+        """Return whether one of the brokers takes connections."""
         return accepts_connections({*self._view.servers().split(","), *self._addresses} - {""}, self._connect_timeout_s)
 
     def _ask(self, topic: str) -> TopicPartitions:
@@ -169,5 +169,5 @@ class Metadata:
 
 
 def _is_being_made(told: "TopicMetadata") -> bool:
-    """Whether the topic is there, and its partitions are not yet."""
+    """Return whether the topic is there, and its partitions are not yet."""
     return told.error is not None and told.error.code() == KafkaError.LEADER_NOT_AVAILABLE and not told.partitions

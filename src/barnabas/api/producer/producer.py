@@ -198,7 +198,7 @@ def _as_batch(given: tuple[object, ...]) -> list[ProducerData]:
 
 
 def new_backlog(settings: Settings) -> Backlog:
-    """What the queue's settings make of it."""
+    """Make the backlog that the queue's settings describe."""
     return Backlog(
         settings.integer("queue.buffering.max.messages"),
         settings.integer("batch.num.messages"),

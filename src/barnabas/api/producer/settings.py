@@ -275,7 +275,7 @@ class ProducerConfig:
 
     @property
     def zookeeper(self) -> ZooKeeperOptions:
-        """How ZooKeeper is reached."""
+        """The way to reach ZooKeeper."""
         settings, session_ms = self.settings, self.settings.integer("zookeeper.session.timeout.ms")
         connection_ms = session_ms
         if "zookeeper.connection.timeout.ms" in settings.given:
@@ -295,7 +295,7 @@ class ProducerConfig:
         return self.settings.integer("retry.backoff.ms") / 1000
 
     def is_compressed(self, topic: str) -> bool:
-        """Whether messages of a topic are compressed."""
+        """Return whether messages of a topic are compressed."""
         return self.codec != "none" and (not self.compressed_topics or topic in self.compressed_topics)
 
     def librdkafka(self, servers: str, codec: str) -> dict[str, str | int]:

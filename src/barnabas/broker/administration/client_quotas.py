@@ -224,7 +224,7 @@ def _limits(settings: dict[str, str]) -> dict[str, float]:
 
 
 def _text(alteration: Alteration) -> str | None:
-    """What is written of an alteration; None: nothing is any more."""
+    """Return the text that is written for an alteration; None: nothing is any more."""
     key, value = alteration
     if value is None:
         return None

@@ -85,7 +85,7 @@ def changed(
 
 
 def _list(overrides: Mapping[str, str], name: str, operation: int, settings: Mapping[str, Setting]) -> str:
-    """What a list is now, as text."""
+    """Return a list's new value, as text."""
     setting = settings.get(name)
     if setting is None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -161,7 +161,7 @@ class LiveConfig:
 
 
 def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> dict[str, str]:
-    """What can be set in a layer, and is described; what of it is not, or does nothing, is told in one line."""
+    """Return what can be set in a layer, and is described; log in one line what is not, or does nothing."""
     kept, left_out = only_settable(layer, overrides)
     if unreadable:
         left_out["can't be decrypted with password.encoder.secret"] = unreadable

@@ -83,7 +83,7 @@ class ScramAdmin:
         return results | done
 
     async def describe(self, users: Sequence[str] | None) -> dict[str, Result]:
-        """Which credentials users have.
+        """Describe users' credentials.
 
         Args:
             users: Nothing, or nobody, stands for all that have some.

@@ -10,7 +10,7 @@ from barnabas.core.timers import Timers
 async def wait_for_image(
     cluster: ClusterView, timers: Timers, is_done: Callable[[ClusterImage], bool], timeout_ms: int
 ) -> bool:
-    """Whether the image came to satisfy `is_done` in time.
+    """Return whether the image came to satisfy `is_done` in time.
 
     Args:
         timeout_ms: 0 or less: not even the image as it is now counts, as in Kafka.

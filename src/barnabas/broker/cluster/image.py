@@ -67,7 +67,7 @@ class ClusterImage:
         return None if partitions is None else partitions.get(partition)
 
     def is_follower(self, broker_id: int, partitions: Iterable[tuple[str, int]]) -> bool:
-        """Whether a broker is a replica of all these partitions, and leads none of them."""
+        """Return whether a broker is a replica of all these partitions, and leads none of them."""
         for topic, index in partitions:
             state = self.partition(topic, index)
             if state is None or broker_id not in state.replicas or broker_id == state.leader:
@@ -75,11 +75,11 @@ class ClusterImage:
         return True
 
     def partition_count(self, topic: str) -> int:
-        """How many partitions a topic has; 0: there is no such topic."""
+        """Return the number of a topic's partitions; 0: there is no such topic."""
         return len(self.topics.get(topic, ()))
 
     def has_leaders(self, topic: str, partition_count: int) -> bool:
-        """Whether a topic is there with all of its partitions led."""
+        """Return whether a topic is there with all of its partitions led."""
         partitions = self.topics.get(topic, {})
         return len(partitions) >= partition_count and all(state.leader >= 0 for state in partitions.values())
 
@@ -133,7 +133,7 @@ class ClusterView:
         self._overrides[topic] = dict(overrides)
 
     def has_topic_overrides(self, topic: str) -> bool:
-        """Whether the topic's settings were read."""
+        """Return whether the topic's settings were read."""
         return topic in self._overrides
 
     def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:

@@ -109,7 +109,7 @@ class ConfigWatcher:
         await self._do(_nothing)
 
     def forget(self, entity: str) -> None:
-        """What has these settings is gone for good: one of its name is a new one."""
+        """Forget an entity that is gone for good: another of its name will be a new one."""
         self._told.pop(entity, None)
 
     # --- one thing after the other
@@ -239,7 +239,7 @@ class ConfigWatcher:
         return found
 
     async def _read_notification(self, name: str) -> str | None:
-        """Which entity a notification is about; None where it says nothing that could be."""
+        """Return the entity that a notification is about; None where it makes no sense."""
         try:
             data = await self._notifications.read(name)
         except NoNodeError:
@@ -328,7 +328,7 @@ class ConfigWatcher:
         return self._decode(entity, data)
 
     def _decode(self, entity: str, data: bytes | None) -> dict[str, str]:
-        """What an entity's node says; where it says nothing that can be, what it said before."""
+        """Decode an entity's node; where it makes no sense, keep what it said before."""
         try:
             overrides = decode_config_strictly(data)
         except MalformedError as error:

@@ -47,7 +47,7 @@ def assign(
 
 
 def _rounds(partition: int, first_partition: int, broker_count: int) -> int:
-    """How often a multiple of the number of brokers was passed on the way to a partition, 0 not among them."""
+    """Count the multiples of the number of brokers on the way to a partition, 0 not among them."""
     return partition // broker_count - max(first_partition - 1, 0) // broker_count
 
 

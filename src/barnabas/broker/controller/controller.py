@@ -121,12 +121,12 @@ class Controller:
 
     @property
     def state(self) -> ControllerState | None:
-        """What the controller knows, to be read only; None while another broker is the controller."""
+        """The controller's state, to be read only; None while another broker is the controller."""
         return self._state
 
     @property
     def waiting_count(self) -> int:
-        """How many events wait to be handled."""
+        """The number of events that wait to be handled."""
         return self._events.qsize()
 
     @property
@@ -152,7 +152,7 @@ class Controller:
         return value
 
     def is_deleting(self, topic: str) -> bool:
-        """Whether a topic is on its way out; never where another broker is the controller."""
+        """Return whether a topic is on its way out; never where another broker is the controller."""
         return self._state is not None and topic in self._state.deleting
 
     async def start(self) -> None:

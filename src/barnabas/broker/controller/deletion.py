@@ -17,7 +17,7 @@ _NODES_PER_TURN = 500
 
 
 def is_blocked(state: ControllerState, topic: str) -> bool:
-    """Whether a replica of the topic lives on a broker that is dead."""
+    """Return whether a replica of the topic lives on a broker that is dead."""
     return any(
         replica not in state.brokers
         for partition in state.partitions_of(topic)

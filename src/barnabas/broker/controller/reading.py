@@ -48,7 +48,9 @@ async def read_topics(
 
 
 def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
-    """What a topic's node says; None: the topic is gone, or what is there can be none, which is told once."""
+    """Return the assignment in a topic's node; None: the topic is gone, or its node makes no sense, which is logged
+    once.
+    """
     if found is None:
         state.settle(paths.topic(topic))
         return None

@@ -52,7 +52,7 @@ def leader_and_isr(
     is_new: bool,
     listener_name: str,
 ) -> LeaderAndIsrRequest | None:
-    """What one broker must know of the partitions that it hosts; None: it hosts none of them.
+    """Build the request that tells a broker of the partitions that it hosts; None: it hosts none of them.
 
     Args:
         partitions: Those to tell of; the ones without a state, or hosted elsewhere, are left out.
@@ -108,7 +108,7 @@ def _live_leaders(state: ControllerState, leaders: Collection[int], listener_nam
 def update_metadata(
     state: ControllerState, controller_id: int, broker_id: int, partitions: Iterable[TopicPartition]
 ) -> UpdateMetadataRequest:
-    """What one broker is told of the cluster: all live brokers, and these partitions.
+    """Build the request that tells a broker of the cluster: all live brokers, and these partitions.
 
     Args:
         partitions: Those without a state are left out; those of topics that are being deleted go.

@@ -83,7 +83,7 @@ class ControllerState:
         return [] if assignment is None else assignment.replicas.get(partition.partition, [])
 
     def is_unled(self, topic: str) -> bool:
-        """Whether a partition of a topic has no state yet."""
+        """Return whether a partition of a topic has no state yet."""
         assignment, leaders = self.topics.get(topic), self.leaders
         # Pairs, which are found as the partitions that they are equal to.
         return assignment is not None and any((topic, index) not in leaders for index in assignment.replicas)
@@ -152,7 +152,7 @@ class BrokerChange(NamedTuple):
 
 
 def compare_brokers(known: Mapping[int, LiveBroker], found: Mapping[int, LiveBroker]) -> BrokerChange:
-    """What changed between two readings of the registrations."""
+    """Compare two readings of the registrations."""
     bounced = {
         broker_id for broker_id in known.keys() & found.keys() if known[broker_id].epoch != found[broker_id].epoch
     }

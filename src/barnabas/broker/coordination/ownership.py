@@ -98,11 +98,11 @@ class OwnedPartitions(Generic[T]):
         return bool(self._loading)
 
     def owns(self, partition: int) -> bool:
-        """Whether the partition is led and loaded."""
+        """Return whether the partition is led and loaded."""
         return partition in self._owned
 
     def loads(self, partition: int) -> bool:
-        """Whether the partition is led, and being read."""
+        """Return whether the partition is led, and being read."""
         return partition in self._loading
 
     def begin(self, partition: int) -> None:

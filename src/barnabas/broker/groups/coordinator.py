@@ -134,22 +134,22 @@ class GroupCoordinator:
 
     @property
     def kept_bytes(self) -> int:
-        """What all groups take in memory, about, but for their offsets."""
+        """The memory of all groups but for their offsets, an estimate."""
         return self._table.kept_bytes
 
     @property
     def commit_count(self) -> int:
-        """How many offsets were committed."""
+        """The number of offsets that were committed."""
         return self._table.commit_count
 
     @property
     def rebalance_count(self) -> int:
-        """How many rebalances were completed."""
+        """The number of rebalances that were completed."""
         return self._table.rebalance_count
 
     @property
     def open_transactions(self) -> OpenTransactions:
-        """Which groups wait for which producer's marker; to be read only."""
+        """The groups that wait for producers' markers; to be read only."""
         return self._table.transactions
 
     def partition_for(self, group_id: str) -> int:
@@ -398,7 +398,7 @@ class GroupCoordinator:
         return error_code, [group for group in self._groups.values() if not names or group.phase.value in names]
 
     def _is_too_new(self, group_instance_id: str | None) -> bool:
-        """Whether static members would be lost on the oldest broker (inter.broker.protocol.version below 2.3)."""
+        """Return whether static members would be lost on the oldest broker (inter.broker.protocol.version below 2.3)."""
         return group_instance_id is not None and not self._knows_static_members
 
     def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:

@@ -109,12 +109,12 @@ class Member:
 
     @property
     def kept_bytes(self) -> int:
-        """What it takes in memory, about."""
+        """Its memory, an estimate."""
         return _MEMBER_BYTES + len(self.assignment) + claimed_bytes(self.group_instance_id, self.protocols)
 
 
 def claimed_bytes(group_instance_id: str | None, protocols: Iterable[tuple[str, bytes]]) -> int:
-    """What a member's own words take in memory, about."""
+    """Estimate the memory of a member's own words."""
     # With the member's id, which begins with it.
     total = 2 * _CHARACTER_BYTES * len(group_instance_id or "")
     for name, metadata in protocols:
@@ -167,7 +167,7 @@ class Group:
 
     @property
     def kept_bytes(self) -> int:
-        """What it takes in memory, about, but for its offsets."""
+        """Its memory but for its offsets, an estimate."""
         words = _CHARACTER_BYTES * len(self.group_id)
         return _GROUP_BYTES + words + self.members_bytes + len(self.pending_member_ids) * _PENDING_BYTES
 
@@ -193,12 +193,12 @@ class Group:
         return self.members[self.static_member_ids[group_instance_id]]
 
     def is_fenced(self, member_id: str, group_instance_id: str | None) -> bool:
-        """Whether another member has taken the place of the one with these ids."""
+        """Return whether another member has taken the place of the one with these ids."""
         member = self.static_member(group_instance_id)
         return member is not None and member.member_id != member_id
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether members of this consumer group read a topic; also when that is not known."""
+        """Return whether members of this consumer group read a topic; also when that is not known."""
         return self.subscribed_topics is None or topic in self.subscribed_topics
 
     def enter(self, phase: Phase, now_ms: int) -> None:
@@ -207,7 +207,7 @@ class Group:
         self.state_timestamp_ms = now_ms
 
     def supports(self, protocol_type: str, protocol_names: Iterable[str]) -> bool:
-        """Whether a member with these protocols could work together with all others."""
+        """Return whether a member with these protocols could work together with all others."""
         if self.phase is Phase.EMPTY:
             return protocol_type != "" and any(True for _ in protocol_names)
         if protocol_type != self.protocol_type:

@@ -56,7 +56,7 @@ def _refusal(group: Group, event: Join, effects: list[Effect]) -> JoinAnswer | N
 
 
 def _has_room(group: Group, member_id: str) -> bool:
-    """Whether a joining member keeps the group within `group.max.size`."""
+    """Return whether a joining member keeps the group within `group.max.size`."""
     member = group.members.get(member_id)
     match group.phase:
         case Phase.EMPTY | Phase.DEAD:

@@ -177,5 +177,5 @@ def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
 
 
 def _is_given_up(member: Member) -> bool:
-    """Whether the next generation begins without a member."""
+    """Return whether the next generation begins without a member."""
     return not member.is_awaiting_join and member.group_instance_id is None

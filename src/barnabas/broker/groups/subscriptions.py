@@ -51,6 +51,6 @@ def _encoded_topics(subscription: bytes, topics: list[str]) -> bytes:
 
 
 def _has_user_data(subscription: bytes, position: int) -> bool:
-    """Whether the field behind the topics is whole."""
+    """Return whether the field behind the topics is whole."""
     left = len(subscription) - position - _LENGTH.size
     return left >= 0 and _LENGTH.unpack_from(subscription, position)[0] <= left

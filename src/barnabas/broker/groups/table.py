@@ -134,7 +134,7 @@ class GroupTable:
             self.happen(group, TimerFired(timer))
 
     def _told(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
-        """What has to happen once a record is in the log, or could not be written."""
+        """Return what has to happen once a record is in the log, or could not be written."""
         match effect:
             case StoreOffsets():
                 return partial(self._on_offsets_stored, group, effect, caller)

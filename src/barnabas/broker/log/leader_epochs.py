@@ -49,7 +49,7 @@ class LeaderEpochs:
         self.changed: Callable[[], object] = self.write
 
     def keep(self, is_kept: bool) -> None:
-        """Whether the log keeps epochs from now on; if not, those that are known are forgotten."""
+        """Return whether the log keeps epochs from now on; if not, those that are known are forgotten."""
         if is_kept == self._is_kept:
             return
         self._is_kept = is_kept
@@ -134,7 +134,7 @@ class LeaderEpochs:
             self._set([])
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """Where an epoch ends.
+        """Find the end of an epoch.
 
         Returns:
             The largest known epoch at or below `epoch` and the offset after its last record; (-1, -1) when the epoch

@@ -344,12 +344,12 @@ class LogManager:
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """What compacts logs; None where nothing does, or not yet."""
+        """The cleaner; None where nothing compacts logs, or not yet."""
         return self._upkeep.cleaner
 
     @property
     def flushes(self) -> FlushTimes:
-        """How long flushes took."""
+        """The times that flushes took."""
         return self._env.flushes
 
     @property
@@ -420,7 +420,7 @@ class LogManager:
             self._on_failure(error)
 
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
-        """What the last run knew; 0 when it knew none."""
+        """Return the high watermark that the last run noted; 0 when it noted none."""
         return self._high_watermarks.get(topic_partition, 0)
 
     def _known_high_watermarks(self) -> dict[TopicPartition, int]:

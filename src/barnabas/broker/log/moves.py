@@ -110,7 +110,9 @@ class Move:
         self._position = 0
 
     def plan_read(self, open_file: Callable[[Path], "RecordFile"]) -> Callable[[], _Chunk] | None:
-        """What reads the next batches, for an executor's thread; None: the copy has all that the log has."""
+        """Return a function that reads the next batches, for an executor's thread; None: the copy has all that the log
+        has.
+        """
         future = self.future
         assert future is not None
         next_offset, segments = future.log_end_offset, self.source.segments
@@ -135,7 +137,7 @@ class Move:
 
     @property
     def left_bytes(self) -> int | None:
-        """How much of the log's last segment is not copied yet; None while others are read."""
+        """The bytes of the log's last segment that are not copied yet; None while others are read."""
         segment = self.source.segments[-1]
         return segment.size - self._position if segment is self._segment else None
 
@@ -149,7 +151,7 @@ class Move:
         self._position = position
 
     def reads(self, segments: list[Segment]) -> bool:
-        """Whether the segment that is being read is one of these."""
+        """Return whether the segment that is being read is one of these."""
         return self._segment in segments
 
     def forget_place(self) -> None:
@@ -318,7 +320,7 @@ class LogMoves:
         self._executor.run(work, done, failed)
 
     def _is_over(self, move: Move) -> bool:
-        """Whether a move goes no further, having come back from a thread."""
+        """Return whether a move goes no further, having come back from a thread."""
         if self._is_closed and not move.is_cancelled:
             told, move.told = move.told, []
             for pending in told:
@@ -455,7 +457,7 @@ class LogMoves:
             self._step(move)
 
     def _wait_ms(self) -> int:
-        """How long replica.alter.log.dirs.io.max.bytes.per.second, as it is now, lets nothing be copied."""
+        """Return for how long replica.alter.log.dirs.io.max.bytes.per.second, as it is now, lets nothing be copied."""
         now_ms = self._env.clock.monotonic_ms()
         bytes_per_ms = self._config.replica_alter_log_dirs_io_max_bytes_per_second / 1000
         self._owed_bytes = max(0.0, self._owed_bytes - (now_ms - self._owed_at_ms) * bytes_per_ms)

@@ -165,7 +165,7 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int:
-        """Where the earliest transaction begins that is not known to have ended; above all offsets without one."""
+        """The first offset of the earliest transaction that is not known to have ended; above all offsets without one."""
         return max(self.producers.first_unstable_offset, self.log_start_offset)
 
     def note_high_watermark(self, high_watermark: int) -> None:
@@ -393,7 +393,9 @@ class PartitionLog:
         self._roller.prepare(then)
 
     def is_roll_due(self, now_ms: int) -> bool:
-        """Whether the next append at `now_ms`, if one comes, begins a new segment because of the active one's age."""
+        """Return whether the next append at `now_ms`, if one comes, begins a new segment because of the active one's
+        age.
+        """
         return self._roller.is_due(now_ms)
 
     def roll(self) -> Segment:
@@ -556,7 +558,7 @@ class PartitionLog:
         return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut)
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
-        """What a reader of committed records must know to read what `read` gave it for `offset`.
+        """Return the aborted transactions among what `read` gave for `offset`, for readers of committed records.
 
         Returns:
             The aborted transactions that overlap it, in the order of their ends; perhaps some that lie behind it.
@@ -567,7 +569,7 @@ class PartitionLog:
         return self._chain.aborted_transactions(offset, part, self.log_end_offset)
 
     def segment_base_offset(self, offset: int, part: FileSlice | None = None) -> int:
-        """Where the segment begins that holds `offset`.
+        """Return the base offset of the segment that holds `offset`.
 
         Args:
             part: What `read` gave for the offset, if it did: a later segment's where compaction left a gap.
@@ -575,7 +577,7 @@ class PartitionLog:
         return self._chain.base_offset_of(offset, part)
 
     def segment_times(self, now_ms: int) -> list[tuple[int, int]]:
-        """Where each segment begins and when its file was last changed; then the log end, with `now_ms`.
+        """Return each segment's base offset and the time of its file's last change; then the log end, with `now_ms`.
 
         Raises:
             StorageError: The disk failed.
@@ -614,11 +616,11 @@ class PartitionLog:
 
     @property
     def last_flush_ms(self) -> int:
-        """When the last flush ended."""
+        """The time of the last flush's end."""
         return self._durability.last_flush_ms
 
     def is_flush_due(self) -> bool:
-        """Whether flush.messages wants what was appended on disk; `flush` tells when it is."""
+        """Return whether flush.messages wants what was appended on disk; `flush` tells when it is."""
         # differs from Kafka (flush-messages): there the append itself waits; here the answer does.
         return self.log_end_offset >= self._durability.due_offset
 

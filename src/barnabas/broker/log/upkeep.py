@@ -99,7 +99,7 @@ class Upkeep:
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """What compacts logs; None where nothing does, or not yet."""
+        """The cleaner; None where nothing compacts logs, or not yet."""
         return self._cleaner
 
     def close(self) -> Pending[None]:

@@ -45,7 +45,7 @@ class Condition(NamedTuple):
 
 
 def health_page(condition: Callable[[], Condition]) -> Page:
-    """Whether the process lives: that it answers at all is the answer."""
+    """Return whether the process lives: that it answers at all is the answer."""
 
     def write(found: Condition) -> Answer:
         return json_answer({"status": "up", "state": found.state, "longest_stall_ms": found.longest_stall_ms})
@@ -55,7 +55,7 @@ def health_page(condition: Callable[[], Condition]) -> Page:
 
 
 def ready_page(checks: Callable[[], Iterable[Check]]) -> Page:
-    """Whether clients should be sent here."""
+    """Return whether clients should be sent here."""
 
     def write(found: list[Check]) -> Answer:
         reasons = [each.reason for each in found if not each.is_met]

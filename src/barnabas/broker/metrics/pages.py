@@ -67,7 +67,7 @@ class Pages:
         return self._by_path.get(path)
 
     def listed(self) -> dict[str, str]:
-        """What there is: path and summary."""
+        """List the pages: path and summary."""
         return {page.path: page.summary for page in self._by_path.values()}
 
 

@@ -55,7 +55,7 @@ class Recent:
             self._timer.cancel()
 
     def before(self, name: str, labels: Labels) -> Distribution:
-        """What a distribution was at the beginning of what counts as recent."""
+        """Return a distribution as it was at the beginning of what counts as recent."""
         return self._copies[0].get((name, labels), NOTHING)
 
     def idle_share(self) -> float:

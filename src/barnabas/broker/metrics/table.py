@@ -50,7 +50,7 @@ _QUOTA_TYPES = ("Produce", "Fetch", "Request", "ControllerMutation")
 
 
 def name_of(bean: str, kind: Kind) -> str:
-    """What a bean is called here.
+    """Return a bean's name here.
 
     A gauge `kafka.server:type=T,name=N` is `kafka_server_t_n`; `NPerSec` ends in `_total`, `NPercent` in `_percent`; an
     attribute takes the place of the name where a bean has none, and one that only grows ends in `_total`; all beans of

@@ -71,11 +71,15 @@ class Channel(Protocol):
         ...
 
     def has_peer_left(self) -> bool:
-        """Whether the peer has ended its side, or the connection is gone, also where much was not taken before that."""
+        """Return whether the peer has ended its side, or the connection is gone, also where much was not taken before
+        that.
+        """
         ...
 
     def peer_certificate(self) -> bytes | None:
-        """What the peer has shown and proved to be its own, in DER; None: nothing, as always without TLS."""
+        """Return the certificate that the peer has proved to be its own, in DER; None without one, as always without
+        TLS.
+        """
         ...
 
     def close(self) -> None:
@@ -161,5 +165,5 @@ class Network(Protocol):
         ...
 
     def host_name(self) -> str:
-        """What others call this machine."""
+        """Return this machine's name for others."""
         ...

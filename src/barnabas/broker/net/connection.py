@@ -209,7 +209,7 @@ class Connection:
 
     @property
     def max_frame_bytes(self) -> int:
-        """How large a frame may be; a larger one ends the connection."""
+        """The largest frame; a larger one ends the connection."""
         return self._buffer.max_frame_bytes
 
     @max_frame_bytes.setter

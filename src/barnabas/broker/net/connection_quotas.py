@@ -63,11 +63,11 @@ class ConnectionQuotas:
         self._strangers = Strangers()
 
     def set_counts_by_host(self, counts: Mapping[str, int]) -> None:
-        """How many connections single addresses may have, instead of max.connections.per.ip."""
+        """Set the limits of single addresses, which stand above max.connections.per.ip."""
         self._counts_by_host = {canonical_address(host): count for host, count in counts.items()}
 
     def is_protected(self, listener_name: str) -> bool:
-        """Whether the broker's own limits leave this listener out: brokers meet on it, and there are others."""
+        """Return whether the broker's own limits leave this listener out: brokers meet on it, and there are others."""
         config = self._config
         return listener_name == config.inter_broker_listener and len(config.endpoints) > 1
 
@@ -90,7 +90,7 @@ class ConnectionQuotas:
         return wait_ms
 
     def make_room(self, listener_name: str) -> bool:
-        """Whether a listener may take another connection, now that strangers gave way where that was needed."""
+        """Return whether a listener may take another connection, now that strangers gave way where that was needed."""
         left = _MOST_GIVING_WAY
         while (crowded := self._crowded(listener_name)) and left and self.displace(crowded):
             left -= 1
@@ -159,7 +159,7 @@ class ConnectionQuotas:
         self.look_again()
 
     def excess_count(self) -> int:
-        """How many connections there are more than there may be in all."""
+        """Return by how much the connections are more than there may be in all."""
         return max(self.count - self._config.max_connections, 0)
 
     def wait_for_room(self, on_change: Callable[[], object]) -> None:

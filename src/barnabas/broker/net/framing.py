@@ -108,7 +108,7 @@ class ReceiveBuffer:
 
     @property
     def lacking_bytes(self) -> int:
-        """How much larger the buffer must be to go on with its first frame; 0: the frame is whole, or fits.
+        """The bytes that the buffer must grow by to go on with its first frame; 0: the frame is whole, or fits.
 
         At most as much as has arrived already, and no more than the frame needs.
         """
@@ -116,14 +116,14 @@ class ReceiveBuffer:
 
     @property
     def _first_frame_bytes(self) -> int:
-        """What the first frame takes of a buffer; 0 where that is not known yet, or too much."""
+        """The first frame's bytes of a buffer; 0 where that is not known yet, or too much."""
         if self.end - self.start < 4:
             return 0
         size: int = _SIZE(self._view, self.start)[0]
         return -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES if size <= self.max_frame_bytes else 0
 
     def space(self) -> memoryview:
-        """Where the next received bytes go. Frames handed out before are void after this call.
+        """Return the space for the next received bytes. Frames handed out before are void after this call.
 
         Returns:
             Empty where the buffer is full and there is no memory to spare: then either whole frames have to be taken
@@ -175,7 +175,7 @@ class ReceiveBuffer:
         return self._view[start + 4 : end]
 
     def part(self) -> tuple[memoryview, int]:
-        """What there is of a frame that is not whole yet, without its size field, and how large it will be."""
+        """Return what there is of an incomplete frame, without its size field, and the frame's size."""
         return self._view[self.start + 4 : self.end], _SIZE(self._view, self.start)[0]
 
     def put_back(self, frame: memoryview) -> None:

@@ -180,7 +180,7 @@ class Listener:
         return True
 
     def _may_come_in(self, quotas: ConnectionQuotas, peer: Channel, address: tuple[str, int]) -> bool:
-        """Whether a peer may come in now; else it is held, and whoever comes after it waits outside."""
+        """Return whether a peer may come in now; else it is held, and whoever comes after it waits outside."""
         throttle_ms = quotas.note_arrival(self.name)
         if throttle_ms == 0 and quotas.make_room(self.name):
             return True

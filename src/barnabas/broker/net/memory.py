@@ -49,7 +49,7 @@ class MemoryUser(Protocol):
 
     @property
     def lacking_bytes(self) -> int:
-        """How much more it needs to go on with the frame that it is receiving."""
+        """The bytes that it needs to go on with the frame that it is receiving."""
         ...
 
     def on_memory(self) -> None:
@@ -104,11 +104,11 @@ class ReceiveMemory:
         return len(self._parked)
 
     def may_spare(self, count: int) -> bool:
-        """Whether so many bytes may be taken that only make things faster."""
+        """Return whether so many bytes may be taken that only make things faster."""
         return self.used_bytes + count <= self._spare_bytes
 
     def may_take(self, user: MemoryUser) -> bool:
-        """Whether `user` may take what it lacks now. If not it is parked, and told by `on_memory`."""
+        """Return whether `user` may take what it lacks now. If not it is parked, and told by `on_memory`."""
         if user is self._privileged:
             return True
         if not self._parked and self.used_bytes + user.lacking_bytes <= self.limit_bytes:

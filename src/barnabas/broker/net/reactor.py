@@ -12,7 +12,7 @@ class Unheard(Protocol):
     """A connection, as who looks after those that nobody reads from sees it."""
 
     def look_for_peer(self) -> bool:
-        """Where nobody will read for long: end if the peer has left, or read on a little, to find out.
+        """End if the peer has left, or read on a little to find out, where nobody will read for long.
 
         Returns:
             Whether it reads on, which may take a millisecond.

@@ -195,7 +195,7 @@ def _peer_host(host: str, _port: int, _flow: int = 0, link: int = 0) -> str:
 
 
 def _may_be_a_name(host: str) -> bool:
-    """Whether a host has the form of a name or address, or is empty: labels of 1 to 63 ASCII characters."""
+    """Return whether a host has the form of a name or address, or is empty: labels of 1 to 63 ASCII characters."""
     labels = host.removesuffix(".").split(".")
     return host.isascii() and (not host or all(0 < len(label) < 64 for label in labels))
 

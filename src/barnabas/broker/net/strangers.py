@@ -33,11 +33,11 @@ class Strangers:
             found.pop(guest, None)
 
     def count(self, listener_names: Iterable[str]) -> int:
-        """How many there are at these listeners."""
+        """Count the strangers at these listeners."""
         return sum(len(self._came_ms.get(name, ())) for name in listener_names)
 
     def oldest(self, listener_names: Iterable[str], last_ms: int) -> Guest | None:
-        """Who came first to these listeners; None: nobody is there who came at `last_ms` or before."""
+        """Return who came first to these listeners; None: nobody is there who came at `last_ms` or before."""
         firsts = [next(iter(found.items())) for name in listener_names if (found := self._came_ms.get(name))]
         guest, came_ms = min(firsts, key=lambda first: first[1], default=(None, 0))
         return guest if came_ms <= last_ms else None

@@ -539,7 +539,7 @@ class TlsChannel:
 
 
 def _reason(error: ssl.SSLError) -> str:
-    """What OpenSSL says, in words."""
+    """Put OpenSSL's error into words."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the certificate is refused: {error.verify_message}"
     return (error.reason or str(error)).lower().replace("_", " ")

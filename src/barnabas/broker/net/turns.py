@@ -68,7 +68,7 @@ class Turns:
             self._plan()
 
     def is_over(self, now_ns: int) -> bool:
-        """Whether what arrives now is for a later turn.
+        """Return whether what arrives now is for a later turn.
 
         That costs a callback of the loop each time that `end_ns` is reached, so turns are not told apart before.
         """

@@ -145,12 +145,12 @@ class Bucket:
         return min(turn_ms - now_ms, MOST_MS)
 
     def give_place_up(self, value: float) -> None:
-        """Who kept a place for this will not come."""
+        """Give up a place that was kept for somebody who will not come."""
         if self.resolution.limit is not None:
             self._next_turn_ms -= value / self.resolution.limit * 1_000
 
     def take_back(self, now_ms: int, value: float) -> None:
-        """What was counted a moment ago did not happen."""
+        """Take back what was counted a moment ago and did not happen."""
         self._rate.record(now_ms, -value)
 
     def excess_ms(self, now_ms: int) -> int:
@@ -175,7 +175,7 @@ class Bucket:
     # --- for looking at
 
     def rate_per_s(self, now_ms: int) -> float:
-        """What was measured, in the kind's unit."""
+        """Return the measured rate, in the kind's unit."""
         return self._rate.rate_per_s(now_ms)
 
     def measured_ms(self, now_ms: int) -> int:
@@ -183,10 +183,10 @@ class Bucket:
         return self._rate.measured_ms(now_ms)
 
     def throttle_average_ms(self, now_ms: int) -> float | None:
-        """How long those were held who were held lately; None: nobody was."""
+        """Return the average throttle time of those who were held lately; None: nobody was."""
         return self._throttle_times.average(now_ms) if self._throttle_times is not None else None
 
     def tokens(self, now_ms: int) -> float | None:
-        """What the token bucket holds; None where there is none, or no limit."""
+        """Return the tokens of the token bucket; None where there is none, or no limit."""
         limit = self.resolution.limit
         return self._tokens.tokens(now_ms, limit) if self._tokens is not None and limit is not None else None

@@ -177,7 +177,7 @@ def _sharers(quotas: Quotas, kind: QuotaKind, tags: Tags) -> Iterator[Client]:
 
 
 def _used(kind: QuotaKind, client: Client) -> int:
-    """What a client has used of a kind since the broker knows it."""
+    """Return what a client has used of a kind since the broker knows it."""
     match kind:
         case QuotaKind.PRODUCE:
             return client.produced_bytes
@@ -195,12 +195,12 @@ def _lately(quotas: Quotas, kind: QuotaKind, client: Client, rates: dict[Name | 
 
 
 def in_unit(quotas: Quotas, kind: QuotaKind, value: float) -> float:
-    """What a history has of a kind in a second, in the unit of its limits."""
+    """Convert a history's amount in a second to the unit of the kind's limits."""
     return quotas.percent_of(round(value * _NS_PER_US)) if kind is QuotaKind.REQUEST else value
 
 
 def top(quotas: Quotas, history: History, now_ms: int, last_s: int) -> dict[str, Json]:
-    """Who uses how much, who uses most first.
+    """List clients by what they use, the largest first.
 
     Args:
         last_s: Over how many seconds rates are averaged.
@@ -247,7 +247,7 @@ def recorded(
     user: str | None,
     client_id: str | None,
 ) -> dict[str, Json]:
-    """What `barnabas quotas simulate` needs beside all limits: an hour of traffic.
+    """Return the traffic of an hour that `barnabas quotas simulate` needs beside all limits.
 
     Args:
         windows, thread_count: As of `Quotas`.

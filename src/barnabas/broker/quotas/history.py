@@ -122,7 +122,7 @@ class History:
 
     @property
     def kept_count(self) -> int:
-        """How many have rings of their own."""
+        """The number of clients that have rings of their own."""
         return len(self._kept)
 
     def collect(self, now_ms: int, clients: Collection[Counted]) -> None:
@@ -176,7 +176,7 @@ class History:
         return told
 
     def rates(self, last_s: int) -> dict[Name | None, tuple[float, ...]]:
-        """What was used each second, by kind, on an average of the last seconds, by those who used anything."""
+        """Return what was used each second, by kind, on an average of the last seconds, by those who used anything."""
         rates = {}
         indexes = [(self.second - age) % SECOND_COUNT for age in range(last_s)]
         for client, rings in [*self._kept.items(), (None, self._others)]:

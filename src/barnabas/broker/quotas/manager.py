@@ -78,7 +78,7 @@ class Client:
         self.buckets: list[Bucket | None] = [None, None, None, None]
 
     def bucket(self, kind: QuotaKind, now_ms: int) -> Bucket:
-        """Where a kind is counted, by the limits that are set now."""
+        """Return the bucket that a kind is counted in, by the limits that are set now."""
         # hot path: benchmarks/load (every request of a client that has a quota)
         quotas = self._quotas
         if self.generation != quotas.generation:
@@ -200,7 +200,7 @@ class Quotas:
         return self._limits[kind].by_entity
 
     def resolve(self, kind: QuotaKind, user: str, client_id: str) -> Resolution:
-        """What is in force for a client."""
+        """Find the limits in force for a client."""
         return self._limits[kind].resolve(user, client_id)
 
     def levels(self, kind: QuotaKind, user: str, client_id: str) -> list[LevelLimit]:
@@ -226,7 +226,7 @@ class Quotas:
         client.last_used_ms = now_ms
 
     def pacer_count(self, kind: QuotaKind, tags: Tags, now_ms: int) -> int:
-        """How many of those who share these tags keep to the limit by themselves."""
+        """Count those who share these tags and keep to the limit by themselves."""
         return self.pacers.count(kind, self._limits[kind], tags, now_ms)
 
     def drop_unused(self, now_ms: int, most_looks: int = 1_000) -> None:
@@ -251,7 +251,7 @@ class Quotas:
     # --- what is measured
 
     def bucket(self, kind: QuotaKind, user: str, client_id: str, now_ms: int) -> Bucket:
-        """Where a client is counted, as the limits are now."""
+        """Return a client's bucket, as the limits are now; make it where there is none."""
         limits, buckets = self._limits[kind], self._buckets[kind]
         resolution = limits.resolve(kept_name(user), kept_name(client_id))
         bucket = buckets.get(resolution.tags)
@@ -283,7 +283,7 @@ class Quotas:
             yield bucket
 
     def bucket_of(self, kind: QuotaKind, user: str, client_id: str) -> Bucket | None:
-        """Where a client is counted; None: nothing of it was counted yet. For looking at."""
+        """Return a client's bucket, for looking at; None: nothing of it was counted yet."""
         resolution = self._limits[kind].resolve(user, client_id)
         bucket = self._buckets[kind].get(resolution.tags)
         if bucket is not None and bucket.resolution != resolution:
@@ -300,7 +300,7 @@ def _is_away(client: Client) -> bool:
 
 
 def _is_idle(bucket: Bucket, now_ms: int) -> bool:
-    """Whether nothing of what it measured counts any more."""
+    """Return whether nothing of what it measured counts any more."""
     is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
     return not is_owed and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
 

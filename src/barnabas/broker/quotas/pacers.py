@@ -56,7 +56,7 @@ class Pacers:
         self._by_place[kind, connection] = _Pacer(user, client_id, now_ms + lasting_ms)
 
     def count(self, kind: QuotaKind, limits: Limits, tags: Tags, now_ms: int) -> int:
-        """How many there are that share what is measured under these tags."""
+        """Count those that share what is measured under these tags."""
         return sum(
             limits.tags(each.user, each.client_id) == tags
             for (of_kind, _), each in self._by_place.items()

@@ -84,11 +84,11 @@ class _Queue:
             self.sender.left += value
 
     def next_request(self, most: float) -> float:
-        """How much the next request has; 0: nothing waits."""
+        """Return the size of the next request; 0: nothing waits."""
         return min(self.sender.left, most) if self._first < len(self._waiting) else 0.0
 
     def sent(self, now_ms: int, value: float) -> None:
-        """That much went out, the oldest first."""
+        """Take what went out off the queue, the oldest first."""
         sender = self.sender
         sender.left = max(0.0, sender.left - value)
         while value > 0 and self._first < len(self._waiting):
@@ -121,7 +121,7 @@ class _Queue:
 def simulate(
     kind: QuotaKind, limits: Limits, traffic: Iterable[tuple[Name, Sequence[float]]], windows: Windows
 ) -> list[Outcome]:
-    """Who would have been held, under these limits.
+    """Find who would have been held under these limits.
 
     Args:
         limits: As they would be.
@@ -158,7 +158,7 @@ def _run(bucket: Bucket, queues: list[_Queue]) -> None:
 
 
 def _send(bucket: Bucket, queues: list[_Queue], step_ms: int, end_ms: int) -> None:
-    """What all do in one step, in the order of time: requests, until they are held or nothing waits."""
+    """Play one step for all, in the order of time: requests, until they are held or nothing waits."""
     most, step_end_ms = _MOST_IN_A_REQUEST[bucket.kind], step_ms + _STEP_MS
     turns = [(max(step_ms, queue.free_ms), number) for number, queue in enumerate(queues) if queue.sender.left]
     heapify(turns)

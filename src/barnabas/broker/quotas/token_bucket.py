@@ -26,7 +26,7 @@ class TokenBucket:
         self._updated_ms = 0
 
     def tokens(self, now_ms: int, limit_per_s: float) -> float:
-        """How many there are; less than 0: it is overdrawn."""
+        """Return the number of tokens; less than 0: it is overdrawn."""
         added = limit_per_s * ((now_ms - self._updated_ms) / 1_000)
         self._tokens = min(limit_per_s * self._burst_s, self._tokens + added)
         self._updated_ms = now_ms
@@ -37,7 +37,7 @@ class TokenBucket:
         self._tokens = min(limit_per_s * self._burst_s, self.tokens(now_ms, limit_per_s) - count)
 
     def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
-        """How long it is overdrawn; 0: it is not."""
+        """Return for how long it is overdrawn; 0: it is not."""
         tokens = self.tokens(now_ms, limit_per_s)
         return floor(min(-tokens / limit_per_s * 1_000, MOST_MS) + 0.5) if tokens < 0 else 0
 

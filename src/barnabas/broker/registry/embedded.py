@@ -139,7 +139,7 @@ class EmbeddedRegistry:
 
     @property
     def tree(self) -> Tree:
-        """What is committed; to be read alone."""
+        """The committed tree; to be read alone."""
         return self._tree
 
     def observe(self, observer: Watch) -> None:

@@ -134,7 +134,7 @@ class Tree:
         return self._nodes.get(path)
 
     def acls(self, path: str, node: Znode) -> Acls:
-        """Who may do what with a node; empty: everybody everything."""
+        """Return a node's access lists; empty: everybody may do everything."""
         return access.acls_of_secured(path) if self.is_secured and not node.acls else node.acls
 
     def children(self, path: str) -> list[str]:
@@ -290,13 +290,13 @@ class Stage:
             raise NoAuthError(path)
 
     def _is_kept(self, path: str, node: Znode) -> bool:
-        """Whether a node is to be changed by the broker alone, and it is somebody else who asks."""
+        """Return whether a node is to be changed by the broker alone, and it is somebody else who asks."""
         # differs from Kafka (registry-kept): whoever deletes the controller's or a broker's node ends it there.
         is_own = access.is_brokers_own(path) or node.ephemeral_owner == self._session_id
         return is_own and self._identities is not None
 
     def _settled(self, acls: Acls, path: str) -> Acls:
-        """What is kept of a list that somebody sent."""
+        """Return what is kept of a list that somebody sent."""
         if self._identities is None:
             return acls
         settled = acl.settled(acls, self._identities)

@@ -241,7 +241,7 @@ class AppendQueues:
             del self.by_log[log]
 
     def _outcome(self, append: Append, place: Callable[[], AppendResult | None]) -> AppendResult | None:
-        """What becomes of an append whose turn it is; None where it must be prepared, or is being written."""
+        """Return the result of an append whose turn it is; None where it must be prepared, or is being written."""
         partition = append.partition
         if self._is_closed:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)

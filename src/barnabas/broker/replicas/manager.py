@@ -133,11 +133,11 @@ class ReplicaManager:
 
     @property
     def offline_count(self) -> int:
-        """How many partitions stood in directories that failed."""
+        """The number of partitions in directories that failed."""
         return len(self._offline)
 
     def high_watermarks(self) -> dict[TopicPartition, int]:
-        """What the high watermark checkpoint holds."""
+        """Return the high watermarks for the checkpoint."""
         return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
 
     def append_to(
@@ -272,7 +272,7 @@ class ReplicaManager:
             self._update_config(partition, config)
 
     async def update_all_configs(self) -> None:
-        """What topics inherit changed: all partitions take it over, some in a turn of the loop."""
+        """Take over settings that topics inherit in all partitions, some in a turn of the loop."""
         partitions = list(self._partitions.values())
         for start in range(0, len(partitions), _UPDATES_PER_TURN):
             # Not kept any longer: the settings may change again meanwhile.

@@ -99,5 +99,5 @@ class TopicTable:
             self._gone.add(self.by_topic.pop(topic))
 
     def parts(self) -> list[TopicCounts]:
-        """What is to be added up for all topics together: those of each, and of those that are gone."""
+        """Return the counts to add up for all topics together: those of each, and of those that are gone."""
         return [self._gone, *self.by_topic.values()]

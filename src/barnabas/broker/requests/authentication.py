@@ -349,7 +349,7 @@ class Authentication:
             timer.cancel()
 
     def may_begin_again(self) -> bool:
-        """Whether a handshake begins a new login now: the session has an end, and the last one is a second ago."""
+        """Return whether a handshake begins a new login now: the session has an end, and the last one is a second ago."""
         last_ns = self._last_reauthentication_ns
         is_long_ago = last_ns is None or self._now_ns() - last_ns >= _LEAST_REAUTHENTICATION_NS
         return self._state is _State.LOGGED_IN and self._session_timer is not None and is_long_ago
@@ -426,7 +426,7 @@ class _Expired:
 
 
 def _api_name(api_key: int) -> str:
-    """How an API is called in the log; also one that is not in the protocol's list."""
+    """Return an API's name for the log; also of one that is not in the protocol's list."""
     return ApiKey(api_key).name if api_key in APIS else f"with the key {api_key}"
 
 

@@ -17,14 +17,14 @@ _RESOURCES_PER_TURN = 50
 
 
 def config_admin(ctx: RequestContext) -> ConfigAdmin:
-    """Who changes settings."""
+    """Return the administration of settings."""
     admin = ctx.services.configs
     assert admin is not None
     return admin
 
 
 def type_of(code: int) -> ConfigResourceType:
-    """What kind of resource a code of the protocol names.
+    """Decode a kind of resource.
 
     Raises:
         KafkaError: INVALID_REQUEST, for all that the request names.

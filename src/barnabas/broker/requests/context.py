@@ -110,14 +110,14 @@ class RequestContext:
         return _nothing
 
     def quota_bucket(self, kind: QuotaKind) -> Bucket | None:
-        """Where the client is counted; None: nobody has a limit of that kind."""
+        """Return the client's bucket; None: nobody has a limit of that kind."""
         quotas = self.services.quotas
         if not quotas.is_enabled[kind]:
             return None
         return quotas.bucket(kind, self.connection.principal.name, self.client_id, self.services.clock.monotonic_ms())
 
     def controller_quota(self, first_strict_version: int) -> ControllerMutationQuota:
-        """What counts the partitions that this request creates or deletes.
+        """Return the quota that counts the partitions which this request creates or deletes.
 
         Args:
             first_strict_version: From this version of the request on it is refused what is too much.
@@ -140,7 +140,7 @@ class RequestContext:
         return True
 
     def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
-        """Whether the request's principal may do this with a resource; what is denied is logged."""
+        """Return whether the request's principal may do this with a resource; what is denied is logged."""
         authorizer = self.services.authorizer
         if authorizer.allows_everything:
             return True
@@ -157,7 +157,7 @@ class RequestContext:
         return self.rights(resource_type, name) >> operation & 1 == 1
 
     def not_authorized(self) -> str:
-        """What is told of a request that is denied as a whole; Kafka names the connection and its buffers."""
+        """Return the message of a request that is denied as a whole; Kafka names the connection and its buffers."""
         return f"Request {self.request_name} of {self.connection.principal} is not authorized."
 
     @property

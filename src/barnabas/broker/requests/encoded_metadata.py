@@ -66,7 +66,7 @@ class KindOfParts:
         self.reachable = reachable
 
     def holds_for(self, image: ClusterImage, listener_name: str) -> bool:
-        """Whether the same brokers are alive and reachable as when it began; forgets the topics that are gone."""
+        """Return whether the same brokers are alive and reachable as when it began; forgets the topics that are gone."""
         if self._brokers is not image.brokers:
             if self._alive != image.brokers.keys() or self.reachable != reachable_brokers(image, listener_name):
                 return False
@@ -78,7 +78,7 @@ class KindOfParts:
         return True
 
     def __len__(self) -> int:
-        """How many topics' parts are kept."""
+        """Count the topics whose parts are kept."""
         return len(self._parts)
 
     def find(self, name: str, partitions: Mapping[int, PartitionState]) -> bytes | None:
@@ -101,11 +101,11 @@ class TopicParts:
         self._kinds: dict[tuple[int, str, bool], KindOfParts] = {}
 
     def __len__(self) -> int:
-        """How many kinds are kept."""
+        """Count the kinds that are kept."""
         return len(self._kinds)
 
     def of(self, image: ClusterImage, api_version: int, listener_name: str, with_operations: bool) -> KindOfParts:
-        """What is kept for such a client."""
+        """Return the parts that are kept for such a client."""
         key = (api_version, listener_name, with_operations)
         kinds = self._kinds
         kind = kinds.pop(key, None)

@@ -24,7 +24,9 @@ _OWN_LEFT_OUT = frozenset(["FetchResponse", "ElectLeadersResponse"])
 
 
 def error_counter(message: type[Part]) -> ErrorCounter | None:
-    """What counts the error codes in answers of a class, its own `count_errors` if it has one; None: there are none."""
+    """Return the function that counts the error codes in answers of a class, its own `count_errors` if it has one;
+    None: there are none.
+    """
     own: ErrorCounter | None = getattr(message, "count_errors", None)
     if own is not None:
         return own

@@ -68,11 +68,11 @@ class Conversation(Protocol):
         ...
 
     def settle_soon(self, outcome: object) -> None:
-        """What the exchange on hold waited for has ended: call its `settle_late` at the end of this turn."""
+        """Call the exchange's `settle_late` at the end of this turn: what it waited for has ended."""
         ...
 
     def take_network_ns(self) -> int:
-        """How long the connection received and sent since it was asked last, if it was asked before."""
+        """Return how long the connection received and sent since the last call, if there was one."""
         ...
 
     def hold_back(self, exchange: "Exchange") -> None:
@@ -249,7 +249,7 @@ class Exchange(RequestContext):
             self._let_frame_go()
 
     def settle_late(self) -> None:
-        """What was waited for is there, and the turn in which it came is over.
+        """Settle what was waited for, after the turn in which it came.
 
         Raises:
             ProtocolError, UnanswerableError: The connection must close.
@@ -341,7 +341,7 @@ class Exchange(RequestContext):
         return may_fetch(self, answer_bytes, self._session.now_ns())
 
     def worked_ns(self, now_ns: int) -> int:
-        """How long the broker has worked for it so far; what it waited for is not in it."""
+        """Return how long the broker has worked for it so far, without its waits."""
         handled_ns, resumed_ns = self.handled_ns, self.resumed_ns
         elsewhere_ns = sum(self._worked_elsewhere) if self._worked_elsewhere else 0
         if not handled_ns:
@@ -440,7 +440,7 @@ class Exchange(RequestContext):
 
 
 def error_code_of(error: BaseException) -> ErrorCode:
-    """What a client is told of an exception; UNKNOWN_SERVER_ERROR where it is a bug of ours."""
+    """Return a client's error code for an exception; UNKNOWN_SERVER_ERROR where it is a bug of ours."""
     match error:
         case KafkaError():
             return error.code

@@ -164,7 +164,7 @@ class Interceptor:
 
 
 def _ends(verdict: Verdict) -> bool:
-    """Whether there is no answer of the handler's."""
+    """Return whether there is no answer of the handler's."""
     return bool(verdict.error_code) or verdict.drops or verdict.ignores
 
 

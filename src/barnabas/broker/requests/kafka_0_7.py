@@ -51,7 +51,7 @@ MOST_ADDRESSES: Final = 1_000
 
 
 def request_of_0_7(frame: memoryview) -> str | None:
-    """What a client of Kafka 0.7 asks for with a frame; None: it is no such request.
+    """Return the name of the request that a frame is for Kafka 0.7; None: it is none.
 
     Args:
         frame: The request without its size.

@@ -60,7 +60,9 @@ class Metered(Protocol):
     def request(self) -> object: ...
 
     def take_used_ns(self, now_ns: int) -> int:
-        """How long the broker has worked for it, its connection since the last request that was counted among it."""
+        """Return how long the broker has worked for it, with its connection's work since the last request that was
+        counted.
+        """
         ...
 
     def may_unlogged(self, operation: Operation, resource_type: ResourceType, name: str) -> bool: ...

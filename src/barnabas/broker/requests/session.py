@@ -262,7 +262,7 @@ class Session:
             self._hold = self._services.holds.begin(client, bucket, wait_ms, self._let_go)
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
-        """How many array elements a request may hold."""
+        """Return the most array elements that a request may hold."""
         if route.is_limited:
             return self._max_array_elements
         return min(len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * self._max_array_elements)

@@ -154,7 +154,7 @@ class ListenerLogins:
         return self._servers[mechanism]()
 
     def session_lifetime_ms(self, mechanism: str, now_ms: int, expires_ms: int | None) -> int | None:
-        """How long a session that begins now lasts; None: for ever.
+        """Return how long a session that begins now lasts; None: for ever.
 
         Args:
             now_ms, expires_ms: Now, and when what the client proved itself with runs out, since the epoch.

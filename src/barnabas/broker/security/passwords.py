@@ -30,7 +30,7 @@ _MOST_ITERATIONS = 1_000_000
 
 
 def is_password(name: str) -> bool:
-    """Whether a setting is stored encrypted."""
+    """Return whether a setting is stored encrypted."""
     setting = find_broker_setting(name)
     return setting is not None and setting.is_sensitive
 

@@ -34,7 +34,7 @@ class ScramUsers:
         return None if credential is None or credential.iterations < LEAST_ITERATIONS else credential
 
     def usual_iterations(self, mechanism: str) -> int:
-        """How many iterations most users have; the same on every broker."""
+        """Return the number of iterations that most users have; the same on every broker."""
         counts = self._iterations[mechanism]
         return max(counts, key=lambda each: (counts[each], each), default=LEAST_ITERATIONS)
 

@@ -159,7 +159,7 @@ class BrokerListeners:
         return close
 
     def advertised(self) -> tuple[Endpoint, ...]:
-        """What clients are told to connect to; nothing of what could not be opened."""
+        """Return the endpoints that clients are told of; none that could not be opened."""
         told = []
         for endpoint in self._config.advertised_endpoints:
             found = self._open.get(endpoint.listener_name)

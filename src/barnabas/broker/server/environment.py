@@ -41,7 +41,7 @@ class Limits(Protocol):
         ...
 
     def most_partitions(self) -> int:
-        """How many partitions this broker takes before it refuses new ones."""
+        """Return how many partitions this broker takes before it refuses new ones."""
         ...
 
     def receive_memory_bytes(self, configured_bytes: int) -> int:
@@ -49,7 +49,7 @@ class Limits(Protocol):
         ...
 
     def core_use(self) -> CoreUse:
-        """How the loop's thread has used cores; nothing where nobody knows."""
+        """Return how the loop's thread has used cores; nothing where nobody knows."""
         ...
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class RegistryDoor(Protocol):
     """Opens a broker's session with the registry, which keeps the cluster's state."""
 
     def holds(self, path: Path) -> bool:
-        """Whether a registry was ever kept here."""
+        """Return whether a registry was ever kept here."""
         ...
 
     async def open(self, path: Path, clock: Clock, executor: Executor) -> Registry:
@@ -103,7 +103,7 @@ class HttpDoor(Protocol):
         ...
 
     def process(self) -> Mapping[str, float]:
-        """What the system knows of the process, by the names of Prometheus; not for the event loop."""
+        """Return the system's figures of the process, by the names of Prometheus; not for the event loop."""
         ...
 
 

@@ -202,7 +202,7 @@ class HttpServer:
         return page.write(found)
 
     def _ask(self, page: Page) -> "asyncio.Future[object]":
-        """What the page's `ask` gives on the broker's loop.
+        """Run the page's `ask` on the broker's loop.
 
         Raises:
             _StoppedError: There is no such loop any more.
@@ -298,7 +298,7 @@ class _ProbeBudget:
         self._count = 0
 
     def take(self) -> bool:
-        """Whether there is one left in this second."""
+        """Return whether there is one left in this second."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._count = second, 0

@@ -42,7 +42,7 @@ def listener_setting(listener_name: str, mechanism: str) -> str:
 
 
 def listener_entry(config: BrokerConfig, listener_name: str, mechanism: str) -> JaasEntry | None:
-    """What a listener has for a mechanism; None: nothing.
+    """Return a listener's JAAS entry for a mechanism; None: it has none.
 
     Raises:
         ConfigError: What is there can't be read; names where it stands.

@@ -234,7 +234,7 @@ def _read(name: str, settings: TlsSettings, known: _Marks | None, has_links: boo
 
 
 def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
-    """What is set for a listener: its own settings stand over those for all.
+    """Return a listener's TLS settings: its own stand over those for all.
 
     Raises:
         ConfigError: They can't be together.
@@ -264,7 +264,7 @@ def _with_tls(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
 
 
 def _marks(settings: TlsSettings) -> _Marks:
-    """What shows that a file was replaced."""
+    """Return the marks by which a file's replacement is seen."""
     return tuple(_mark(path) for path in settings.files)
 
 

@@ -66,7 +66,7 @@ class Logins:
         self._checked: dict[str, ListenerLogins] = {}
 
     def new_scram_admin(self, registry: Registry, watcher: ConfigWatcher) -> "Callable[[], ScramAdmin]":
-        """What gives the administration of SCRAM credentials, which is made when it is asked for first."""
+        """Return a function that gives the administration of SCRAM credentials, which is made at its first call."""
         made: list[ScramAdmin] = []
 
         def scram_admin() -> "ScramAdmin":
@@ -134,7 +134,7 @@ class Logins:
     def step_of(
         self, listener_name: str, security_protocol: str, services: Services, routes: RouteTable
     ) -> Step | None:
-        """How connections of a listener begin; None where nobody logs in.
+        """Return the first step of a listener's connections; None where nobody logs in.
 
         Raises:
             ConfigError: By its settings nobody could.
@@ -229,7 +229,7 @@ class Logins:
         return lambda: ScramServer(scram, find, new_nonce(self._dice.randbytes))
 
     def _token_judge(self, listener_name: str, entry: "JaasEntry | None") -> "Judge":
-        """What says whose token one is."""
+        """Return the judge of delegation tokens."""
         config, now_ms = self._config, self._clock.now_ms
         url = config.sasl_oauthbearer_jwks_endpoint_url
         if url:

@@ -112,7 +112,7 @@ class Membership:
             log.debug("the session expired: what is so now is announced with the next registration")
 
     def admits(self, broker_id: int) -> bool:
-        """Whether a registered broker is one that this one works with."""
+        """Return whether a registered broker is one that this one works with."""
         if broker_id == self._broker_id:
             return True
         if broker_id not in self._ignored:

@@ -64,7 +64,7 @@ class Observation:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Where it is served."""
+        """The addresses that it is served at."""
         return [] if self._http is None else self._http.addresses
 
     def open(self) -> None:

@@ -119,7 +119,7 @@ class QuotaHistory:
             self._executor.run(self._writing(), self._written, self._failed)
 
     def _writing(self) -> Callable[[], None]:
-        """What writes the history as it is now."""
+        """Return a function that writes the history as it is now."""
         second, recorded = self.history.second, self.history.recorded()
         self._written_use = self.history.last_use
 

@@ -26,7 +26,7 @@ class TopicSettings:
         self._left_out: dict[str, list[str]] = {}
 
     def of(self, topic: str) -> TopicConfig:
-        """What is in force for a topic."""
+        """Return the settings in force for a topic."""
         config, reasons = TopicConfig.from_broker(self._config).with_possible(self._overrides_of(topic))
         if reasons != self._left_out.get(topic, []):
             # Not for each partition again.

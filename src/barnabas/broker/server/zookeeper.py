@@ -27,7 +27,7 @@ _VERSIONS = ("TLSv1.2", "TLSv1.3")
 
 
 def zookeeper_options(config: BrokerConfig, dice: "Random") -> ZooKeeperOptions:
-    """How to reach the ensemble.
+    """Read how to reach the ensemble from the settings.
 
     Args:
         dice: For the login.

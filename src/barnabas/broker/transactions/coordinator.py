@@ -172,7 +172,7 @@ class TransactionCoordinator:
             self._forget(txn)
 
     def knows(self, producer_id: int) -> bool:
-        """Whether a producer id belongs to a transactional id that is coordinated here."""
+        """Return whether a producer id belongs to a transactional id that is coordinated here."""
         return any(txn.producer_id == producer_id for txn in self._transactions.values())
 
     # --- requests
@@ -202,7 +202,7 @@ class TransactionCoordinator:
         return self._request(transactional_id, AddPartitions(producer_id, producer_epoch, partitions))
 
     def _is_full(self, transactional_id: str, partitions: frozenset[TopicPartition]) -> bool:
-        """Whether there is no room for an id, or for more partitions of one: then unused ones make room."""
+        """Return whether there is no room for an id, or for more partitions of one: then unused ones make room."""
         # differs from Kafka (transactional-id-bytes): memory is its only limit.
         if self.kept_bytes <= self._most_bytes:
             return False

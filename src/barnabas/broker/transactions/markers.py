@@ -201,7 +201,7 @@ class MarkerSender:
         self._go_on(broker_id)
 
     def _take(self, part: _Part, errors: dict[tuple[int, str, int], int]) -> None:
-        """What came of one transaction's markers at a broker."""
+        """Take in a broker's answer to one transaction's markers."""
         outcome = part.outcome
         producer_id = outcome.markers.producer_id
         retried = []

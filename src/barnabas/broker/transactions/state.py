@@ -99,7 +99,7 @@ def _initialize(txn: Transaction, event: Initialize, now_ms: int) -> list[Effect
 
 
 def _may_continue(txn: Transaction, producer_id: int, producer_epoch: int) -> bool:
-    """Whether a producer may be the one that is known; its epoch is looked at later."""
+    """Return whether a producer may be the one that is known; its epoch is looked at later."""
     return (
         txn.producer_epoch == NO_EPOCH
         or producer_id == txn.producer_id
@@ -241,7 +241,7 @@ def _transition(
     start_timestamp_ms: int,
     update_timestamp_ms: int,
 ) -> Transition:
-    """What keeps the producer."""
+    """Make a transition that keeps the producer."""
     return Transition(
         state,
         txn.producer_id,

@@ -79,7 +79,7 @@ def decode_key(key: bytes) -> str | None:
 
 
 def decode_value(transactional_id: str, value: bytes) -> Transaction:
-    """What a record says of a transactional id.
+    """Decode a record's value into a transaction.
 
     Raises:
         ProtocolError: The bytes are no such value, or of an unknown version.

@@ -100,7 +100,7 @@ class Transaction:
 
     @property
     def kept_bytes(self) -> int:
-        """What it takes in memory, about."""
+        """Its memory, an estimate."""
         return _ID_BYTES + _CHARACTER_BYTES * len(self.transactional_id) + _PARTITION_BYTES * len(self.partitions)
 
     @property

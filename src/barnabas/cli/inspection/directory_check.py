@@ -33,7 +33,7 @@ Offsets = dict[TopicPartition, int]
 
 
 def running_broker(path: Path) -> int | None:
-    """Who has a data directory open.
+    """Return the process that has a data directory open.
 
     Returns:
         The process's id; 0 for one that can't be named; None when nobody has.

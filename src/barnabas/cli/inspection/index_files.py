@@ -107,7 +107,7 @@ def without_zeros(data: bytes, entry_bytes: int) -> bytes:
 
 
 def lookup(entries: list[OffsetEntry], offset: int) -> int:
-    """Where Kafka starts to read for an offset: the position of the last entry at or below it, 0 without one."""
+    """Return the position that Kafka reads from for an offset: that of the last entry at or below it, 0 without one."""
     # Zeros at the end make Kafka's binary search end there, at position 0.
     if not entries or entries[-1].position == 0:
         return 0

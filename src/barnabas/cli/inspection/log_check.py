@@ -121,7 +121,7 @@ class LogCheck:
         return report
 
     def _has_coordinator(self) -> bool:
-        """Whether the log directory holds a part of what transaction coordinators know."""
+        """Return whether the log directory holds a part of what transaction coordinators know."""
         return any(self._report.path.parent.glob(f"{TRANSACTION_STATE_TOPIC}-*"))
 
     def _check_names(self) -> None:
@@ -181,7 +181,7 @@ class LogCheck:
         return self._state.is_in_use and is_last and reason == "an incomplete batch"
 
     def _is_content(self, log: LogFile, position: int) -> bool:
-        """Whether anything but the zeros of a file that was made in its full size stands there."""
+        """Return whether anything but the zeros of a file that was made in its full size stands there."""
         place = position
         while place < log.size:
             chunk = log.read(place, 1024 * 1024)

@@ -69,7 +69,7 @@ class LogListing:
         return self.path / file_name(offset, suffix)
 
     def has(self, path: Path) -> bool:
-        """Whether the listing names a file."""
+        """Return whether the listing names a file."""
         return path.name in self.sizes
 
 
@@ -146,12 +146,12 @@ def list_directory(path: Path) -> DirectoryListing:
 
 
 def is_log(path: Path) -> bool:
-    """Whether a directory is that of one log, as against one that holds logs."""
+    """Return whether a directory is that of one log, as against one that holds logs."""
     return any(entry.name == EPOCHS_FILE or _FILE.fullmatch(entry.name) is not None for entry in _entries(path))
 
 
 def is_data_directory(path: Path) -> bool:
-    """Whether a directory is one of some broker's log.dirs: by its files, or by a log in it."""
+    """Return whether a directory is one of some broker's log.dirs: by its files, or by a log in it."""
     if any((path / name).exists() for name in _DATA_DIRECTORY_FILES):
         return True
     return any(is_log(log) for log in list_directory(path).logs.values())

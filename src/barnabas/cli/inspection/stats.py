@@ -62,7 +62,7 @@ class KeyCounter:
             self._seen.clear()
 
     def count(self) -> int:
-        """How many there were."""
+        """Return the number of distinct keys."""
         if self._registers is None:
             return len(self._seen)
         empty_count = self._registers.count(0)

@@ -130,7 +130,7 @@ class StoredBatch:
 
     @property
     def stored_bytes(self) -> int:
-        """What `uncompressed_bytes` became on disk."""
+        """The bytes that `uncompressed_bytes` became on disk."""
         if self.header is not None:
             return len(self.data) - HEADER_BYTES
         return len(self.data)

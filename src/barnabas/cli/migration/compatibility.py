@@ -59,18 +59,18 @@ def choose_target(
 
 
 def target_nodes(target: Target) -> Nodes:
-    """What the registry keeps of a target."""
+    """Return the nodes that the registry keeps of a target."""
     return {paths.KAFKA_VERSION: encode_kafka_version(KafkaVersionNode(target.version.name, target.reason))}
 
 
 def noted_target(registry: Nodes) -> Target | None:
-    """What the registry kept; None: nothing."""
+    """Return the target that the registry kept; None: nothing."""
     noted = decode_kafka_version(registry.get(paths.KAFKA_VERSION))
     return None if noted is None else Target(kafka_version(noted.name), noted.reason)
 
 
 def check_fit(directories: Sequence[DirectoryFacts], nodes: Nodes, target: KafkaVersion) -> list[Finding]:
-    """What a Kafka can't read of directories and settings, or makes something else of.
+    """Find what a Kafka can't read of directories and settings, or makes something else of.
 
     Raises:
         StorageError: A file can't be read.

@@ -34,7 +34,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def is_blocked(findings: Iterable[Finding]) -> bool:
-    """Whether something must be mended before the plan can be carried out."""
+    """Return whether something must be mended before the plan can be carried out."""
     return any(finding.kind is Kind.BLOCKED for finding in findings)
 
 

@@ -127,7 +127,7 @@ def _settings_that_need(settings: Mapping[str, str]) -> Iterator[tuple[KafkaVers
 
 
 def check_told(told: KafkaVersion, found: Target) -> list[Finding]:
-    """What there is to say about the Kafka that an adopted directory shall go back to."""
+    """Find what there is to say about the Kafka that an adopted directory shall go back to."""
     findings: list[Finding] = []
     subject = f"Kafka {told.short_name}"
     if found.version > told:
@@ -183,7 +183,7 @@ def _unreadable(found: list[Requirement], target: KafkaVersion) -> Finding:
 
 
 def check_settings(nodes: Nodes, target: KafkaVersion) -> list[Finding]:
-    """What a Kafka makes of the topics' settings."""
+    """Find what a Kafka makes of the topics' settings."""
     findings: list[Finding] = []
     for topic in children(nodes, paths.CONFIG_TOPICS):
         settings = decode_config(nodes[paths.topic_config(topic)])
@@ -209,7 +209,7 @@ def check_settings(nodes: Nodes, target: KafkaVersion) -> list[Finding]:
 
 
 def check_log_starts(log_starts: Mapping[TopicPartition, int], target: KafkaVersion) -> list[Finding]:
-    """What becomes of records that DeleteRecords removed, and that are still in the files."""
+    """Find the records that DeleteRecords removed, and that are still in the files."""
     if target >= LOG_START_OFFSETS:
         return []
     return [

@@ -16,7 +16,7 @@ _DELEGATION_TOKENS = "/delegation_token/tokens"
 
 
 def topic_limit(overrides: Mapping[str, str]) -> str | None:
-    """What this version does not do of a topic's settings, or None."""
+    """Return what this version does not do of a topic's settings, or None."""
     try:
         TopicConfig.from_broker(BrokerConfig.single_broker()).with_overrides(overrides)
     except ConfigError as error:
@@ -25,7 +25,7 @@ def topic_limit(overrides: Mapping[str, str]) -> str | None:
 
 
 def tree_limits(nodes: Nodes) -> list[Finding]:
-    """What this version only keeps for the way back."""
+    """Find what this version only keeps for the way back."""
     kept: list[tuple[str, str, list[str]]] = [
         ("users", "quotas and credentials are kept, not enforced yet", children(nodes, paths.CONFIG_USERS)),
         ("clients", "quotas are kept, not enforced yet", children(nodes, paths.CONFIG_CLIENTS)),

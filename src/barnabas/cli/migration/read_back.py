@@ -65,7 +65,7 @@ class HeldTree:
 
 
 def summarize(tree: TreeCopy) -> HeldTree:
-    """What stands in a tree that was read."""
+    """Count what a tree that was read holds."""
     nodes = tree.nodes
     held = HeldTree(decode_cluster_id(nodes.get(paths.CLUSTER_ID)), access_rule_count=len(access_rules(nodes)))
     for topic in children(nodes, paths.BROKER_TOPICS):
@@ -85,7 +85,7 @@ def summarize(tree: TreeCopy) -> HeldTree:
 
 
 def find_missing(plan: ReleasePlan, registry: TreeCopy, before: TreeCopy, after: TreeCopy) -> list[str]:
-    """What is not as it should be in a tree that was written.
+    """List what is not as it should be in a tree that was written.
 
     Args:
         plan: What was done.

@@ -49,7 +49,7 @@ class Document:
 
 
 def document_of(tree: TreeCopy) -> Document:
-    """What of a tree outlives a session."""
+    """Return the part of a tree that outlives a session."""
     nodes = {path: data for path, data in tree.nodes.items() if is_carried(path) or _is_own(path)}
     return Document(nodes, tree.versions.get(paths.BROKER_SEQUENCE, 0))
 
@@ -89,7 +89,7 @@ def decode_document(text: str) -> Document:
 
 
 def operations(document: Document, there: TreeCopy, *, is_zookeeper: bool, overwrites: bool) -> list[Op]:
-    """What has to be done for a tree to hold a document.
+    """Return the operations after which a tree holds a document.
 
     Args:
         document: What it is to hold.

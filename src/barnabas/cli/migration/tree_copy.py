@@ -66,7 +66,7 @@ def children(nodes: Iterable[str], path: str) -> list[str]:
 
 
 def is_carried(path: str) -> bool:
-    """Whether a node goes along when a broker moves."""
+    """Return whether a node goes along when a broker moves."""
     if path in (paths.ROOT, paths.CONTROLLER, paths.BARNABAS) or path.startswith(
         (paths.BARNABAS + "/", _ZOOKEEPERS_OWN)
     ):
@@ -89,7 +89,7 @@ def with_parents(nodes: Nodes) -> Nodes:
 
 
 def is_same(one: bytes | None, other: bytes | None) -> bool:
-    """Whether two nodes say the same: the order of keys and spaces are no difference."""
+    """Return whether two nodes say the same: the order of keys and spaces are no difference."""
     if one == other:
         return True
     if one is None or other is None:
@@ -160,7 +160,7 @@ class Adopted(NamedTuple):
     has_made_up_id: bool = False
 
     def is_from(self, tree: TreeCopy) -> bool:
-        """Whether a tree is the one that was adopted."""
+        """Return whether a tree is the one that was adopted."""
         if self.source is None:
             return False
         # Registries of the first versions remember no more than the address.
@@ -184,7 +184,7 @@ def encode_adopted(adopted: Adopted, now_ms: int) -> bytes:
 
 
 def decode_adopted(data: bytes | None) -> Adopted | None:
-    """What is remembered of the adoption; None: the directory was not adopted."""
+    """Decode what is remembered of the adoption; None: the directory was not adopted."""
     if data is None:
         return None
     payload = json.loads(data)

@@ -17,7 +17,7 @@ VARIABLE: Final = "BARNABAS_ZOOKEEPER_CONFIG"
 
 
 def command_options(connect: str) -> ZooKeeperOptions:
-    """How a command reaches a ZooKeeper.
+    """Read how a command reaches a ZooKeeper.
 
     Args:
         connect: As zookeeper.connect.

@@ -102,7 +102,7 @@ class BrokerConfig(BrokerFields):
 
     @property
     def replica_alter_log_dirs_io_max_bytes_per_second(self) -> int:
-        """How fast logs move between directories; it is never in a file, and set while the broker runs alone."""
+        """The bytes/s of logs that move between directories; never in a file, only set while the broker runs."""
         name = "replica.alter.log.dirs.io.max.bytes.per.second"
         setting = BROKER_DYNAMIC_ONLY_SETTINGS[name]
         value = setting.default_value
@@ -178,7 +178,8 @@ class BrokerConfig(BrokerFields):
         ]
 
     def _settle_versions(self) -> None:
-        """Where one of inter.broker.protocol.version and log.message.format.version is set, derive the other from it.
+        """Derive one of inter.broker.protocol.version and log.message.format.version from the other where only that is
+        set.
 
         # differs from Kafka (protocol-version-alone): it does not start with an inter.broker.protocol.version below
         # 0.11 alone.
@@ -213,11 +214,11 @@ class BrokerConfig(BrokerFields):
         return changed
 
     def of_listener(self, listener_name: str, name: str) -> Value:
-        """What is set of a setting for one listener alone; None: nothing."""
+        """Return a setting's value for one listener alone; None: nothing."""
         return self._own.get(f"{LISTENER_PREFIX}{listener_name.lower()}.{name}")
 
     def everywhere(self, name: str) -> list[tuple[str, Value]]:
-        """What is set of a setting for all listeners and for single ones, by name."""
+        """Return a setting's values for all listeners and for single ones, by name."""
         prefixed = [each for each in self._own if each.startswith(LISTENER_PREFIX) and name_for_any(each) == name]
         return [(each, self._own[each]) for each in (name, *prefixed) if each in self._own]
 

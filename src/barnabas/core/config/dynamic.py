@@ -67,7 +67,7 @@ def check_settable(layer: Layer, overrides: Mapping[str, str]) -> None:
 
 
 def only_settable(layer: Layer, overrides: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """What can be set of what another program may have written to the registry, be its value possible or not.
+    """Return what can be set of what another program may have written to the registry, be its value possible or not.
 
     Returns:
         That, and the names of the rest by the reason for which they are left out.
@@ -84,13 +84,13 @@ def only_settable(layer: Layer, overrides: Mapping[str, str]) -> tuple[dict[str,
 
 
 def has_known_value(name: str) -> bool:
-    """Whether a setting is one of those that change while a broker runs, for one listener alone or for all."""
+    """Return whether a setting is one of those that change while a broker runs, for one listener alone or for all."""
     setting = BROKER_SETTINGS.get(name_for_any(name))
     return setting is not None and setting.extra != READ_ONLY
 
 
 def is_possible(name: str, text: str) -> bool:
-    """Whether a setting can have a value; what nobody knows can have any."""
+    """Return whether a setting can have a value; what nobody knows can have any."""
     try:
         _check_value(name, text)
     except ConfigError:

@@ -112,7 +112,7 @@ def check_listeners(endpoints: list[Endpoint]) -> None:
 
 
 def check_advertised(advertised: list[Endpoint], endpoints: list[Endpoint]) -> None:
-    """What clients are told must exist and be an address that they can connect to."""
+    """Check that what clients are told exists and is an address that they can connect to."""
     names = {endpoint.listener_name for endpoint in endpoints}
     for endpoint in advertised:
         if endpoint.listener_name not in names:

@@ -84,7 +84,7 @@ _OF_A_MECHANISM = (
 
 
 def name_for_any(name: str) -> str:
-    """What a setting is called where it is not for one listener (and mechanism) alone."""
+    """Return a setting's name where it is not for one listener (and mechanism) alone."""
     match = _OF_A_LISTENER.fullmatch(name)
     if match is None:
         return name
@@ -92,7 +92,7 @@ def name_for_any(name: str) -> str:
 
 
 def find_broker_setting(name: str) -> Setting | None:
-    """What is known of a setting of brokers, be it for one listener alone, or one that no file may have."""
+    """Find a setting of brokers, be it for one listener alone, or one that no file may have."""
     name = name_for_any(name)
     return BROKER_SETTINGS.get(name) or BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
 
@@ -199,7 +199,7 @@ def _is_choice(choices: tuple[str, ...], text: str) -> bool:
 
 
 def allowed(setting: Setting) -> str:
-    """What a setting may be, in words for a person."""
+    """Return a setting's allowed values, in words for a person."""
     if setting.choices is not None and setting.choices != THROTTLED_REPLICAS:
         return ("a list of " if setting.type == "list" else "one of ") + ", ".join(setting.choices)
     match setting.type:

@@ -251,7 +251,7 @@ WORKS, NO_EFFECT, NOT_YET = "works", "no effect", "not yet"
 
 
 def status(name: str) -> str:
-    """What becomes of a broker's setting, in words: `works`, which part of it does, or why it does not."""
+    """Return how a broker's setting is supported, in words: `works`, which part of it does, or why it does not."""
     if name in HONOURED:
         return WORKS
     if name in PARTLY_HONOURED:

@@ -21,7 +21,7 @@ class Stopper:
             signal.signal(number, self._stop)
 
     def is_stopped(self) -> bool:
-        """Whether a signal came."""
+        """Return whether a signal came."""
         return self._is_stopped
 
     def _stop(self, number: int, frame: FrameType | None) -> None:

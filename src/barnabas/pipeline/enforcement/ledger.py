@@ -57,7 +57,7 @@ class Act:
     changes: Mapping[str, float | None] | None = None
 
     def is_due(self, limits: Limits) -> bool:
-        """Whether the changes are right where the entity has these limits: an operator may have been quicker."""
+        """Return whether the changes are right where the entity has these limits: an operator may have been quicker."""
         for name, value in (self.changes or {}).items():
             if value is None:
                 assert self.intent is not None
@@ -68,7 +68,7 @@ class Act:
         return True
 
     def is_done(self, limits: Limits) -> bool:
-        """Whether the changes were made, where these are the entity's limits."""
+        """Return whether the changes were made, where these are the entity's limits."""
         return all(limits.get(name) == value for name, value in (self.changes or {}).items())
 
 
@@ -220,7 +220,7 @@ class _Case:
         return None
 
     def _has_counted(self, entry: Entry, verdict: Verdict) -> bool:
-        """Whether a case that is over was about the same deeds."""
+        """Return whether a case that is over was about the same deeds."""
         is_spent = entry.step is Step.FAILED or (entry.step is Step.LIFTED and entry.time_ms >= entry.until_ms)
         return is_spent and verdict.last_seen_ms <= entry.verdict.last_seen_ms and verdict.what == entry.verdict.what
 

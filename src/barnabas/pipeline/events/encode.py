@@ -107,7 +107,7 @@ def _check(event_type: EventType, field: Field, value: object) -> None:
 
 
 def _is_encodable(text: str) -> bool:
-    """Whether UTF-8 can hold it: half of a surrogate pair has no bytes of its own."""
+    """Return whether UTF-8 can hold it: half of a surrogate pair has no bytes of its own."""
     if text.isascii():
         return True
     try:

@@ -126,7 +126,7 @@ def _json_steps(name: str, is_own: Column, event: EventType) -> Steps:
 
 
 def _lacks(value: Column, field: Field, found: Column) -> Column:
-    """Whether a required field is not there, though the event's version has it."""
+    """Return whether a required field is not there, though the event's version has it."""
     return value.isNull() if field.since == 1 else value.isNull() & (found["version"] >= field.since)
 
 
@@ -141,7 +141,9 @@ def _is_finite(number: Column) -> Column:
 
 
 def _may_be_no_text(found: Column) -> Column:
-    """Whether from_json may have found something else than text in a text field; a pattern only where it must be."""
+    """Return whether from_json may have found something else than text in a text field; a pattern only where it must
+    be.
+    """
     from pyspark.sql import functions as F
 
     return (
@@ -154,7 +156,8 @@ def _may_be_no_text(found: Column) -> Column:
 
 
 def _has_time_shape(text: Column) -> Column:
-    """Whether date, time and zone are all there: Spark alone would take "12:30" for today, and "2015" for a time, too.
+    """Return whether date, time and zone are all there: Spark alone would take "12:30" for today, and "2015" for a
+    time, too.
 
     Compares single characters, as a pattern would take a third as long as all of the parsing.
     """

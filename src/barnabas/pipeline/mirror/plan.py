@@ -82,7 +82,7 @@ def check_clusters(plan: MirrorPlan, source_cluster_id: str, target_cluster_id: 
 
 
 def is_mirrored(topic: str) -> bool:
-    """Whether a pattern may take a topic: not the clusters' own, nor the table of a mirror into the source."""
+    """Return whether a pattern may take a topic: not the clusters' own, nor the table of a mirror into the source."""
     return not topic.startswith("__") and topic != TABLE_TOPIC
 
 

@@ -40,7 +40,7 @@ class TableWriter:
         return self.progress.offsets if self.progress else {}
 
     def has(self, ends: Offsets) -> bool:
-        """Whether the table holds all up to these offsets."""
+        """Return whether the table holds all up to these offsets."""
         return self.progress is not None and is_reached(self.progress.offsets, ends)
 
     def write(self, rows: DataFrame, span: Span, delivery: Delivery) -> None:

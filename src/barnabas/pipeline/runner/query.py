@@ -30,5 +30,5 @@ def _is_wanted(topic: str, text: str) -> bool:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text is a pattern, and no topic's name."""
+    """Return whether a text is a pattern, and no topic's name."""
     return len(text) > 2 and text.startswith("/") and text.endswith("/")

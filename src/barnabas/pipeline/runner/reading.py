@@ -157,7 +157,7 @@ class Reading:
         return ""
 
     def leaves_out(self, extents: Extents) -> bool:
-        """Whether there are partitions that no source reads, as each reads those alone that it began with.
+        """Return whether there are partitions that no source reads, as each reads those alone that it began with.
 
         Never with state: its checkpoint does not go on with another number of sources.
         """
@@ -193,7 +193,7 @@ class Reading:
         return strictest.quotas.strictest(strictest.kind)
 
     def _is_full(self, record_count: int) -> bool:
-        """Whether a batch has about all that it may have."""
+        """Return whether a batch has about all that it may have."""
         most = [plan.max_offsets for plans in self._planned for plan in plans]
         numbers = [each for each in most if each is not None]
         return bool(numbers) and len(numbers) == len(most) and record_count >= _FULL * sum(numbers)

@@ -286,7 +286,7 @@ def _reason(kind: str, message: str, found: dict[str, str | None]) -> str | None
 
 
 def _counts(kind: str, process: _Process) -> bool:
-    """Whether this is a try of its own, and not another line about one that has counted."""
+    """Return whether this is a try of its own, and not another line about one that has counted."""
     if kind == "ended" and process.has_counted:
         return False
     is_told_already = process.is_announced

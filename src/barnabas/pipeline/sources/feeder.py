@@ -173,7 +173,7 @@ class _Filter:
         self._may_append = may_append
 
     def is_new(self, line: SourceLine, record: Outgoing) -> bool:
-        """Whether the record is not there; records of a partition must come in order."""
+        """Return whether the record is not there; records of a partition must come in order."""
         if not self._left or record.partition not in self._left:
             return True
         place, last = self._left[record.partition]

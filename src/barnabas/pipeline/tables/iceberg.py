@@ -99,7 +99,7 @@ class IcebergTable:
         return self._location
 
     def exists(self) -> bool:
-        """Whether there is a commit."""
+        """Return whether there is a commit."""
         table = self._load()
         return table is not None and table.currentSnapshot() is not None
 

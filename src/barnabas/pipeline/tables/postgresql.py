@@ -101,7 +101,7 @@ class PostgresqlTable:
         return self._location
 
     def exists(self) -> bool:
-        """Whether there is a commit."""
+        """Return whether there is a commit."""
         with self._server.connection() as connection:
             return self._there(connection.cursor(), self._name)
 
@@ -429,7 +429,7 @@ class PostgresqlTable:
                 continue
 
     def _there(self, cursor: Cursor, name: str) -> bool:
-        """Whether the table's schema has a table or index of this name."""
+        """Return whether the table's schema has a table or index of this name."""
         cursor.execute(
             sql.SQL("SELECT FROM pg_class WHERE relnamespace = to_regnamespace({}) AND relname = {}").format(
                 sql.Literal(sql.Identifier(self._schema).as_string(None)), sql.Literal(name)

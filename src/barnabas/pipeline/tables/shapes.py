@@ -111,7 +111,9 @@ def parse_shape(shape: str) -> DataType:
 
 
 def has_types_of_json(data_type: DataType) -> bool:
-    """Whether a column's type is one that JSON values have by themselves, so that a record's shape tells if it fits."""
+    """Return whether a column's type is one that JSON values have by themselves, so that a record's shape tells if it
+    fits.
+    """
     from pyspark.sql import types as T
 
     if isinstance(data_type, T.StructType):
@@ -215,7 +217,7 @@ def _extend_object(
 
 
 def _fits(column: DataType, found: DataType) -> bool:
-    """Whether a value may stand in a column; where that depends on the value, reading it will tell."""
+    """Return whether a value may stand in a column; where that depends on the value, reading it will tell."""
     name, value = column.simpleString(), found.simpleString()
     is_number = name in _NUMBERS or name.startswith("decimal")
     match value:

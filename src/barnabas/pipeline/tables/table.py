@@ -122,7 +122,7 @@ class Table(Protocol):
         ...
 
     def exists(self) -> bool:
-        """Whether there is a commit."""
+        """Return whether there is a commit."""
         ...
 
     def read(self) -> DataFrame:

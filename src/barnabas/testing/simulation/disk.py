@@ -112,7 +112,7 @@ _Node = _File | _Directory
 
 
 def _some(dice: Random, count: int) -> int:
-    """How many of `count` stay: none and all are as likely as something between."""
+    """Draw how many of `count` stay: none and all are as likely as something between."""
     return dice.choice((0, count, dice.randint(0, count)))
 
 

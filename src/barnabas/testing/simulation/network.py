@@ -91,7 +91,7 @@ class End:
 
     @property
     def room_bytes(self) -> int:
-        """How much may be sent now."""
+        """The bytes that may be sent now."""
         return _BUFFER_BYTES - self._in_flight_bytes - len(self.peer.inbox)
 
     def take(self, count: int) -> bytes:
@@ -429,7 +429,7 @@ class MemoryNetwork:
         return HostNetwork(self, name)
 
     def delay_us(self) -> int:
-        """How long the next piece takes."""
+        """Draw how long the next piece takes."""
         delay_us = self.dice.randint(20, 500)
         if self.loss and self.dice.random() < self.loss:
             delay_us += _RETRANSMISSION_US

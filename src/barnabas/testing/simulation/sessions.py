@@ -62,7 +62,7 @@ class FarRegistry:
 
     @property
     def loss_count(self) -> int:
-        """How often the connection was lost."""
+        """The number of times that the connection was lost."""
         return self._loss_count
 
     @property

@@ -230,7 +230,7 @@ class MemoryHttp:
         self._pages = None
 
     async def get(self, path: str) -> Answer:
-        """What an HTTP client would get; asked for in the broker's own process."""
+        """Ask for a page as an HTTP client would, in the broker's own process."""
         page = None if self._pages is None else self._pages.find(path)
         if page is None:
             return refusal(NOT_FOUND, "there is no such page")

@@ -99,11 +99,11 @@ class Limits:
 
     @property
     def by_entity(self) -> Mapping[Entity, float]:
-        """What is set, by whom it is for."""
+        """The limits that are set, by entity."""
         return self._by_entity
 
     def resolve(self, user: str, client_id: str) -> Resolution:
-        """What is in force for a client."""
+        """Find the limits in force for a client."""
         return self.of_tags(self.tags(user, client_id))
 
     def tags(self, user: str, client_id: str) -> Tags:
@@ -121,7 +121,7 @@ class Limits:
         return Tags("", client_id)
 
     def of_tags(self, tags: Tags) -> Resolution:
-        """What is in force for those who share these tags."""
+        """Find the limits in force for those who share these tags."""
         user, client_id = tags
         candidates: tuple[Entity, ...]
         if user and client_id:

@@ -54,7 +54,7 @@ class QuotaKind(IntEnum):
         return limit
 
     def check(self, limit: float) -> None:
-        """Whether there can be such a limit.
+        """Return whether there can be such a limit.
 
         Raises:
             ValueError: There can't; says why.

@@ -292,7 +292,7 @@ def _rebuild(
 
 
 def _refuse_rebuild(walked: Walked, codec: int, magic: int) -> RecordRefusal | None:
-    """What Kafka's own builder does not take; it has no error code for it."""
+    """Refuse what Kafka's own builder does not take; it has no error code for it."""
     reason = None
     if walked.least_timestamp_ms < NO_TIMESTAMP:
         reason = f"Invalid negative timestamp {walked.least_timestamp_ms}"

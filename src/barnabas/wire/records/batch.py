@@ -150,7 +150,7 @@ def batch_crc(buf: Buffer, pos: int, size: int) -> int:
 
 
 def is_crc_valid(buf: Buffer, pos: int, size: int) -> bool:
-    """Whether the batch of `size` bytes at `pos` holds the CRC of its bytes."""
+    """Return whether the batch of `size` bytes at `pos` holds the CRC of its bytes."""
     stored: int = UINT32.unpack_from(buf, pos + CRC_POSITION)[0]
     return stored == crc32c(memoryview(buf)[pos + ATTRIBUTES_POSITION : pos + size])
 

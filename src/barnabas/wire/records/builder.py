@@ -158,7 +158,7 @@ class BatchBuilder:
 
 
 def one_record_batch(timestamp_ms: int, key: bytes, value: bytes) -> bytearray:
-    """What `BatchBuilder` makes of one record, without codec, producer and headers, in a third of the time."""
+    """Build the batch of one record, without codec, producer and headers, in a third of `BatchBuilder`'s time."""
     # hot path: scripts/bench --whole --only commits (every commit of an offset)
     body = b"".join((_RECORD_START, encode_varint(len(key)), key, encode_varint(len(value)), value, _NO_HEADERS))
     covered = b"".join(

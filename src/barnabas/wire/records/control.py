@@ -38,7 +38,7 @@ class EndTransactionMarker(NamedTuple):
 
 
 def read_marker(record: Record) -> EndTransactionMarker | None:
-    """What a control record says; None for a type that is no transaction marker, which readers pass over.
+    """Decode a control record; None for a type that is no transaction marker, which readers pass over.
 
     Raises:
         CorruptRecordsError: Key or value is too short, or of a version below 0.

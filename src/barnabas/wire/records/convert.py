@@ -89,7 +89,7 @@ def down_convert(
 
 
 def overflow_message(remaining_bytes: int) -> bytes:
-    """What fills an answer whose size was promised before it turned out that nothing more fits in.
+    """Return the message that fills an answer whose size was promised before it turned out that nothing more fits in.
 
     Kafka's clients take it for a message that was cut short.
 

@@ -74,7 +74,7 @@ def read_any_header(buf: Buffer, pos: int = 0) -> AnyHeader:
 
 
 def is_any_crc_valid(batch: Buffer) -> bool:
-    """Whether one whole batch or message holds the CRC of its bytes."""
+    """Return whether one whole batch or message holds the CRC of its bytes."""
     if batch[MAGIC_POSITION] < MAGIC:
         return is_message_crc_valid(batch, 0, len(batch))
     return is_crc_valid(batch, 0, len(batch))

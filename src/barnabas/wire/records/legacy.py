@@ -157,7 +157,7 @@ def message_crc(buf: Buffer, pos: int, size: int) -> int:
 
 
 def is_message_crc_valid(buf: Buffer, pos: int, size: int) -> bool:
-    """Whether the message of `size` bytes at `pos` holds the CRC of its bytes."""
+    """Return whether the message of `size` bytes at `pos` holds the CRC of its bytes."""
     stored: int = UINT32.unpack_from(buf, pos + MESSAGE_CRC_POSITION)[0]
     return stored == message_crc(buf, pos, size)
 
@@ -212,7 +212,7 @@ def to_record(message: Message) -> Record:
 
 
 def has_key(message: Message) -> bool:
-    """Whether the message's key is not null.
+    """Return whether the message's key is not null.
 
     Raises:
         CorruptRecordsError: The key's length is missing.
@@ -311,7 +311,7 @@ def _key_position(magic: int) -> int:
 
 
 def _start_offset(header: MessageHeader, payload: memoryview) -> int:
-    """What is added to the inner offsets. Looks at every inner size, so a damaged set gives no record at all."""
+    """Return what is added to the inner offsets. Looks at every inner size, so a damaged set gives no record at all."""
     last_offset: int | None = None
     for inner in _cut(payload):
         last_offset = INT64.unpack_from(inner)[0]

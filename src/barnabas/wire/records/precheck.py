@@ -24,7 +24,7 @@ _LEAST_INT64 = -(2**63)
 
 
 def needs_no_walk(batch: Buffer, rules: WalkRules, now_ms: int) -> bool:
-    """Whether this is one batch of magic 2 without codec whose records break no rule and are as its header says.
+    """Return whether this is one batch of magic 2 without codec whose records break no rule and are as its header says.
 
     Its CRC and what else its header says have not been looked at: the short way does that.
 

@@ -114,17 +114,17 @@ def refuse_timestamp(offset: int, timestamp_ms: int, rules: WalkRules, now_ms: i
 
 
 def no_key(rules: WalkRules) -> str:
-    """What a compacted topic answers to a record without a key."""
+    """Return a compacted topic's answer to a record without a key."""
     return f"Compacted topic cannot accept message without key in topic partition {rules.topic_partition}."
 
 
 def append_time(description: str) -> str:
-    """What is answered to a record whose producer says that the log set its timestamp."""
+    """Return the answer to a record whose producer says that the log set its timestamp."""
     return f"Invalid timestamp type in message {description}. Producer should not set timestamp type to LogAppendTime."
 
 
 def refuse_compressed(codec: int, error: CorruptRecordsError) -> RecordRefusal:
-    """What is answered where a batch or a message can't be unpacked."""
+    """Return the answer to a batch or message that can't be unpacked."""
     # Kafka has no name for data that a codec refuses.
     code = ErrorCode.INVALID_RECORD if codec == Codec.NONE else ErrorCode.UNKNOWN_SERVER_ERROR
     return RecordRefusal(code, str(error))

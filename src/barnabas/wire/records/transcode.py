@@ -214,7 +214,7 @@ def number_messages(data: memoryview, first_offset: int) -> None:
 
 
 def newest_starts(data: Buffer, base_offset: int, count: int) -> list[tuple[int, int]]:
-    """Where the last messages of a set begin, as base offset (one above the message before) and position.
+    """Find where the last messages of a set begin, as base offset (one above the message before) and position.
 
     Args:
         data: Nothing but whole messages, numbered.
@@ -501,7 +501,7 @@ def messages_of_records(
 
 
 def _are_headers(payload: bytes, position: int, end: int) -> bool:
-    """Whether nothing but record headers stands between two positions.
+    """Return whether nothing but record headers stands between two positions.
 
     Raises:
         IndexError: The payload ends within them.

@@ -29,12 +29,12 @@ class Access(Enum):
 
 
 def is_brokers_own(path: str) -> bool:
-    """Whether the broker alone writes a node, so that nobody else sets it: what it says must be true."""
+    """Return whether the broker alone writes a node, so that nobody else sets it: what it says must be true."""
     return path in _BROKERS_OWN or path == paths.BARNABAS or path.startswith(f"{paths.BARNABAS}/")
 
 
 def is_of_skeleton(path: str) -> bool:
-    """Whether a node is one that has to be there as long as the broker is: nobody else deletes it."""
+    """Return whether a node is one that has to be there as long as the broker is: nobody else deletes it."""
     return path in _SKELETON or paths.parent(path) in (paths.ACLS, paths.PREFIXED_ACLS)
 
 
@@ -43,7 +43,7 @@ _HIDDEN = (Acl(ALL, *SUPER),)
 
 
 def acls_of_secured(path: str) -> Acls:
-    """Who may do what with a node of a broker's own tree that has no list, where logins are asked for.
+    """Return the access list of a node of a broker's own tree that has none, where logins are asked for.
 
     What old consumers write stays open to them.
     """
@@ -60,7 +60,7 @@ def acls_of_secured(path: str) -> Acls:
 
 
 def access_of_others(path: str) -> Access:
-    """What others may do with a node of this path, below the chroot."""
+    """Return what others may do with a node of this path, below the chroot."""
     if path == paths.CONSUMERS:
         return Access.ALL
     # As Kafka does: whatever begins so, be it the node, one below it, or a namesake with more letters.

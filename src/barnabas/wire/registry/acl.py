@@ -68,7 +68,7 @@ class Author(NamedTuple):
 
 
 def may(acls: Acls, permission: int, identities: Sequence[Identity] | None) -> bool:
-    """Whether somebody has one of some permissions.
+    """Return whether somebody has one of some permissions.
 
     Args:
         acls: The node's list; empty: open to all.
@@ -144,7 +144,7 @@ def without_digests(acls: Acls) -> Acls:
 
 
 def digest_identity(user_and_password: bytes) -> Identity:
-    """Who somebody is that sent `user:password`."""
+    """Return the identity of a client that sent `user:password`."""
     # Here: a broker whose registry nobody else uses does without it.
     from base64 import b64encode
     from hashlib import sha1

@@ -190,7 +190,7 @@ async def bootstrap(registry: Registry, dice: "Random") -> str:
 
 
 async def kafka_version(registry: Registry) -> KafkaVersionNode | None:
-    """Which Kafka must be able to read what is written; None: the newest will do."""
+    """Read which Kafka must be able to read what is written; None: the newest will do."""
     try:
         data, _ = await registry.get(paths.KAFKA_VERSION)
     except NoNodeError:

@@ -90,13 +90,13 @@ async def read_group(registry: Registry, name: str) -> ConsumerGroup | None:
 
 
 async def exists(registry: Registry, name: str) -> bool:
-    """Whether the tree has a group of this name."""
+    """Return whether the tree has a group of this name."""
     path = paths.consumer_group(name)
     return "/" not in name and paths.is_valid(path) and await registry.exists(path) is not None
 
 
 async def read_offsets(registry: Registry, name: str) -> dict[TopicPartition, StoredOffset]:
-    """What a group has committed; nothing where there is no such group."""
+    """Read a group's committed offsets; nothing where there is no such group."""
     return await _read_offsets(registry, ConsumerGroup(name))
 
 

@@ -43,7 +43,7 @@ class DigestMd5:
         self._expected = ""
 
     def answer(self, challenge: bytes | None) -> bytes:
-        """What to send next; nothing once it is complete.
+        """Return what to send next; nothing once it is complete.
 
         Args:
             challenge: What the server sent; None at the beginning.

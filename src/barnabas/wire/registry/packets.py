@@ -31,6 +31,6 @@ def in_packets(ops: Iterable[Op], most_ops: int = MOST_OPS, most_bytes: int = MO
 
 
 def size_of(op: Op) -> int:
-    """What an operation takes in a packet, in bytes and about."""
+    """Estimate an operation's bytes in a packet."""
     data = op.data if isinstance(op, CreateOp | SetOp) else None
     return _OP_BYTES + len(op.path.encode(errors="replace")) + len(data or b"")

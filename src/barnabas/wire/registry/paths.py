@@ -94,7 +94,7 @@ def ancestors(path: str) -> list[str]:
 
 
 def is_valid(path: str) -> bool:
-    """Whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, none of some characters."""
+    """Return whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, none of some characters."""
     if path == ROOT:
         return True
     if not path.startswith("/") or not ((path.isascii() and path.isprintable()) or _has_good_characters(path)):
@@ -103,7 +103,9 @@ def is_valid(path: str) -> bool:
 
 
 def _has_good_characters(path: str) -> bool:
-    """Whether a path has no control characters, and none that UTF-16 needs two units for or keeps for special uses."""
+    """Return whether a path has no control characters, and none that UTF-16 needs two units for or keeps for special
+    uses.
+    """
     return not any(
         each < " " or "\x7f" <= each <= "\x9f" or "\ud800" <= each <= "\uf8ff" or each >= "\ufff0" for each in path
     )
@@ -134,7 +136,7 @@ def delete_topic(topic_name: str) -> str:
 
 
 def config(entity: str) -> str:
-    """Where the settings of an entity are, such as `topics/t` or `brokers/<default>`."""
+    """Return the path of an entity's settings, such as `topics/t` or `brokers/<default>`."""
     return f"/config/{entity}"
 
 
@@ -152,7 +154,7 @@ def delegation_token(token_id: str) -> str:
 
 
 def consumer_group(group_id: str) -> str:
-    """What the consumers of a group that live in ZooKeeper keep there."""
+    """Return the path of a consumer group that lives in ZooKeeper."""
     return f"{CONSUMERS}/{group_id}"
 
 

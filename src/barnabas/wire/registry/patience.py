@@ -142,7 +142,7 @@ class PatientRegistry:
 
 
 def _is_as_left(op: Op, found: Found, owner: int | None) -> bool:
-    """Whether a node is as an operation leaves it; `owner` is the session of one that was to be ephemeral."""
+    """Return whether a node is as an operation leaves it; `owner` is the session of one that was to be ephemeral."""
     if found is None or isinstance(op, DeleteOp | CheckOp):
         return found is None and isinstance(op, DeleteOp)
     data, stat = found

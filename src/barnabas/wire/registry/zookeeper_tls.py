@@ -19,7 +19,7 @@ VERSIONS: Final = {
 
 
 def new_context(tls: ZooKeeperTls) -> ssl.SSLContext:
-    """What a connection is made with.
+    """Make a connection's context.
 
     Raises:
         StartupError: A file can't be read, or there are no such ciphers.

@@ -82,7 +82,7 @@ class PatternFilter(NamedTuple):
     pattern_type: PatternType = PatternType.ANY
 
     def selects(self, pattern: Pattern) -> bool:
-        """Whether a pattern is one of those."""
+        """Return whether a pattern is one of those."""
         wanted = self.pattern_type
         if self.resource_type not in (ResourceType.ANY, pattern.resource_type):
             return False
@@ -119,7 +119,7 @@ class EntryFilter(NamedTuple):
     permission: Permission = Permission.ANY
 
     def selects(self, entry: Entry) -> bool:
-        """Whether an entry is one of those."""
+        """Return whether an entry is one of those."""
         return (
             self.principal in (None, str(entry.principal))
             and self.host in (None, entry.host)

@@ -104,7 +104,7 @@ class Authorizer(Protocol):
         name: str,
         request: NamedRequest | None = None,
     ) -> bool:
-        """Whether a principal that comes from `host` may do something with a resource; never waits.
+        """Return whether a principal that comes from `host` may do something with a resource; never waits.
 
         Args:
             request: What it is for; only who writes a line to the log asks for its name.

@@ -86,7 +86,7 @@ class CleanableRange(NamedTuple):
 
 
 def cleanable_range(log: LogView, rules: CompactionRules, now_ms: int) -> CleanableRange:
-    """What can be cleaned of a log now."""
+    """Find what can be cleaned of a log now."""
     first_dirty_offset = _first_dirty_offset(log)
     active = log.segments[-1]
     dirty = _segments_from(log.segments[:-1], first_dirty_offset) if first_dirty_offset < active.base_offset else ()
@@ -109,7 +109,7 @@ def cleanable_range(log: LogView, rules: CompactionRules, now_ms: int) -> Cleana
 
 
 def is_due(cleanable: CleanableRange, rules: CompactionRules) -> bool:
-    """Whether a log is worth a round."""
+    """Return whether a log is worth a round."""
     if cleanable.is_overdue and cleanable.cleanable_bytes > 0:
         return True
     return cleanable.dirty_ratio > rules.min_cleanable_dirty_ratio
@@ -137,5 +137,5 @@ def _segment_start(segments: Sequence[SegmentView], offset: int) -> int:
 
 
 def _is_overdue(dirty: Iterable[SegmentView], oldest_ms: int) -> bool:
-    """Whether a segment's first batch is older than `oldest_ms`; reads nothing where no batch can be."""
+    """Return whether a segment's first batch is older than `oldest_ms`; reads nothing where no batch can be."""
     return oldest_ms > 0 and any(0 < segment.read_first_timestamp() < oldest_ms for segment in dirty)

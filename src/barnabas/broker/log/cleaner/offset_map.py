@@ -142,7 +142,7 @@ class OffsetMap:
         return self._table.count if self._table is not None else len(self._dict)
 
     def survivors(self, start_offset: int) -> bytearray | None:
-        """Which offsets from `start_offset` to the latest one are the newest of their keys.
+        """Mark the offsets from `start_offset` to the latest one that are the newest of their keys.
 
         Returns:
             A byte for each, 1 or 0; None where these would take more than a quarter of the memory.

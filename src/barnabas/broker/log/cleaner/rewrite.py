@@ -124,7 +124,7 @@ def clean_chunk(chunk: bytes, retention: Retention, target: CleanedSegment) -> i
 
 
 def whole_batches(chunk: bytes) -> Iterator[tuple[int, AnyHeader]]:
-    """Where the whole batches of a chunk begin, and their headers; of any magic.
+    """Yield the positions and headers of a chunk's whole batches, of any magic.
 
     Raises:
         CorruptRecordsError: While iterating: a header that nothing has, or a wrong CRC.
@@ -150,7 +150,7 @@ def whole_batches(chunk: bytes) -> Iterator[tuple[int, AnyHeader]]:
 
 
 def records_of(chunk: bytes, start: int, header: BatchHeader) -> tuple[bytes, int, int]:
-    """Where a batch's records are, decompressed: in what, from, to.
+    """Return a batch's records, decompressed: the buffer, their start and their end in it.
 
     Raises:
         CorruptRecordsError: They can't be decompressed.
@@ -163,7 +163,7 @@ def records_of(chunk: bytes, start: int, header: BatchHeader) -> tuple[bytes, in
 
 
 def _filter(chunk: bytes, start: int, header: AnyHeader, retention: Retention) -> Buffer | None:
-    """What comes in the place of a batch, empty when nothing does; None when all of the batch stays."""
+    """Return what takes the place of a batch, empty when nothing does; None when all of the batch stays."""
     if not isinstance(header, BatchHeader):
         return _filter_messages(memoryview(chunk)[start : start + header.size_in_bytes], header, retention)
     if header.is_control:

@@ -300,7 +300,7 @@ class _Chunk:
 
 
 def _size_of_first(data: bytes) -> int:
-    """What the batch at the beginning takes, as far as can be seen."""
+    """Return the size of the batch at the beginning, as far as it can be seen."""
     if len(data) < LOG_OVERHEAD:
         return LOG_OVERHEAD
     length: int = INT32.unpack_from(data, BATCH_LENGTH_POSITION)[0]

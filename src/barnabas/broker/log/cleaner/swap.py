@@ -24,12 +24,12 @@ from barnabas.broker.log.segments.segment_chain import mark_deleted
 
 
 def cleaned_path(path: Path) -> Path:
-    """What a file is called while it is written."""
+    """Return a file's name while it is written."""
     return path.with_name(path.name + CLEANED_SUFFIX)
 
 
 def swap_path(path: Path) -> Path:
-    """What a file is called while those it replaces are taken away."""
+    """Return a file's name while those that it replaces are taken away."""
     return path.with_name(path.name + SWAP_SUFFIX)
 
 

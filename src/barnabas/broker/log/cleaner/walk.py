@@ -273,7 +273,7 @@ def choose_marked(
 
 
 def _has_value(data: bytes, position: int) -> bool:
-    """Whether the record whose attributes stand at `position` has a value."""
+    """Return whether the record whose attributes stand at `position` has a value."""
     _, position = read_varint(data, position + 1, LONGEST_INT64)
     _, position = read_varint(data, position, LONGEST_INT32)
     key_bytes, position = read_varint(data, position, LONGEST_INT32)

@@ -69,7 +69,7 @@ class Checkpoints:
         return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
 
     def high_watermarks(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        """What replication-offset-checkpoint has to say."""
+        """Read a directory's replication-offset-checkpoint."""
         known = self._known_high_watermarks()
         hosted = [log.topic_partition for log in self.logs_in(directory)]
         return {key: known[key] for key in (*hosted, *self.damaged_in(directory)) if key in known}

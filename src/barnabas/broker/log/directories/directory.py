@@ -73,7 +73,7 @@ def partition_of(name: str) -> TopicPartition | None:
 
 
 def future_name(topic_partition: TopicPartition, token: bytes) -> str:
-    """What the copy of a log is called."""
+    """Return the name of the directory that a log is copied into."""
     return f"{topic_partition}.{token.hex()}{FUTURE_SUFFIX}"
 
 
@@ -129,7 +129,7 @@ class LogDirectory:
             self._lock = None
 
     def identity(self) -> Identity | None:
-        """What meta.properties says; None when there is none: the directory is new.
+        """Read meta.properties; None when there is none: the directory is new.
 
         Raises:
             StartupError: The file is not one that Kafka or this broker wrote.
@@ -166,7 +166,7 @@ class LogDirectory:
                 self._files.write(self.path / name, b"")
 
     def was_clean(self) -> bool:
-        """Whether the last stop brought all logs to disk."""
+        """Return whether the last stop brought all logs to disk."""
         return self._files.exists(self.path / CLEAN_SHUTDOWN_FILE)
 
     def mark_clean(self) -> None:
@@ -198,7 +198,7 @@ class LogDirectory:
         return LogListing(found, deleted, futures)
 
     def future_path(self, topic_partition: TopicPartition, token: bytes) -> Path:
-        """Where a copy of a log is made.
+        """Return the place that a log is copied to.
 
         Args:
             token: 16 random bytes.

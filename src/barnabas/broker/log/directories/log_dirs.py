@@ -52,7 +52,7 @@ class LogDirs:
         return next(each for each in self.all if each.path == log_directory.parent)
 
     def is_offline(self, error: BaseException) -> bool:
-        """Whether something failed in a directory that failed before."""
+        """Return whether something failed in a directory that failed before."""
         path = error.path if isinstance(error, StorageError) else None
         return path is not None and any(_is_within(path, each) for each in self._offline)
 

@@ -75,7 +75,7 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
 
 
 def _the_one(name: str, found: list[tuple[LogDirectory, T]]) -> T | None:
-    """What all directories that say something agree on."""
+    """Return the value that all directories agree on which have one."""
     said = [(directory, value) for directory, value in found if value is not None]
     for directory, value in said[1:]:
         if value != said[0][1]:

@@ -35,7 +35,7 @@ class Cached(Protocol):
     """Knows what can be read without waiting for a disk; what a log is asked with on the event loop."""
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Whether all of a part of a file can be read at once."""
+        """Return whether all of a part of a file can be read at once."""
         ...
 
 
@@ -123,7 +123,9 @@ class ColdReads:
         self.read_count = 0
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Whether all of a part of a file can be read at once: it is in the page cache, and not still on its way."""
+        """Return whether all of a part of a file can be read at once: it is in the page cache, and not still on its
+        way.
+        """
         # hot path: benchmarks/load (every fetch)
         waiting = self._waiting
         if waiting and any((file, index) in waiting for index in _part_indexes(position, length)):

@@ -309,7 +309,7 @@ class FileSystem(Protocol):
         ...
 
     def list(self, path: Path) -> list[DirectoryEntry]:
-        """What stands in a directory, by name."""
+        """List the entries of a directory, by name."""
         ...
 
     def lock(self, path: Path) -> FileLock | None:
@@ -317,11 +317,11 @@ class FileSystem(Protocol):
         ...
 
     def exists(self, path: Path) -> bool:
-        """Whether a file or directory is there."""
+        """Return whether a file or directory is there."""
         ...
 
     def modified_ms(self, path: Path) -> int:
-        """When the file was last changed, in milliseconds since the epoch."""
+        """Return when a file was last changed, in milliseconds since the epoch."""
         ...
 
     def set_modified(self, path: Path, modified_ms: int) -> None:
@@ -510,7 +510,7 @@ def _opener(path: str, flags: int) -> int:
 
 
 def as_storage_error(path: Path, error: OSError) -> StorageError:
-    """What the system said of a file, as the log tells it."""
+    """Turn the system's error about a file into the log's."""
     return StorageError(f"{path}: {error.strerror or error}", path)
 
 

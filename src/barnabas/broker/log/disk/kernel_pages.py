@@ -43,7 +43,7 @@ class Cachestat:
         self._no_wait = getattr(os, "RWF_NOWAIT", 0)
 
     def holds(self, fd: int, position: int, length: int) -> bool:
-        """Whether all of it is in memory.
+        """Return whether all of it is in memory.
 
         Raises:
             OSError: The kernel does not tell.
@@ -91,7 +91,7 @@ class Mincore:
         self._residency = bytearray()
 
     def holds(self, fd: int, position: int, length: int) -> bool:
-        """Whether all of it is in memory.
+        """Return whether all of it is in memory.
 
         Raises:
             OSError: The kernel does not tell.

@@ -15,7 +15,7 @@ class PageCache(Protocol):
     """Knows what can be read without waiting for a disk."""
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Whether all of a part of a file is in memory."""
+        """Return whether all of a part of a file is in memory."""
         ...
 
     def check_read(self, file: RecordFile, position: int, length: int) -> None:

@@ -42,7 +42,7 @@ class OpenTransaction(NamedTuple):
 
     @property
     def since(self) -> str | None:
-        """When it began, for a person; None: not known."""
+        """The time of its beginning, for a person; None: not known."""
         if self.since_ms < 0:
             return None
         return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since_ms / 1000))
@@ -123,7 +123,7 @@ def warn_of_open_transactions(
 
 
 def effect(topic: str, earliest: OpenTransaction) -> str:
-    """What the open transactions of a partition mean to those who read it."""
+    """Tell a person what the open transactions of a partition do to those who read it."""
     if topic == GROUP_OFFSETS_TOPIC:
         return "the offsets that were committed in it do not count"
     return f"readers with isolation.level=read_committed get nothing from offset {earliest.first_offset} on"

@@ -32,7 +32,7 @@ def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
 def load_producers(
     env: LogEnvironment, segments: list[Segment], snapshots: ProducerSnapshots, start_offset: int, end_offset: int
 ) -> ProducerState:
-    """What the producers wrote up to `end_offset`: the newest snapshot, brought up to date from the log.
+    """Load the producers' state up to `end_offset`: the newest snapshot, brought up to date from the log.
 
     A snapshot of `end_offset` is written unless there is one, or little had to be read: a kill will find as little to
     read again, and a stop writes one. Snapshots that say nothing about the log from
@@ -51,7 +51,7 @@ def load_producers(
 def _load_state(
     segments: list[Segment], snapshot: tuple[int, ProducerState] | None, start_offset: int, end_offset: int
 ) -> ProducerState:
-    """What the producers wrote up to `end_offset`: a snapshot, brought up to date from the log.
+    """Load the producers' state up to `end_offset`: a snapshot, brought up to date from the log.
 
     Args:
         segments: The log's.

@@ -119,7 +119,9 @@ class ProducerSnapshots:
         self.plan(offset, state)()
 
     def plan(self, offset: int, state: ProducerState) -> Callable[[], None]:
-        """What writes the state as of `offset`, as it is now; the file counts as there. For the log's disk work."""
+        """Return a function that writes the state as of `offset`, as it is now, for the log's disk work; the file
+        counts as there.
+        """
         path, data = self.path(offset), encode_snapshot(state)
         if offset not in self._offsets:
             self._offsets.append(offset)

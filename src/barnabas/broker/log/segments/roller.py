@@ -73,7 +73,7 @@ class Roller:
         self._segment = None
 
     def segment_for(self, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
-        """Where the next append goes, which is told of here.
+        """Return the segment for the next append.
 
         Args:
             size: Its bytes.
@@ -123,7 +123,7 @@ class Roller:
         return segment
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether an append at `now_ms` would find the active segment too old."""
+        """Return whether an append at `now_ms` would find the active segment too old."""
         active = self._chain.segments[-1]
         return active.size > 0 and self._waited_ms(active, now_ms) > self._segment_ms - active.roll_jitter_ms
 

@@ -213,7 +213,7 @@ class Segment:
             self._take_indexes(self._read_indexes())
 
     def _read_indexes(self) -> "_Indexes":
-        """What is on disk, leaving the segment as it is: for any thread."""
+        """Read the indexes from disk, leaving the segment as it is: for any thread."""
         offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
         time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
         offset_index.load()
@@ -268,7 +268,7 @@ class Segment:
             self._take_indexes(indexes)
 
     def has_full_index(self, index_bytes: int) -> bool:
-        """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part of it)."""
+        """Return whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part of it)."""
         return self.index_room(index_bytes) <= 0
 
     def index_room(self, index_bytes: int) -> int:
@@ -387,7 +387,7 @@ class Segment:
         self.complete()
 
     def persistence(self) -> Callable[[], None]:
-        """What brings the index files up to what the indexes hold now; for the log's disk work."""
+        """Return a function that brings the index files up to what the indexes hold now, for the log's disk work."""
         if not self._has_indexes or self._is_damaged:
             return lambda: None
         offset_index, time_index = self._offset_index, self._time_index
@@ -460,7 +460,7 @@ class Segment:
         return self.modified_ms()
 
     def modified_ms(self) -> int:
-        """When the file was last changed.
+        """Return when the file was last changed.
 
         Raises:
             StorageError: The disk failed.
@@ -473,7 +473,7 @@ class Segment:
         return self.max_timestamp_ms >= 0 or self._has_indexes
 
     def read_largest_timestamp(self) -> int:
-        """What the last entry of the time index says; -1 where it says nothing. For any thread."""
+        """Read the last timestamp of the time index; -1 where it has none. For any thread."""
         return self._time_index.read_last_timestamp()
 
     def take_largest_timestamp(self, timestamp_ms: int) -> None:

@@ -93,7 +93,9 @@ class SegmentChain:
         return segment
 
     def completion(self, segment: Segment, config: LogConfig) -> Callable[[], None]:
-        """What writes all that closes a segment to which nothing is appended any more; for the log's disk work."""
+        """Return a function that writes all that closes a segment to which nothing is appended any more, for the log's
+        disk work.
+        """
         persist = segment.completion()
         file = segment.file if config.preallocate else None
 
@@ -163,7 +165,7 @@ class SegmentChain:
         self._env.executor.run(remove, lambda _: None, self._failed)
 
     def index_of(self, offset: int) -> int:
-        """Which segment holds `offset`: the last that begins at or below it."""
+        """Return the index of the segment that holds `offset`: the last that begins at or below it."""
         return max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)
 
     def read(
@@ -221,7 +223,7 @@ class SegmentChain:
         return None
 
     def _position_of(self, segment: Segment, end_offset: int, cached: Cached | None) -> int:
-        """Where the batch begins that holds `end_offset`."""
+        """Return the position of the batch that holds `end_offset`."""
         if segment is self.segments[-1]:
             found = self.tail.find(end_offset, segment.size)
             if found is not None:
@@ -245,14 +247,14 @@ class SegmentChain:
         return found
 
     def base_offset_of(self, offset: int, part: FileSlice | None = None) -> int:
-        """Where a segment begins; see `PartitionLog.segment_base_offset`."""
+        """Return a segment's base offset; see `PartitionLog.segment_base_offset`."""
         if part is None and offset >= self.segments[-1].base_offset:
             return self.segments[-1].base_offset
         index = self.index_of(offset) if part is None else self._index_of_part(offset, part)
         return self.segments[index].base_offset
 
     def _index_of_part(self, offset: int, part: FileSlice) -> int:
-        """Which segment `part` is of, which was read for `offset`."""
+        """Return the index of the segment that `part` is of, which was read for `offset`."""
         index = self.index_of(offset)
         while self.segments[index].file is not part.file:
             index += 1

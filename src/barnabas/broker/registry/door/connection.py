@@ -80,7 +80,7 @@ class ZooKeeperConnection:
 
     @property
     def outstanding_count(self) -> int:
-        """How many requests are not answered."""
+        """The number of requests that are not answered."""
         return len(self._waiting) + self._in_flight_count
 
     # --- frames

@@ -37,7 +37,7 @@ class JuteReader:
 
     @property
     def left_bytes(self) -> int:
-        """What was not read yet."""
+        """The bytes that were not read yet."""
         return len(self._frame) - self._position
 
     def integer(self) -> int:

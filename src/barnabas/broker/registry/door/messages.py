@@ -437,7 +437,7 @@ def text_answer(text: str) -> bytearray:
 
 
 def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time_ms: int, session_id: int) -> bytearray:
-    """What follows the header of the answer to a transaction that was done.
+    """Write what follows the header of the answer to a transaction that was done.
 
     Args:
         zxid, time_ms: Of the transaction, for the stat of what it created.
@@ -455,7 +455,7 @@ def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time
 
 
 def refused_multi_body(write: Write, error: RegistryError) -> bytearray:
-    """What follows the header of the answer to a transaction of which a part was refused."""
+    """Write what follows the header of the answer to a transaction of which a part was refused."""
     out = bytearray()
     for index in range(len(write.ops)):
         code = Code.OK if index < error.op_index else Code.RUNTIME_INCONSISTENCY

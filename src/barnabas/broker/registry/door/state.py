@@ -68,7 +68,7 @@ class ClientConnection(Protocol):
 
     @property
     def outstanding_count(self) -> int:
-        """How many requests are not answered."""
+        """The number of requests that are not answered."""
         ...
 
     @property
@@ -120,7 +120,7 @@ class ServerState:
 
     @property
     def outstanding_count(self) -> int:
-        """How many requests are not answered."""
+        """The number of requests that are not answered."""
         return sum(each.outstanding_count for each in self.connections)
 
     def on_event(self, event: WatchEvent) -> None:

@@ -38,7 +38,7 @@ class Watches(Generic[Watcher]):
         self.kept_bytes = 0
 
     def counts(self) -> tuple[int, int, int]:
-        """How many watchers there are, paths that they watch, and watches."""
+        """Count the watchers, the paths that they watch, and the watches."""
         watches = sum(len(data) + len(children) for data, children in self._of.values())
         return len(self._of), len(self._data.keys() | self._children.keys()), watches
 
@@ -57,7 +57,7 @@ class Watches(Generic[Watcher]):
         return watcher
 
     def has(self, path: str, watcher: Watcher, data: bool, children: bool) -> bool:
-        """Whether somebody watches a node, in one of these ways."""
+        """Return whether somebody watches a node, in one of these ways."""
         paths = self._of.get(watcher)
         return paths is not None and ((data and path in paths[0]) or (children and path in paths[1]))
 

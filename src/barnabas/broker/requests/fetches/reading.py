@@ -235,7 +235,7 @@ class Reading:
         return adapt_answer(ctx, self._request, self._wanted, response)
 
     def _without_records(self) -> FetchResponse:
-        """What a reader gets who is over its quota: nothing, and it knows nothing more than before."""
+        """Answer a reader who is over its quota: without records, and nothing changes."""
         session = self._session
         response = FetchResponse(responses=[])
         if session is not None and session.id != NO_SESSION:
@@ -245,7 +245,7 @@ class Reading:
         return response
 
     def _is_overtaken(self, session: FetchSession) -> bool:
-        """Whether another request of the session came while this one waited."""
+        """Return whether another request of the session came while this one waited."""
         epoch = self._request.session_epoch
         return session.epoch != epoch + 1 and session.epoch != next_epoch(epoch)
 
@@ -342,7 +342,7 @@ class Reading:
         return data
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
-        """What a reader is told of a log that can't be read; a failed disk also goes offline."""
+        """Return a reader's error for a log that can't be read; a failed disk also goes offline."""
         logger.error("%s can't be read: %s", key, error)
         if isinstance(error, CorruptRecordsError):
             return ErrorCode.CORRUPT_MESSAGE
@@ -351,7 +351,8 @@ class Reading:
 
 
 def is_follower(ctx: RequestContext, replica_id: int, partitions: Iterable[TopicPartition]) -> bool:
-    """Whether somebody who calls himself a broker, and may act for the cluster, is a follower of these partitions.
+    """Return whether somebody who calls himself a broker, and may act for the cluster, is a follower of these
+    partitions.
 
     Without access rules anybody may: then only who stands among their replicas is.
     """
@@ -361,7 +362,7 @@ def is_follower(ctx: RequestContext, replica_id: int, partitions: Iterable[Topic
 
 
 def _most_in_windows(ctx: RequestContext) -> int:
-    """How much a consumer may fetch at once: what its quota lets through in all windows but one."""
+    """Return how much a consumer may fetch at once: what its quota lets through in all windows but one."""
     bucket = ctx.quota_bucket(_FETCH_QUOTA)
     limit = bucket.limit if bucket is not None else None
     if limit is None:
@@ -371,7 +372,7 @@ def _most_in_windows(ctx: RequestContext) -> int:
 
 
 def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:
-    """Where the reader's history and this log's part; `_NO_DIVERGENCE` where they are one."""
+    """Find where the reader's history and this log's part; `_NO_DIVERGENCE` where they are one."""
     epoch, end_offset = partition.log.end_offset_for_epoch(wanted.last_fetched_epoch)
     if end_offset < 0 or wanted.fetch_offset < partition.log.log_start_offset:
         return ErrorCode.OFFSET_OUT_OF_RANGE, _NO_DIVERGENCE

@@ -237,7 +237,7 @@ class FetchSessions:
             self.partition_count -= session.size
 
     def _resize(self, session: FetchSession, size: int, is_old: bool) -> None:
-        """What it is worth changed."""
+        """Take in that a session's weight has changed."""
         self.partition_count += size - session.size
         session.size = size
         session.is_old = is_old

@@ -33,13 +33,13 @@ def answer_bytes(response: FetchResponse, api_version: int) -> int:
 
 
 def _fixed_bytes(api_version: int) -> int:
-    """What each partition takes at the least: index, error code, high watermark, and what came later."""
+    """Return the least bytes of each partition: index, error code, high watermark, and what came later."""
     later = ((4, 8), (5, 8), (11, 4))  # last stable offset, log start offset, preferred replica
     return 14 + sum(size for version, size in later if api_version >= version)
 
 
 def _partition_bytes(data: PartitionData, api_version: int, is_flexible: bool) -> int:
-    """What a partition takes beyond that."""
+    """Return the bytes of a partition beyond that."""
     records = data.records
     length = len(records) if isinstance(records, bytes | bytearray | memoryview) else records.length if records else 0
     total = length + (_count_bytes(length) + 1 if is_flexible else 4)
@@ -56,5 +56,5 @@ def _partition_bytes(data: PartitionData, api_version: int, is_flexible: bool) -
 
 
 def _count_bytes(count: int) -> int:
-    """How long a count is, or the length of a string, where it is written as one more in base 128."""
+    """Return the bytes of a count, or of a string's length, where it is written as one more in base 128."""
     return max(1, -(-(count + 1).bit_length() // 7))

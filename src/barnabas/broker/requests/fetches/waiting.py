@@ -86,7 +86,7 @@ class DelayedFetch:
             self._ctx.services.fetches.watch(self, keys, left_ms, self._kept_bytes())
 
     def _kept_bytes(self) -> int:
-        """What it keeps while it waits; 0 where that is too little to be counted."""
+        """Its memory while it waits; 0 where that is too little to be counted."""
         # hot path: benchmarks/load (every fetch that waits)
         # differs from Kafka (waiting-fetches): it keeps them all.
         kept_bytes = self._ctx.frame_bytes * _BYTES_OF_BYTE + len(self._wanted) * _PARTITION_BYTES
@@ -137,7 +137,7 @@ class DelayedFetch:
         return self._deadline_ms - self._ctx.services.clock.monotonic_ms()
 
     def _is_due(self, reading: Reading) -> bool:
-        """Whether the answer has all that may be waited for."""
+        """Return whether the answer has all that may be waited for."""
         if reading.is_complete or self._is_follower:
             return reading.is_complete
         # `any` would make a generator, which costs more than what it asks.
@@ -147,7 +147,7 @@ class DelayedFetch:
         return False
 
     def _has_rolled(self, span: Span) -> bool:
-        """Whether a partition's end is in another segment than it was at first."""
+        """Return whether a partition's end is in another segment than it was at first."""
         key, log, offset, end_offset, found = span
         start = self._starts.get(key)
         if start is None:

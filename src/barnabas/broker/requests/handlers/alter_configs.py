@@ -44,7 +44,7 @@ async def _alter(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConf
 
 
 def _checked(request: AlterConfigsRequest) -> dict[ConfigResource, AlterConfigsResource]:
-    """What is asked for each resource. Raises KafkaError where that fails the whole request."""
+    """Return what is asked for each resource. Raises KafkaError where that fails the whole request."""
     resources: dict[ConfigResource, AlterConfigsResource] = {}
     for each in request.resources:
         if any(config.value is None for config in each.configs):

@@ -56,7 +56,7 @@ async def _elect(ctx: RequestContext, request: ElectLeadersRequest, election: El
 
 
 def _wanted(ctx: RequestContext, request: ElectLeadersRequest) -> Iterable[TopicPartition]:
-    """What the request names, each once."""
+    """Yield the partitions that the request names, each once."""
     if request.topic_partitions is None:
         topics = ctx.services.cluster.image.topics
         return [TopicPartition(name, index) for name, partitions in topics.items() for index in partitions]

@@ -80,14 +80,14 @@ def _note_pacer(ctx: RequestContext, kind: QuotaKind, last_s: int) -> None:
 
 
 def _uses(ctx: RequestContext, client_id: str | None) -> bool:
-    """Whether the asking user has a client of this id, or had lately."""
+    """Return whether the asking user has a client of this id, or had lately."""
     if client_id is None or client_id == ctx.client_id:
         return True
     return (kept_name(ctx.connection.principal.name), kept_name(client_id)) in ctx.services.quotas.clients
 
 
 def _may_see_all(ctx: RequestContext) -> bool:
-    """Whether somebody who may ask in any case sees others, too; it is no denial to be logged where he does not."""
+    """Return whether somebody who may ask in any case sees others, too; it is no denial to be logged where he does not."""
     authorizer, connection = ctx.services.authorizer, ctx.connection
     if authorizer.allows_everything:
         return True

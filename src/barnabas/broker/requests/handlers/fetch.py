@@ -81,7 +81,9 @@ def _fetch_large(ctx: RequestContext, request: FetchRequest) -> Steps[FetchRespo
 def _open(
     ctx: RequestContext, request: FetchRequest, named: Wanted, forgotten: Sequence[TopicPartition]
 ) -> FetchResponse | tuple[Wanted, FetchSession | None]:
-    """What is to be read, and the session if there is one; or that the request doesn't fit its session."""
+    """Return what is to be read, and the session if there is one; or the answer to a request that doesn't fit its
+    session.
+    """
     sessions, epoch = ctx.services.fetch_sessions, request.session_epoch
     if epoch in (FINAL_EPOCH, INITIAL_EPOCH):
         # A full fetch ends the session that it names.
@@ -100,7 +102,9 @@ def _open(
 
 
 def _may_be_kept(request: FetchRequest) -> bool:
-    """Whether a session may remember what a request names: not by names that no topic has, which may be very long."""
+    """Return whether a session may remember what a request names: not by names that no topic has, which may be very
+    long.
+    """
     # differs from Kafka (fetch-session-names): it remembers whatever is named.
     return all(len(each.topic) <= MOST_TOPIC_NAME_CHARACTERS and each.topic.isascii() for each in request.topics)
 

@@ -150,7 +150,7 @@ def _respond(
 
 
 def _rights(ctx: RequestContext, resource_type: ResourceType, name: str) -> int:
-    """What the principal may do of what can be done with such a resource, as bits."""
+    """Return what the principal may do with such a resource, as bits."""
     return ctx.rights(resource_type, name) & OPERATIONS_OF[resource_type]
 
 

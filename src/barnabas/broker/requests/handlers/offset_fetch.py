@@ -82,7 +82,7 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
 
 
 def _may_describe(ctx: RequestContext, topic: str, is_all: bool) -> bool:
-    """Whether the principal may know of a topic; who asks for all did not ask for this one."""
+    """Return whether the principal may know of a topic; who asks for all did not ask for this one."""
     if is_all:
         return ctx.may_unlogged(Operation.DESCRIBE, ResourceType.TOPIC, topic)
     return ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic)

@@ -326,7 +326,7 @@ def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduc
 
 
 def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
-    """What is wrong with the request or the topic as a whole."""
+    """Return the error of the request or the topic as a whole."""
     if acks not in _ACKS:
         return ErrorCode.INVALID_REQUIRED_ACKS
     if name in INTERNAL_TOPICS and ctx.client_id != _ADMIN_CLIENT_ID:
@@ -335,7 +335,7 @@ def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
 
 
 def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
-    """What a batch may not be in this version of the request; the rest is the log's business."""
+    """Return the error of a batch that this version of the request may not have; the rest is the log's business."""
     if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
         return ErrorCode.NONE
     attributes = records[ATTRIBUTES_POSITION + 1]

@@ -61,7 +61,7 @@ class Rules:
         self._prefixed: dict[int, dict[int, dict[str, Mapping[_Who, _Operations]]]] = {}
 
     def __len__(self) -> int:
-        """How many rules there are."""
+        """Count the rules."""
         return sum(map(len, self._entries.values()))
 
     @property
@@ -70,7 +70,7 @@ class Rules:
         return self._entries.keys() | self._unreadable
 
     def entries(self, pattern: Pattern) -> frozenset[Entry]:
-        """What is said about a pattern."""
+        """Return the entries of a pattern."""
         return self._entries.get(pattern, frozenset())
 
     def select(self, wanted: BindingFilter) -> Iterator[Binding]:
@@ -93,7 +93,7 @@ class Rules:
             self._put(pattern, _by_who(entries))
 
     def close(self, pattern: Pattern) -> None:
-        """What is said about a pattern can't be read: nobody may do anything with what it is about."""
+        """Deny everything on what a pattern is about, as its entries can't be read."""
         self._remove(pattern)
         self._unreadable.add(pattern)
         self._put(pattern, _CLOSED)
@@ -120,7 +120,7 @@ class Rules:
             del self._literal[resource_type, name]
 
     def rights(self, principal: Principal, host: str, resource_type: ResourceType, name: str) -> int | None:
-        """What a principal may do with a resource, as bits; None: no rule is about it."""
+        """Return what a principal may do with a resource, as bits; None: no rule is about it."""
         about = []
         for literal in (name, ANY_NAME):
             by_who = self._literal.get((resource_type, literal))

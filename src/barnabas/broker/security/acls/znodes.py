@@ -33,18 +33,18 @@ PATTERN_TYPES = (PatternType.LITERAL, PatternType.PREFIXED)
 
 
 def type_path(pattern_type: PatternType, resource_type: ResourceType) -> str:
-    """Where all patterns of two types are."""
+    """Return the path of all patterns of two types."""
     top = paths.PREFIXED_ACLS if pattern_type is PatternType.PREFIXED else paths.ACLS
     return paths.child(top, word(resource_type))
 
 
 def path_of(pattern: Pattern) -> str:
-    """Where the rules of a pattern are."""
+    """Return the path of a pattern's rules."""
     return paths.child(type_path(pattern.pattern_type, pattern.resource_type), pattern.name)
 
 
 def has_path(pattern: Pattern) -> bool:
-    """Whether ZooKeeper can have a node of this name: Kafka puts it into a path as it is."""
+    """Return whether ZooKeeper can have a node of this name: Kafka puts it into a path as it is."""
     name = pattern.name
     # differs from Kafka (acl-name-with-slash): where a node stands above, it creates one that it never finds again.
     return name != "" and "/" not in name and paths.is_valid(f"/{name}") and _IMPOSSIBLE.search(name) is None
@@ -64,7 +64,7 @@ def encode_entries(entries: Collection[Entry]) -> bytes:
 
 
 def decode_entries(data: bytes | None) -> frozenset[Entry]:
-    """What is said about a pattern.
+    """Decode the entries of a pattern.
 
     Raises:
         MalformedError: It is not all understood: then none of it counts, for what is lost might be a denial.

@@ -52,7 +52,7 @@ def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew
 
 
 def scopes_of(claims: Mapping[str, object], scope_claim: str) -> set[str]:
-    """What a token is for: a text with blanks between the items, or a list."""
+    """Return a token's scopes: a text with blanks between the items, or a list."""
     value = claims.get(scope_claim)
     items = value.split() if isinstance(value, str) else value
     return {each.strip() for each in items if isinstance(each, str)} if isinstance(items, list) else set()

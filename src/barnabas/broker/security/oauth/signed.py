@@ -158,5 +158,5 @@ def _decoded(part: str) -> bytes:
 
 
 def _default_algorithm(described: dict[str, object]) -> str | None:
-    """What makes a key of a kind; which algorithms it may be used with is said beside it."""
+    """Return the algorithm that makes a key of a kind; which it may be used with is said beside it."""
     return "RS256" if described.get("kty") == "RSA" else None

@@ -22,7 +22,7 @@ _PART_COUNT = 3
 
 
 def is_asked_for(options: Mapping[str, str]) -> bool:
-    """Whether a JAAS line wants tokens that nobody signed: it names anything about them."""
+    """Return whether a JAAS line wants tokens that nobody signed: it names anything about them."""
     return any(name.startswith(("unsecuredValidator", "unsecuredLogin")) for name in options)
 
 

@@ -120,7 +120,7 @@ class TokenManager:
     # --- who logs in
 
     def find(self, mechanism: str, token_id: str) -> KnownUser | None:
-        """Who logs in with a token; None: there is none, or it has expired."""
+        """Return the user who logs in with a token; None: there is none, or it has expired."""
         token = self._tokens.get(token_id)
         # differs from Kafka (expired-tokens): one that has expired logs in until it is removed.
         if token is None or token.has_expired(self._clock.now_ms()) or token_id not in self._credentials:
@@ -188,7 +188,7 @@ class TokenManager:
         ]
 
     def secret(self, token: Token) -> bytes:
-        """What proves a token."""
+        """Compute the secret that proves a token."""
         return secret_of(self._master_key, token.token_id)
 
     async def remove_expired(self) -> None:

@@ -33,7 +33,7 @@ class Token(NamedTuple):
     expiry_ms: int
 
     def is_of(self, principal: Principal) -> bool:
-        """Whether somebody may renew it and let it end."""
+        """Return whether somebody may renew it and let it end."""
         return principal == self.owner or principal in self.renewers
 
     def has_expired(self, now_ms: int) -> bool:
@@ -53,7 +53,7 @@ def secret_of(master_key: str, token_id: str) -> bytes:
 
 
 def password_of(secret: bytes) -> str:
-    """What a client logs in with."""
+    """Return the password that a client logs in with."""
     return b64encode(secret).decode()
 
 

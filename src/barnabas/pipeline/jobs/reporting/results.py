@@ -81,7 +81,7 @@ def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def _matches(column: str, pattern: str) -> Column:
-    """Whether a text has the pattern in it; no text and no pattern: it has not."""
+    """Return whether a text has the pattern in it; no text and no pattern: it has not."""
     from pyspark.sql import functions as F
 
     return F.coalesce(F.col(column).rlike(pattern), F.lit(False)) if pattern else F.lit(False)

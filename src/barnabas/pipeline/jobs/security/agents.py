@@ -116,5 +116,5 @@ def declared_pattern() -> str:
 
 
 def is_declared(agent: str) -> bool:
-    """Whether an agent declares itself, as the job sees it."""
+    """Return whether an agent declares itself, as the job sees it."""
     return re.search(declared_pattern(), agent) is not None

@@ -65,7 +65,7 @@ class BrokerPartition(NamedTuple):
 
 
 def java_order(text: str) -> bytes:
-    """What to sort texts by to have them in the order of Java's strings: UTF-16's units, not code points."""
+    """Return the key that sorts texts in the order of Java's strings: by UTF-16's units, not code points."""
     return text.encode("utf-16-be", "surrogatepass")
 
 

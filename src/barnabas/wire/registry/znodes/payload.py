@@ -47,7 +47,7 @@ def load_strictly(data: bytes | None) -> JsonObject:
 
 
 def is_int32(value: object) -> bool:
-    """Whether a value is a number that Kafka has room for; JSON's true and false are none."""
+    """Return whether a value is a number that Kafka has room for; JSON's true and false are none."""
     return type(value) is int and -(1 << 31) <= value < 1 << 31
 
 

@@ -73,7 +73,7 @@ class PlainClient:
 
 
 def verifier(passwords: Mapping[str, str]) -> Callable[[str, str], bool]:
-    """Whether a user has a password, asked of a table; how long that takes says nothing of the right one."""
+    """Return whether a user has a password, asked of a table; how long that takes says nothing of the right one."""
 
     def verify(user: str, password: str) -> bool:
         known = passwords.get(user)

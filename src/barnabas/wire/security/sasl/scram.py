@@ -71,7 +71,7 @@ class ScramMechanism(NamedTuple):
         return hmac.digest(key, data, self.hash_name)
 
     def salted_password(self, password: bytes, salt: bytes, iterations: int) -> bytes:
-        """What the keys are made of; takes milliseconds: a broker never computes it on its loop."""
+        """Compute what the keys are made of; takes milliseconds: a broker never computes it on its loop."""
         return pbkdf2_hmac(self.hash_name, password, salt, iterations)
 
 

@@ -28,7 +28,7 @@ _AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
-    """What a listener goes by. Reads files, and computes: a few milliseconds.
+    """Make a listener's context. Reads files, and computes: a few milliseconds.
 
     Raises:
         ConfigError: Something can't be used; one line that says what.
@@ -49,7 +49,7 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def client_context(settings: TlsSettings) -> ssl.SSLContext:
-    """What a client goes by. Raises ConfigError."""
+    """Make a client's context. Raises ConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.checks_host
     pair = key_pair_of(settings)

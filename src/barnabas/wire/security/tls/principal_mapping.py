@@ -39,7 +39,7 @@ class _Rule(NamedTuple):
     case: str = ""
 
     def apply(self, name: str) -> str | None:
-        """What the name becomes; None: the rule is about others."""
+        """Map a name by the rule; None: the rule is about others."""
         if self.pattern is None:
             return name
         if self.pattern.fullmatch(name) is None:

@@ -61,7 +61,7 @@ class TlsSettings:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What it is read from; who replaces one of them means that it is read again."""
+        """The files that it is read from; who replaces one of them means that it is read again."""
         places = (self.keystore_location, self.truststore_location, self.crl_location)
         return tuple(place for place in places if place)
 

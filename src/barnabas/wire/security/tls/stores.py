@@ -38,7 +38,7 @@ class KeyPair:
 
 
 def key_pair(key: str, chain: str, password: str | None) -> KeyPair:
-    """What `ssl.keystore.key` and `ssl.keystore.certificate.chain` hold. Raises ConfigError."""
+    """Read `ssl.keystore.key` and `ssl.keystore.certificate.chain`. Raises ConfigError."""
     return _checked_pair(f"{key}\n{chain}\n".encode(), password, "ssl.keystore.key")
 
 
@@ -75,7 +75,7 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
 
 
 def trusted(certificates: str) -> str:
-    """What `ssl.truststore.certificates` holds. Raises ConfigError."""
+    """Read `ssl.truststore.certificates`. Raises ConfigError."""
     if _PEM_CERTIFICATE.decode() not in certificates:
         raise ConfigError("ssl.truststore.certificates: holds no certificate in PEM")
     return certificates
@@ -111,7 +111,7 @@ def read_store(location: str) -> bytes:
 
 
 def _is_pem(data: bytes, location: str, kind: str) -> bool:
-    """Whether a store is PEM, else PKCS12. Raises ConfigError where it is neither, or not what was said."""
+    """Return whether a store is PEM, else PKCS12. Raises ConfigError where it is neither, or not what was said."""
     if kind.upper() not in TYPES:
         raise _unreadable(location, f"its type {kind} is not there: {', '.join(TYPES)} are")
     if kind.upper() == PEM:
