@@ -276,6 +276,10 @@ class TestMeanwhile:
         path.preparing.run_all()
         assert [said(each) for each in waiting] == [(0, 0), (0, LONG_COUNT)]
         assert path.produce("t", batch()).base_offset == LONG_COUNT + 1
+        # Who has his answer waits no longer.
+        late = begin(path, batch(LONG_COUNT))
+        path.preparing.run_all()
+        assert said(late) == (0, LONG_COUNT + 2)
 
     def test_the_broker_stops(self, path):
         waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
