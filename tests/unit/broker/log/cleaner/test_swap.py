@@ -3,6 +3,7 @@
 import pytest
 
 from barnabas.broker.log.cleaner.swap import cleaned_path, swap, swap_path
+from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.broker.log.file_names import LOG_SUFFIX, file_name, segment_paths
 
 
@@ -10,26 +11,24 @@ class KilledError(Exception):
     pass
 
 
-class DyingDisk:
+class DyingDisk(LocalFileSystem):
     """Ends the process at one of its renames."""
 
-    def __init__(self, disk, left_count):
-        self._disk = disk
-        self._left_count = left_count
+    __slots__ = ("_left_count",)
 
-    def exists(self, path):
-        return self._disk.exists(path)
+    def __init__(self, left_count):
+        self._left_count = left_count
 
     def rename(self, source, target):
         if not self._left_count:
             raise KilledError
         self._left_count -= 1
-        self._disk.rename(source, target)
+        super().rename(source, target)
 
 
 @pytest.mark.parametrize("rename_count", range(20))
 def test_a_kill_after_any_step_finds_the_old_segment_or_the_new_one(
-    open_partition_log, make_batch, disk, directory, rename_count
+    open_partition_log, make_batch, directory, rename_count
 ):
     log = open_partition_log(segment_bytes=len(make_batch()))
     for _ in range(2):
@@ -40,7 +39,7 @@ def test_a_kill_after_any_step_finds_the_old_segment_or_the_new_one(
         cleaned_path(path).write_bytes(path.read_bytes())
     is_done = True
     try:
-        swap(DyingDisk(disk, rename_count), directory, 0, log.segments[:1])
+        swap(DyingDisk(rename_count), directory, 0, log.segments[:1])
     except KilledError:
         is_done = False
     # All files are renamed three times: to what is swapped in, to what is deleted, and into place.
