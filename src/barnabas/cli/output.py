@@ -54,7 +54,9 @@ def print_data(text: str) -> None:
 
 
 def data_writer() -> Callable[[bytes], object]:
-    """Return the function that writes bytes as `print_data` writes text; whoever calls it flushes `sys.stdout.buffer`."""
+    """Return the function that writes bytes as `print_data` writes text; whoever calls it flushes
+    `sys.stdout.buffer`.
+    """
     write = sys.stdout.buffer.write
     if not sys.stdout.isatty():
         return write

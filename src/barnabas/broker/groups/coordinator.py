@@ -398,7 +398,9 @@ class GroupCoordinator:
         return error_code, [group for group in self._groups.values() if not names or group.phase.value in names]
 
     def _is_too_new(self, group_instance_id: str | None) -> bool:
-        """Return whether static members would be lost on the oldest broker (inter.broker.protocol.version below 2.3)."""
+        """Return whether static members would be lost on the oldest broker (inter.broker.protocol.version below
+        2.3).
+        """
         return group_instance_id is not None and not self._knows_static_members
 
     def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:

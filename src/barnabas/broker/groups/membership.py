@@ -107,7 +107,9 @@ def unloaded(group: Group, now_ms: int) -> list[Effect]:
 
 
 def _is_excused(member: Member) -> bool:
-    """Return whether a member waits for us, so that it need not send heartbeats; a new one is kept for a limited time."""
+    """Return whether a member waits for us, so that it need not send heartbeats; a new one is kept for a
+    limited time.
+    """
     return not member.is_new and (member.is_awaiting_join or member.is_awaiting_sync)
 
 

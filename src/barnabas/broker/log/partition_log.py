@@ -165,7 +165,9 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int:
-        """The first offset of the earliest transaction that is not known to have ended; above all offsets without one."""
+        """The first offset of the earliest transaction that is not known to have ended; above all offsets
+        without one.
+        """
         return max(self.producers.first_unstable_offset, self.log_start_offset)
 
     def note_high_watermark(self, high_watermark: int) -> None:

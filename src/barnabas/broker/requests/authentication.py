@@ -349,7 +349,9 @@ class Authentication:
             timer.cancel()
 
     def may_begin_again(self) -> bool:
-        """Return whether a handshake begins a new login now: the session has an end, and the last one is a second ago."""
+        """Return whether a handshake begins a new login now: the session has an end, and the last one is a
+        second ago.
+        """
         last_ns = self._last_reauthentication_ns
         is_long_ago = last_ns is None or self._now_ns() - last_ns >= _LEAST_REAUTHENTICATION_NS
         return self._state is _State.LOGGED_IN and self._session_timer is not None and is_long_ago

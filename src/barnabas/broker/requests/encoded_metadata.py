@@ -66,7 +66,9 @@ class KindOfParts:
         self.reachable = reachable
 
     def holds_for(self, image: ClusterImage, listener_name: str) -> bool:
-        """Return whether the same brokers are alive and reachable as when it began; forgets the topics that are gone."""
+        """Return whether the same brokers are alive and reachable as when it began; forgets the topics that are
+        gone.
+        """
         if self._brokers is not image.brokers:
             if self._alive != image.brokers.keys() or self.reachable != reachable_brokers(image, listener_name):
                 return False

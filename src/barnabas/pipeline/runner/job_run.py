@@ -256,7 +256,9 @@ class JobRun(QueryRun):
         self._writers = {name: writer for name, writer in writers.items() if name not in self._derived}
 
     def _is_derived(self, output: TableOutput | TopicOutput) -> bool:
-        """Return whether `refresh` gives an output's rows: those of a table that is replaced, and of a topic beside it."""
+        """Return whether `refresh` gives an output's rows: those of a table that is replaced, and of a topic
+        beside it.
+        """
         replaced = {
             self._job.rows_of(each)
             for each in self._job.outputs

@@ -78,7 +78,9 @@ def _each_partition(starts: Offsets) -> list[Offsets]:
 
 
 def leave_out(planned: Iterable[SourcePlan], extents: Extents) -> bool:
-    """Return whether the sources of one query miss partitions that its topics have: such as were added since it began."""
+    """Return whether the sources of one query miss partitions that its topics have: such as were added since it
+    began.
+    """
     read: dict[str, set[int]] = {}
     for plan in planned:
         if not plan.is_assigned:

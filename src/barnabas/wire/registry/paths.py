@@ -94,7 +94,9 @@ def ancestors(path: str) -> list[str]:
 
 
 def is_valid(path: str) -> bool:
-    """Return whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, none of some characters."""
+    """Return whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, none of some
+    characters.
+    """
     if path == ROOT:
         return True
     if not path.startswith("/") or not ((path.isascii() and path.isprintable()) or _has_good_characters(path)):

@@ -108,7 +108,9 @@ def parse_jaas_file(text: str) -> dict[str, list[JaasEntry]]:
 
 
 def entry_of_file(sections: Mapping[str, list[JaasEntry]], listener_name: str, mechanism: str) -> JaasEntry | None:
-    """Return a JAAS file's entry for a mechanism of a broker's listener, in `<listener>.KafkaServer` or `KafkaServer`."""
+    """Return a JAAS file's entry for a mechanism of a broker's listener, in `<listener>.KafkaServer` or
+    `KafkaServer`.
+    """
     entries = sections.get(f"{listener_name.lower()}.KafkaServer", sections.get("KafkaServer", []))
     return next((entry for entry in entries if entry.module == _MODULES[mechanism]), None)
 

@@ -214,7 +214,9 @@ def _prepare_walked(
 
 
 def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
-    """Find where the last messages of a numbered set begin: offset and position. A wrapper is the only one of its set."""
+    """Find where the last messages of a numbered set begin: offset and position. A wrapper is the only one of
+    its set.
+    """
     from barnabas.wire.records.transcode import newest_starts
 
     return newest_starts(data, base_offset, 2 * KEPT_BATCHES)

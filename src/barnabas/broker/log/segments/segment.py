@@ -268,7 +268,9 @@ class Segment:
             self._take_indexes(indexes)
 
     def has_full_index(self, index_bytes: int) -> bool:
-        """Return whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part of it)."""
+        """Return whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part
+        of it).
+        """
         return self.index_room(index_bytes) <= 0
 
     def index_room(self, index_bytes: int) -> int:

@@ -87,7 +87,9 @@ def _uses(ctx: RequestContext, client_id: str | None) -> bool:
 
 
 def _may_see_all(ctx: RequestContext) -> bool:
-    """Return whether somebody who may ask in any case sees others, too; it is no denial to be logged where he does not."""
+    """Return whether somebody who may ask in any case sees others, too; it is no denial to be logged where he
+    does not.
+    """
     authorizer, connection = ctx.services.authorizer, ctx.connection
     if authorizer.allows_everything:
         return True
