@@ -138,3 +138,8 @@ def test_unknown_tagged_fields_are_skipped_and_cost_budget() -> None:
 def test_tagged_field_longer_than_the_bytes_left_is_refused() -> None:
     with pytest.raises(ProtocolError, match="tagged field"):
         wire.skip_tagged_fields(memoryview(bytes.fromhex("01 00 05 6162")), 0, Budget())
+
+
+def test_a_null_string_is_none_and_no_empty_one() -> None:
+    assert wire.read_nullable_string(memoryview(b"\xff\xff"), 0) == (None, 2)
+    assert wire.read_nullable_string(memoryview(b"\0\0"), 0) == ("", 2)
