@@ -44,6 +44,17 @@ def say(address, text: bytes) -> bytes:
         return answer
 
 
+def has_ended(sock: socket.socket) -> bool:
+    """Return whether the other side has ended a connection on which it says nothing."""
+    sock.setblocking(False)
+    try:
+        return sock.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
 def serve(story: Callable[[HttpServer], Awaitable[None]], *pages: Page) -> None:
     """Run a story with a server of these pages; the story's loop is the one that they ask."""
 
@@ -157,6 +168,8 @@ def test_who_says_nothing_takes_no_place_for_ever() -> None:
             for sock in silent:
                 sock.sendall(b"GET /one HTTP/1.1\r\n")
             assert (await asyncio.to_thread(get, address, "/one"))[0] == 200
+            assert has_ended(silent[0])
+            assert not has_ended(silent[-1])
         finally:
             for sock in silent:
                 sock.close()
