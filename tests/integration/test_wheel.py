@@ -25,10 +25,10 @@ TESTS = (
     "tests/unit/broker/replicas",
     "tests/unit/broker/requests",
     "tests/property/test_compiled.py",
+    "tests/property/test_precheck.py",
     "tests/property/test_records.py",
     "tests/property/test_records_formats.py",
     "tests/property/test_transcode.py",
-    "tests/property/test_usual.py",
 )
 
 
