@@ -222,11 +222,11 @@ def barnabas(*arguments: object, is_refused: bool = False) -> Any:
     return json.loads(result.stdout)
 
 
-def adopt_when_expired(*arguments: object) -> Any:
-    """A killed broker is registered until its session expires: until then adopting it is refused."""
+def when_expired(*arguments: object) -> Any:
+    """Run adopt or release; a killed broker is registered until its session expires: until then both are refused."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        plan = json.loads(commands.run("adopt", *arguments, "--json").stdout)
+        plan = json.loads(commands.run(*arguments, "--json").stdout)
         if not plan["blocked"]:
             return plan
         assert "registered" in str(plan["findings"]), plan["findings"]
@@ -339,7 +339,7 @@ def test_from_kafka_and_back(
 
     # In.
     tree, files = tree_of(connect), contents_of(data_dir)
-    plan = adopt_when_expired(*directories, "--zookeeper", connect)
+    plan = when_expired("adopt", *directories, "--zookeeper", connect)
     assert not plan["executed"]
     assert {topic["topic"]: topic["partition_count"] for topic in plan["topics"]}.items() >= {
         "untouched": 2,
@@ -348,7 +348,7 @@ def test_from_kafka_and_back(
     }.items()
     assert all(topic["served"] == list(range(topic["partition_count"])) for topic in plan["topics"])
     assert contents_of(data_dir) == files
-    assert adopt_when_expired(*directories, "--zookeeper", connect, "--execute")["executed"]
+    assert when_expired("adopt", *directories, "--zookeeper", connect, "--execute")["executed"]
     assert contents_of(data_dir).items() >= files.items()
     assert tree_of(connect).nodes == tree.nodes
 
@@ -449,7 +449,7 @@ def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
     check_files(data_dir)
 
     # Back into the tree that it was adopted without: what it did not know stays.
-    barnabas("release", data_dir, "--zookeeper", connect, "--execute")
+    when_expired("release", data_dir, "--zookeeper", connect, "--execute")
     kafka.restart()
     wait_for_topics(kafka, "new-here", "newer", "__consumer_offsets")
     assert read_all(kafka, "new-here") == written
@@ -549,7 +549,7 @@ def test_logs_that_are_on_their_way_between_directories(
     written = read_each(kafka, ["moved", "moving"])
     kafka.kill()
 
-    adopt_when_expired(*directories, "--zookeeper", connect)
+    when_expired("adopt", *directories, "--zookeeper", connect)
     barnabas("adopt", *directories, "--zookeeper", connect, "--execute")
     broker.start()
     here.throttle(1_000_000_000)

@@ -155,6 +155,9 @@ def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
     for index, told in enumerate(brokers):
         if index:
             say()
+        if told["second"] < 0:
+            note(f"Broker {told['broker_id']} has just started: its first second is not over.")
+            continue
         moment = time.strftime("%H:%M:%S", time.gmtime(told["second"] + 1))
         seconds = "second" if told["last_s"] == 1 else f"{told['last_s']} seconds"
         say(f"Broker {told['broker_id']}, the {seconds} before {moment} UTC")
