@@ -24,7 +24,7 @@ Task: TypeAlias = Callable[[], object]
 
 # For so long checks, tasks, and what arrived are each handled in one turn. Others wait for the sum of it at the most,
 # and where so few wait that each may take as long as a connection's turn (net/connection.py) nobody looks at the clock.
-MOST_NS: Final = 8_000_000
+MOST_NS: Final = 4_000_000
 _FEW: Final = 16
 
 

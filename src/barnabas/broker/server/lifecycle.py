@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # Requests make many small objects without cycles: the default of 700 would look for cycles many times a second.
-# What is looked at in one go stays small: a large request makes hundreds of thousands at once.
-_COLLECTOR_THRESHOLDS = (10_000, 2, 1_000)
+# What is looked at in one go stays small: a large request makes hundreds of thousands at once, and so do thousands of
+# connections that say something at once; a look at 30,000 takes 15 ms.
+_COLLECTOR_THRESHOLDS = (5_000, 2, 1_000)
 # How long the loop waits for a thread that computes (compaction, conversion, large requests), each time that it comes
 # back from a system call: with the default of 5 ms clients notice (benchmarks/load, neighbour).
 _SWITCH_INTERVAL_S = 0.0002
