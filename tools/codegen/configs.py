@@ -17,7 +17,7 @@ from pathlib import Path
 
 from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.config.documentation import TEXTS
-from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, allowed, format_value
+from barnabas.core.config.settings import Setting, allowed, format_value
 from barnabas.core.config.support import NO_EFFECT, TOPIC_WITHOUT_EFFECT, WORKS, status
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,8 +162,8 @@ Without a file the broker has these settings, and Kafka's defaults for the rest:
 {single}
 ```
 
-`authorizer.class.name` is refused instead of ignored, because ignoring it would open the broker to everybody. Listeners
-other than PLAINTEXT are refused too. Without `zookeeper.connect` the broker keeps the cluster's state itself, and the
+An `authorizer.class.name` other than Kafka's own AclAuthorizer is refused, because ignoring it would open the broker to
+everybody ([security.md](security.md)). Without `zookeeper.connect` the broker keeps the cluster's state itself, and the
 other settings about ZooKeeper have no effect ([zookeeper.md](zookeeper.md)).
 """
 
@@ -180,23 +180,35 @@ def _document(broker: list[Json], topic: list[Json]) -> str:
     lines = [_DOCUMENT_HEAD.format(single=single)]
     lines += ["## Broker settings", "", "| setting | what for | default | allowed | update mode | status |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
-    for name in sorted(str(entry["name"]) for entry in broker):
-        setting = BROKER_SETTINGS[name]
+    # Of the schemas, not of the package, whose tables are those of before.
+    of_broker = {setting.name: setting for setting in map(_setting, broker)}
+    for name, setting in sorted(of_broker.items()):
         lines.append(
-            f"| `{name}` | {TEXTS[name]} | {_shown(setting)} | {_allowed(setting)} | {setting.extra} | {status(name)} |"
+            f"| `{name}` | {_text(name)} | {_shown(setting)} | {_allowed(setting)} | {setting.extra} | {status(name)} |"
         )
     lines += [
         _TOPIC_HEAD,
         "| setting | what for | default | broker's setting | allowed | status |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name in (str(entry["name"]) for entry in topic):
-        setting = TOPIC_SETTINGS[name]
+    for setting in map(_setting, topic):
+        name = setting.name
         told = NO_EFFECT if name in TOPIC_WITHOUT_EFFECT else WORKS
-        fallback = f"`{setting.extra}`" if setting.extra in BROKER_SETTINGS else ""
-        what_for = TEXTS[setting.extra]
-        lines.append(f"| `{name}` | {what_for} | {_shown(setting)} | {fallback} | {_allowed(setting)} | {told} |")
+        fallback = f"`{setting.extra}`" if setting.extra in of_broker else ""
+        lines.append(
+            f"| `{name}` | {_text(setting.extra)} | {_shown(setting)} | {fallback} | {_allowed(setting)} | {told} |"
+        )
     return "\n".join(lines) + "\n"
+
+
+def _setting(entry: Json) -> Setting:
+    return Setting(*_row(entry))  # type: ignore[arg-type]  # JSON has these types
+
+
+def _text(name: str) -> str:
+    if name not in TEXTS:
+        sys.exit(f"say what {name or 'a setting of topics without serverDefault'} is for: core/config/documentation.py")
+    return TEXTS[name]
 
 
 def _shown(setting: Setting) -> str:
@@ -214,6 +226,8 @@ def main() -> None:
     kafka = json.loads((ROOT / "schemas/configs.json").read_text())
     own = json.loads((ROOT / "schemas/barnabas-configs.json").read_text())
     broker = _entries(kafka, "broker") + _entries(own, "broker")
+    if unread := own.keys() - {"notes", "broker"}:
+        sys.exit(f"schemas/barnabas-configs.json: only broker is read, not {', '.join(sorted(unread))}")
     topic = _entries(kafka, "topic")
     tables = _tables(broker, topic, _entries(kafka, "brokerDynamicOnly"), _entries(kafka, "brokerSynonyms"))
     formatted = _formatted(tables)

@@ -19,6 +19,7 @@ from barnabas.core.config.settings import (
     BROKER_DYNAMIC_ONLY_SETTINGS,
     BROKER_SETTINGS,
     LISTENER_PREFIX,
+    TOPIC_SETTINGS,
     Setting,
     Value,
     allowed,
@@ -262,6 +263,8 @@ def _find_setting(name: str, place: _Place) -> Setting:
         return setting
     if name in BROKER_DYNAMIC_ONLY_SETTINGS:
         raise place.error(name, "can only be set while the broker runs, not in a file")
+    if (of_topics := TOPIC_SETTINGS.get(name)) is not None and of_topics.extra in BROKER_SETTINGS:
+        raise place.error(name, f"this is what topics call it; for the broker set {of_topics.extra}")
     from difflib import get_close_matches  # only for this error: start-up does not pay for it
 
     # differs from Kafka (unknown-setting): it only warns; a misspelt setting would silently keep its default.

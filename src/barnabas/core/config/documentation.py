@@ -261,7 +261,7 @@ TEXTS = {
         "How large a partition may become, in bytes, before its oldest segments are deleted; -1 for no limit."
     ),
     "log.retention.check.interval.ms": (
-        "How often it is looked at which segments are old enough to be deleted, in milliseconds."
+        "How often it is looked at which segments may be deleted, in milliseconds; first 30 seconds after the start."
     ),
     "log.retention.hours": (
         "How long records are kept, in hours, used only where neither log.retention.minutes nor log.retention.ms is "

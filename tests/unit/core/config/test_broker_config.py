@@ -90,6 +90,7 @@ def test_raw_is_what_the_setting_itself_was_given():
         ("compression.type=rar", "must be one of uncompressed, gzip, snappy, lz4, zstd, producer"),
         ("num.partition=1", "server.properties:1: num.partition: no such setting; did you mean num.partitions?"),
         ("colour=blue", "server.properties:1: colour: no such setting in Kafka 2.7"),
+        ("file.delete.delay.ms=1", "this is what topics call it; for the broker set log.segment.delete.delay.ms"),
         ("leader.replication.throttled.rate=1", "can only be set while the broker runs"),
         (
             "log.retention.minutes=0",
