@@ -235,7 +235,9 @@ def _ordered(known: Sequence[Parameter], arguments: Sequence[str]) -> list[str]:
         else:
             (ordered if word in HELP_OPTIONS else others).append(word)
     if others and all(each.option.names for each in known):
-        raise CliUsageError(f"unrecognized arguments: {' '.join(others)}")
+        # As in `groups list`: other commands have words for this.
+        meant = f"; did you mean --{others[0]}?" if f"--{others[0]}" in options else ""
+        raise CliUsageError(f"unrecognized arguments: {' '.join(others)}{meant}")
     return [*ordered, "--", *others] if others else ordered
 
 

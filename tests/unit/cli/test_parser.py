@@ -85,6 +85,7 @@ def test_options_are_read(text, expected):
         ("--nam a", r"No such option: --nam; did you mean --name\?"),
         ("--nam=a", r"No such option: --nam; did you mean --name\?"),
         ("--name a b", "unrecognized arguments: b"),
+        ("--name a execute", r"unrecognized arguments: execute; did you mean --execute\?"),
         ("--name a -- --execute", "unrecognized arguments: --execute"),
         ("--name a --execute=true", "argument --execute: ignored explicit argument 'true'"),
         ("--name a --count 0", "argument --count: 0 is less than 1"),
