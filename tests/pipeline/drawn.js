@@ -37,10 +37,8 @@
     if (![...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
     if (["TITLE", "title", "desc"].includes(element.tagName)) continue;
     const style = getComputedStyle(element);
-    const svg = element.ownerSVGElement;
-    const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
-    if (parseFloat(style.fontSize) * scale < (svg ? 10 : 12)) faults.small.push(named(element));
-    const [a, b] = [light(svg ? style.fill : style.color), light(behind(svg ?? element))].sort((x, y) => y - x);
+    if (parseFloat(style.fontSize) < 12) faults.small.push(named(element));
+    const [a, b] = [light(style.color), light(behind(element))].sort((x, y) => y - x);
     if ((a + 0.05) / (b + 0.05) < 4.5) faults.faint.push(`${named(element)} ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
     faults.counted += 1;
   }
@@ -60,7 +58,7 @@
       for (let j = 0; j < i; j++)
         if (meet(boxes[i], boxes[j])) faults.overlapping.push(`${named(elements[i])} | ${named(elements[j])}`);
   };
-  for (const svg of all.filter((e) => e.matches("svg"))) crossing([...svg.querySelectorAll("text")]);
+  for (const plot of all.filter((e) => e.matches(".plot"))) crossing([...plot.querySelectorAll("span")].filter(visible));
   for (const row of all.filter((e) => e.matches("tr"))) crossing([...row.children]);
   crossing(all.filter((e) => e.matches("section, header, .tiles > div, footer")));
 
@@ -80,12 +78,12 @@
   // Columns and lines are as high as the axis beside them says, and as the figures below them.
   for (const svg of all.filter((e) => e.matches("svg"))) {
     const middle = (text) => { const box = text.getBoundingClientRect(); return (box.top + box.bottom) / 2; };
-    const labels = [...svg.querySelectorAll("text[text-anchor=end]")];
+    const labels = [...svg.parentElement.querySelectorAll(".ticks span")];
     const base = svg.querySelector("line.axis").getBoundingClientRect().top;
     const top = svg.querySelectorAll("line.grid");
     const highest = labels.reduce((best, label) => (number(label.textContent) > number(best.textContent) ? label : best));
     const unit = (base - [...top].map((l) => l.getBoundingClientRect().top).sort((x, y) => x - y)[0]) / number(highest.textContent);
-    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const scale = svg.getBoundingClientRect().height / svg.viewBox.baseVal.height;
     labels.forEach((label) => {
       const wanted = base - unit * number(label.textContent);
       if (Math.abs(middle(label) - wanted) > 3) faults.columns.push(`label ${label.textContent}`);

@@ -47,7 +47,7 @@ def days(count: int) -> tuple[Day, ...]:
 
 def ranking(*names: str, most: int = 57_512) -> Ranking:
     top = tuple(Counted(name, most // (n + 1)) for n, name in enumerate(names))
-    return Ranking(top, 2 * sum(row.count for row in top))
+    return Ranking(top, 2 * sum(row.number for row in top))
 
 
 FULL = ReportData(

@@ -105,7 +105,7 @@ def test_rankings_add_up_days_and_give_the_most_first_and_equal_ones_by_name(spa
     for _, page, is_asset, count, *_ in pages:
         views[page] += 0 if is_asset else count
     wanted = sorted(((page, count) for page, count in views.items() if count), key=lambda row: (-row[1], row[0]))
-    assert [(row.name, row.count) for row in data.pages.top] == wanted[:12]
+    assert [(row.name, row.number) for row in data.pages.top] == wanted[:12]
     assert data.pages.total == sum(views.values())
     assert data.missing_pages.top == (Counted("/03", 2),)
     assert data.exit_pages.top == ()

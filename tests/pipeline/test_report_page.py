@@ -74,10 +74,10 @@ def test_columns_lie_over_the_time_that_the_axis_says(browser: Browser, tmp_path
     # Midnight of the second day begins the 25th column; the sample lacks the eighth hour.
     edges = browser.evaluate(
         """(() => {
-            const svg = [...document.querySelectorAll('svg.wide')][0];
-            const label = [...svg.querySelectorAll('text')].find((e) => e.textContent === '18 May');
+            const plot = document.querySelector('.plot');
+            const label = [...plot.querySelectorAll('span')].find((e) => e.textContent === '18 May');
             const mark = label.getBoundingClientRect();
-            const boxes = [...svg.querySelectorAll('g.fill.s1 rect')].map((e) => e.getBoundingClientRect());
+            const boxes = [...plot.querySelectorAll('g.fill.s1 rect')].map((e) => e.getBoundingClientRect());
             return [boxes[22].right, (mark.left + mark.right) / 2, boxes[23].left];
         })()"""
     )

@@ -1,16 +1,16 @@
 """What the report shows, as plain values: small lists, made by `collect.py` or by hand.
 
-A part that is None was not asked for and does not appear; one that is empty appears and says so. Times are UTC and
-aware or naive alike; they are shown as they stand. Text may be anything: the page makes it harmless.
+The fields of a row are named as the columns of its table. Times are UTC and aware or naive alike; they are shown as
+they stand. Text may be anything: the page makes it harmless.
 """
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Over the whole time; `median_length_s` of a session, None where there is none."""
+class Totals(NamedTuple):
+    """Over the whole time; `session_length_p50_s` is None where there is no session."""
 
     first_event: datetime | None
     last_event: datetime | None
@@ -18,15 +18,14 @@ class Totals:
     visitors: int
     sessions: int
     bounces: int
-    median_length_s: int | None
+    session_length_p50_s: int | None
     bytes: int
     client_errors: int
     server_errors: int
     crawler_views: int
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(NamedTuple):
     """One day; `session_length_s` is of all its sessions together."""
 
     day: date
@@ -38,35 +37,31 @@ class Day:
     session_length_s: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hour:
+class Hour(NamedTuple):
     """One hour in which something was viewed; hours without a view may be missing."""
 
     hour: datetime
     views: int
     crawler_views: int
-    client_errors: int
-    server_errors: int
+    status_4xx: int
+    status_5xx: int
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """A name and how often it was."""
 
     name: str
-    count: int
+    number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """The names with the most; `total` counts those that are left out, too, and is what shares are of."""
 
     top: tuple[Counted, ...]
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A verdict of the security job: who is taken for what, and why."""
 
     subject: str
@@ -77,30 +72,27 @@ class Verdict:
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(NamedTuple):
     """Something that was wrong; `resolved_at` None: it still is."""
 
-    name: str
+    alert: str
     subject: str
     since: datetime
     resolved_at: datetime | None
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """An item of the ranking."""
 
-    name: str
+    item: str
     score: float
     views: int
     clicks: int
     votes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
+class Lag(NamedTuple):
     """A job's lag in one partition, in records."""
 
     job: str
@@ -111,7 +103,10 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """All parts of the page, in the page's order; lists are in the order in which they are shown."""
+    """All parts of the page, each list in the order in which it is shown.
+
+    A part that is None was not asked for and does not appear; one that is empty appears and says so.
+    """
 
     title: str = "Activity report"
     made_at: datetime | None = None

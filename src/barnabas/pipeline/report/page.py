@@ -11,8 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.report import sections, text
-from barnabas.pipeline.report.data import ReportData, Totals
-from barnabas.pipeline.report.time_plot import TimePlot, draw, rows
+from barnabas.pipeline.report.data import ReportData
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 def render(data: ReportData) -> str:
     """Return the whole page; it can be written as UTF-8 whatever the data holds."""
-    return _template().render(data=data, **{name: part(data) for name, part in sections.PARTS.items()})
+    return _template().render(data=data, sections=sections)
 
 
 @cache
@@ -35,12 +34,9 @@ def _template() -> Template:
         "plain": text.plain,
         "shown": _shown,
         "number": text.number,
+        "tick": text.tick,
         "moment": lambda value: text.moment(text.naive(value)),
         "duration": text.duration,
-        "draw": _drawn,
-        "rows": rows,
-        "ranked": sections.ranked,
-        "tiles": _tiles,
     }
     return environment.get_template("page.html.jinja")
 
@@ -49,24 +45,3 @@ def _shown(value: str, longest: int = text.LONGEST_SHOWN) -> Markup:
     from markupsafe import Markup
 
     return Markup(text.shown(value, longest))
-
-
-def _drawn(plot: TimePlot) -> Markup:
-    from markupsafe import Markup
-
-    return Markup(draw(plot))
-
-
-def _tiles(totals: Totals) -> list[tuple[str, str]]:
-    errors = totals.client_errors + totals.server_errors
-    length = "–" if totals.median_length_s is None else text.duration(totals.median_length_s)
-    return [
-        ("Views", text.number(totals.views)),
-        ("Visitors", text.number(totals.visitors)),
-        ("Sessions", text.number(totals.sessions)),
-        ("One page only", text.share(totals.bounces, totals.sessions)),
-        ("Median session", length),
-        ("Errors", text.share(errors, totals.views)),
-        ("Declared crawlers", text.share(totals.crawler_views, totals.views)),
-        ("Sent", text.size(totals.bytes)),
-    ]
