@@ -6,11 +6,10 @@ Each actor has a strength of its own, from what no person could do to what some 
 from collections.abc import Iterator
 from random import Random
 
-from barnabas.pipeline.events.types import FOLLOW, LOGIN, POST, VOTE
 from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening, Source
 from barnabas.pipeline.sources.social.chance import LogNormal, between, pick, seeded, shuffled, some, whole
 from barnabas.pipeline.sources.social.people import desktop_agent, phone_agent
-from barnabas.pipeline.sources.social.site import HOME, Site
+from barnabas.pipeline.sources.social.site import HOME, Site, follow, login, post, vote
 
 _OFFERS = (
     "Cheap {thing} now!!! Visit https://{shop}.example/{number}",
@@ -67,15 +66,8 @@ def _spam_posts(site: Site, actor: Actor, count: int, pace_s: float) -> Iterator
         events = _looked_at(site, random, int(time_ms), actor, parent) if parent else []
         item = f"{parent}#c{whole(random, 0, 0xFFFFFFFF):08x}" if parent else site.write(int(time_ms))
         text = offer.format(thing=pick(random, things), shop=shop, number=whole(random, 10, 999))
-        fields: dict[str, object] = {
-            "address": actor.addresses[0],
-            "user": actor.users[0],
-            "item": item,
-            "text": text,
-            "parent": parent,
-            "agent": actor.agents[0],
-        }
-        events.append((int(time_ms) + whole(random, 500, 1_500), POST, fields, actor))
+        place = (actor.addresses[0], actor.agents[0])
+        events.append(post(int(time_ms) + whole(random, 500, 1_500), place, actor.users[0], item, text, parent, actor))
         yield int(time_ms), events
         time_ms += pace_s * 1000 * between(random, 0.6, 1.4)
 
@@ -89,14 +81,9 @@ def _spam_votes(site: Site, actor: Actor, count: int, pace_s: float) -> Iterator
         item = items[number % len(items)]
         events = _looked_at(site, random, int(time_ms), actor, item)
         place = (actor.addresses[0], actor.agents[0])
-        events.append(_vote(int(time_ms) + whole(random, 300, 900), actor, actor.users[0], place, item, value))
+        events.append(vote(int(time_ms) + whole(random, 300, 900), place, actor.users[0], item, value, actor))
         yield int(time_ms), events
         time_ms += pace_s * 1000 * between(random, 0.6, 1.4)
-
-
-def _vote(time_ms: int, actor: Actor, user: str, place: tuple[str, str], item: str, value: int) -> Happening:
-    fields: dict[str, object] = {"address": place[0], "user": user, "item": item, "value": value, "agent": place[1]}
-    return (time_ms, VOTE, fields, actor)
 
 
 def vote_rings(site: Site, event_count: int) -> list[Source]:
@@ -143,7 +130,7 @@ def _ring(site: Site, actor: Actor, campaigns: int, within_s: float) -> Iterator
 def _ring_vote(
     site: Site, random: Random, time_ms: int, actor: Actor, user: str, place: tuple[str, str], item: str
 ) -> list[Happening]:
-    events = [_vote(time_ms + 800, actor, user, place, item, 1)]
+    events = [vote(time_ms + 800, place, user, item, 1, actor)]
     if random.random() < 0.5:
         events.append(site.view(random, time_ms, place, item, user=user, actor=actor))
     return events
@@ -176,15 +163,9 @@ def _follows(site: Site, actor: Actor, count: int, pace_s: float, leaves: bool) 
     if leaves:
         acts += [(followee, False) for followee in followees[: count // 2]]
     for number, (followee, is_following) in enumerate(acts):
-        fields: dict[str, object] = {
-            "address": actor.addresses[0],
-            "user": actor.users[0],
-            "followee": followee,
-            "is_following": is_following,
-        }
         if number == count:
             time_ms += pause_ms
-        yield int(time_ms), [(int(time_ms), FOLLOW, fields, actor)]
+        yield int(time_ms), [follow(int(time_ms), actor.addresses[0], actor.users[0], followee, is_following, actor)]
         time_ms += pace_s * 1000 * between(random, 0.7, 1.3)
 
 
@@ -221,7 +202,8 @@ def _tries(site: Site, actor: Actor, tries: int, pace_s: float) -> Iterator[Burs
         address = actor.addresses[number % len(actor.addresses)]
         if not actor.agents:
             user = pick(random, _SERVER_NAMES)
-            events = [_ssh_try(int(time_ms), actor, address, user)]
+            reason = "password" if user == "root" else "invalid user"
+            events = [login(int(time_ms), (address, None), user, reason, "sshd", actor)]
         else:
             is_known = random.random() < 0.4
             user = str(pick(random, site.people.members).user) if is_known else f"user{whole(random, 10_000, 99_999)}"
@@ -231,16 +213,3 @@ def _tries(site: Site, actor: Actor, tries: int, pace_s: float) -> Iterator[Burs
             events = site.login(random, int(time_ms), place, user, None if is_success else reason, actor=actor)
         yield int(time_ms), events
         time_ms += pace_s * 1000 * between(random, 0.5, 1.5)
-
-
-def _ssh_try(time_ms: int, actor: Actor, address: str, user: str) -> Happening:
-    fields: dict[str, object] = {
-        "address": address,
-        "user": user,
-        "is_success": False,
-        "service": "sshd",
-        "reason": "password" if user == "root" else "invalid user",
-        "method": "password",
-        "agent": None,
-    }
-    return (time_ms, LOGIN, fields, actor)

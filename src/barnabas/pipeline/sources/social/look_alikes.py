@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from random import Random
 
-from barnabas.pipeline.events.types import POST, VOTE
 from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening, Source
 from barnabas.pipeline.sources.social.chance import early, pick, seeded, some, whole
 from barnabas.pipeline.sources.social.crawlers import regular_requests
 from barnabas.pipeline.sources.social.people import Person, desktop_agent
-from barnabas.pipeline.sources.social.site import HOME, Site
+from barnabas.pipeline.sources.social.site import HOME, Site, post, vote
 from barnabas.pipeline.sources.social.visits import Visits
 
 _READERS = (
@@ -146,15 +145,12 @@ def _popular_post(site: Site, random: Random) -> Source:
         own_random = seeded(plan.seed, actor.name)
         item, author = actor.items[0], voters[0]
         text = site.text(own_random, 30)
-        post: dict[str, object] = {"address": author.places[0][0], "user": author.user, "item": item, "text": text}
-        yield begin_ms, [(begin_ms, POST, {**post, "parent": None, "agent": author.places[0][1]}, actor)]
+        yield begin_ms, [post(begin_ms, author.places[0], author.user, item, text, None, actor)]
         # Most come soon.
         moments = sorted(begin_ms + 30_000 + int(early(own_random) * span_ms) for _ in voters)
         for person, time_ms in zip(voters, moments, strict=True):
             place = pick(own_random, person.places)
             view = site.view(own_random, time_ms, place, item, user=person.user, referrer=f"{HOME}/", actor=actor)
-            vote: dict[str, object] = {"address": place[0], "user": person.user, "item": item, "value": 1}
-            vote_ms = time_ms + whole(own_random, 4_000, 90_000)
-            yield time_ms, [view, (vote_ms, VOTE, {**vote, "agent": place[1]}, actor)]
+            yield time_ms, [view, vote(time_ms + whole(own_random, 4_000, 90_000), place, person.user, item, 1, actor)]
 
     return Source(bursts(), 2 * count + 1, actor)

@@ -4,7 +4,7 @@ from collections import deque
 from random import Random
 from zlib import crc32
 
-from barnabas.pipeline.events.types import LOGIN, PAGE_VIEW
+from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
 from barnabas.pipeline.sources.social.actors import Actor, Happening
 from barnabas.pipeline.sources.social.chance import LogNormal, Weighted, pick, seeded, shuffled, whole, zipf
 from barnabas.pipeline.sources.social.people import Addresses, People
@@ -167,16 +167,53 @@ class Site:
         )
         if int(str(request[2]["status"])) >= 500:
             return [request]
-        fields: dict[str, object] = {
-            "address": place[0],
-            "user": user,
-            "is_success": reason is None,
-            "service": "/login",
-            "reason": reason,
-            "method": "password",
-            "agent": place[1],
-        }
-        return [request, (time_ms, LOGIN, fields, actor)]
+        return [request, login(time_ms, place, user, reason, "/login", actor)]
+
+
+def login(
+    time_ms: int, place: tuple[str, str | None], user: str, reason: str | None, service: str, actor: Actor | None
+) -> Happening:
+    """Return what a service says of a login; `reason` None means that it is let in."""
+    fields: dict[str, object] = {
+        "address": place[0],
+        "user": user,
+        "is_success": reason is None,
+        "service": service,
+        "reason": reason,
+        "method": "password",
+        "agent": place[1],
+    }
+    return (time_ms, LOGIN, fields, actor)
+
+
+def vote(
+    time_ms: int, place: tuple[str, str], user: str | None, item: str, value: int, actor: Actor | None
+) -> Happening:
+    """Return somebody's vote on an item."""
+    fields: dict[str, object] = {"address": place[0], "user": user, "item": item, "value": value, "agent": place[1]}
+    return (time_ms, VOTE, fields, actor)
+
+
+def post(
+    time_ms: int,
+    place: tuple[str, str],
+    user: str | None,
+    item: str,
+    text: str,
+    parent: str | None,
+    actor: Actor | None,
+) -> Happening:
+    """Return what somebody wrote: an item, or a comment below its `parent`."""
+    fields: dict[str, object] = {"address": place[0], "user": user, "item": item, "text": text, "parent": parent}
+    return (time_ms, POST, {**fields, "agent": place[1]}, actor)
+
+
+def follow(
+    time_ms: int, address: str, user: str | None, followee: str, is_following: bool, actor: Actor | None
+) -> Happening:
+    """Return that somebody follows somebody, or no longer."""
+    fields: dict[str, object] = {"address": address, "user": user, "followee": followee, "is_following": is_following}
+    return (time_ms, FOLLOW, fields, actor)
 
 
 def session_name(random: Random) -> str:

@@ -8,10 +8,11 @@ the ids knows how far a stream has come.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush, merge
+from operator import itemgetter
 
 from barnabas.pipeline.events import EventType
-from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening, Source
+from barnabas.pipeline.sources.social.actors import Actor, Happening, Source
 from barnabas.pipeline.sources.social.broken import Broken, spoil
 from barnabas.pipeline.sources.social.chance import early, seeded
 from barnabas.pipeline.sources.social.plan import SitePlan
@@ -80,7 +81,7 @@ def _in_order_of_arrival(plan: SitePlan, sources: list[Source], late_share: floa
     # What will arrive: nothing that a source still gives can be before the moment at which its next burst begins.
     waiting: list[tuple[int, int, Happening]] = []
     sequence = 0
-    for begin_ms, burst in _in_order_of_beginning(sources):
+    for begin_ms, burst in merge(*(source.bursts for source in sources), key=itemgetter(0)):
         while waiting and waiting[0][0] < begin_ms:
             arrival_ms, _, happening = heappop(waiting)
             yield arrival_ms, happening
@@ -102,22 +103,6 @@ def _in_order_of_arrival(plan: SitePlan, sources: list[Source], late_share: floa
     while waiting:
         arrival_ms, _, happening = heappop(waiting)
         yield arrival_ms, happening
-
-
-def _in_order_of_beginning(sources: list[Source]) -> Iterator[Burst]:
-    heads: list[tuple[int, int, list[Happening]]] = []
-    for place, source in enumerate(sources):
-        first = next(source.bursts, None)
-        if first is not None:
-            heappush(heads, (first[0], place, first[1]))
-    while heads:
-        begin_ms, place, burst = heads[0]
-        yield begin_ms, burst
-        following = next(sources[place].bursts, None)
-        if following is None:
-            heappop(heads)
-        else:
-            heapreplace(heads, (following[0], place, following[1]))
 
 
 def pace(

@@ -6,12 +6,22 @@ from collections.abc import Iterator
 from math import fsum
 from random import Random
 
-from barnabas.pipeline.events.types import CLICK, FOLLOW, POST, SEARCH, VOTE, EventType
+from barnabas.pipeline.events.types import CLICK, SEARCH, EventType
 from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening, Source
 from barnabas.pipeline.sources.social.chance import LogNormal, pick, seeded, waiting, whole, zipf
 from barnabas.pipeline.sources.social.people import Person
 from barnabas.pipeline.sources.social.plan import SitePlan
-from barnabas.pipeline.sources.social.site import ASSETS, ENGINES, HOME, Site, search_page, session_name
+from barnabas.pipeline.sources.social.site import (
+    ASSETS,
+    ENGINES,
+    HOME,
+    Site,
+    follow,
+    post,
+    search_page,
+    session_name,
+    vote,
+)
 
 # How busy the hours of a day are beside each other, UTC.
 RHYTHM = (8, 5, 4, 3, 3, 4, 7, 12, 16, 18, 19, 20, 21, 20, 19, 19, 20, 22, 25, 28, 30, 28, 21, 13)
@@ -171,19 +181,7 @@ class _Visit:
         # Whose browser has the site's files still need not even ask for them.
         for asset in () if is_known and random.random() < 0.3 else ASSETS[: whole(random, 1, 3)]:
             status = 304 if is_known and random.random() < 0.7 else 200
-            self.events.append(
-                site.view(
-                    random,
-                    self._time_ms + whole(random, 20, 400),
-                    self._place,
-                    asset,
-                    user=self.person.user,
-                    session=self._session,
-                    referrer=None if self.person.is_private else HOME + self._page,
-                    status=status,
-                    actor=self._actor,
-                )
-            )
+            self._request(self._time_ms + whole(random, 20, 400), asset, HOME + self._page, status)
 
     def log_in(self, typo_share: float) -> None:
         """Log in, with a mistake first now and then."""
@@ -222,7 +220,7 @@ class _Visit:
 
     def vote(self, item: str, value: int) -> None:
         """Vote on an item."""
-        self._add(VOTE, {**self._who(), "item": item, "value": value, "agent": self._place[1]})
+        self.events.append(vote(self._time_ms, self._place, self.person.user, item, value, self._actor))
 
     def comment(self) -> None:
         """Write something below an item."""
@@ -236,7 +234,8 @@ class _Visit:
 
     def follow(self, followee: str, is_following: bool) -> None:
         """Follow somebody, or no longer."""
-        self._add(FOLLOW, {**self._who(), "followee": followee, "is_following": is_following})
+        address, user = self._place[0], self.person.user
+        self.events.append(follow(self._time_ms, address, user, followee, is_following, self._actor))
 
     def _come_from_engine(self) -> None:
         random, site = self._random, self._site
@@ -247,8 +246,8 @@ class _Visit:
             text = site.queries[query]
             self._item = pick(random, site.results(query))
             source = f"https://{engine}/search?q=" + text.replace(" ", "+")
-            self._add(SEARCH, self._visitor({"query": text, "engine": engine, "result_count": None}))
-            self._add(CLICK, self._visitor({"item": self._item, "source": source, "query": text, "position": None}))
+            self._add(SEARCH, {"query": text, "engine": engine, "result_count": None})
+            self._add(CLICK, {"item": self._item, "source": source, "query": text, "position": None})
             self._view(self._item, source)
         else:
             self._item = site.item(random, self._time_ms)
@@ -258,7 +257,7 @@ class _Visit:
         random, site = self._random, self._site
         query = site.query(random)
         text = site.queries[query]
-        self._add(SEARCH, self._visitor({"query": text, "engine": None, "result_count": 10}))
+        self._add(SEARCH, {"query": text, "engine": None, "result_count": 10})
         self._view(search_page(text), HOME + self._page)
         if random.random() < 0.75:
             self._time_ms += whole(random, 1_500, 25_000)
@@ -267,15 +266,19 @@ class _Visit:
 
     def _click(self, item: str, query: str | None, position: int | None) -> None:
         source = self._page
-        self._add(CLICK, self._visitor({"item": item, "source": source, "query": query, "position": position}))
+        self._add(CLICK, {"item": item, "source": source, "query": query, "position": position})
         self._item = item
         self._view(item, HOME + source)
 
     def _view(self, page: str, referrer: str | None, status: int = 0) -> None:
+        self._request(self._time_ms, page, referrer, status)
+        self._page = page
+
+    def _request(self, time_ms: int, page: str, referrer: str | None, status: int) -> None:
         self.events.append(
             self._site.view(
                 self._random,
-                self._time_ms,
+                time_ms,
                 self._place,
                 page,
                 user=self.person.user,
@@ -285,17 +288,12 @@ class _Visit:
                 actor=self._actor,
             )
         )
-        self._page = page
 
     def _write(self, item: str, parent: str | None) -> None:
         text = self._site.text(self._random, whole(self._random, 5, 40))
-        self._add(POST, {**self._who(), "item": item, "text": text, "parent": parent, "agent": self._place[1]})
-
-    def _who(self) -> dict[str, object]:
-        return {"address": self._place[0], "user": self.person.user}
-
-    def _visitor(self, fields: dict[str, object]) -> dict[str, object]:
-        return {**self._who(), **fields, "agent": self._place[1]}
+        self.events.append(post(self._time_ms, self._place, self.person.user, item, text, parent, self._actor))
 
     def _add(self, event_type: EventType, fields: dict[str, object]) -> None:
-        self.events.append((self._time_ms, event_type, fields, self._actor))
+        address, agent = self._place
+        whole_fields = {"address": address, "user": self.person.user, **fields, "agent": agent}
+        self.events.append((self._time_ms, event_type, whole_fields, self._actor))
