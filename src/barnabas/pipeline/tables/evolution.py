@@ -48,11 +48,6 @@ class Conformed:
     bad: DataFrame
 
 
-def infer(rows: DataFrame) -> StructType:
-    """Return the columns that the JSON objects in the column `value` need."""
-    return conform(rows, None).schema
-
-
 def conform(values: DataFrame, table: StructType | None, reserved: Sequence[str] = RESERVED) -> Conformed:
     """Divide records into those that fit a table, new columns included, and those that do not.
 
