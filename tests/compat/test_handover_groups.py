@@ -10,11 +10,11 @@ from barnabas.testing import Broker
 from tests.compat.raw_groups import Group
 from tests.compat.test_handover import (  # noqa: F401 (fixtures)
     StartKafka,
-    adopt_when_expired,
     barnabas,
     create,
     start_barnabas,
     start_kafka,
+    when_expired,
 )
 
 SESSION_MS = 1_500_000
@@ -50,7 +50,7 @@ def test_from_kafka_and_back(
         assert seen == ("Stable", [(first, "i1", first.encode())])
         kafka.kill()
 
-        adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")
+        when_expired("adopt", data_dir, "--zookeeper", connect, "--execute")
         broker = start_barnabas(data_dir)
         group, other = Group(broker, "static", executor), Group(broker, "other", executor)
         assert members_of(group) == seen

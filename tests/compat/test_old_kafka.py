@@ -30,7 +30,6 @@ from tests.compat.conftest import RunningBroker
 from tests.compat.figures import Tell
 from tests.compat.kafka_versions import OLD_VERSIONS
 from tests.compat.test_handover import (
-    adopt_when_expired,
     barnabas,
     commit,
     committed,
@@ -39,6 +38,7 @@ from tests.compat.test_handover import (
     delete,
     tree_of,
     wait_for_topics,
+    when_expired,
 )
 from tests.integration.test_every_version import exchange
 from tests.patience import PATIENCE_S
@@ -303,7 +303,7 @@ def test_an_old_kafka_goes_on_with_all_that_was_written_meanwhile(
 
     # In.
     options = ["--kafka-version", version] if is_told else []
-    plan = adopt_when_expired(data_dir, "--zookeeper", connect, *options, "--execute")
+    plan = when_expired("adopt", data_dir, "--zookeeper", connect, *options, "--execute")
     assert plan["kafka_version"] == (told.name if is_told else FOUND[version])
 
     # Ours.
@@ -370,7 +370,7 @@ def test_groups_that_were_compacted_in_an_old_format_are_read_after_a_kill(
     for offset in range(100):
         commit(kafka, f"group-{offset % 5}", "none", offset)
     kafka.stop()
-    adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")
+    when_expired("adopt", data_dir, "--zookeeper", connect, "--execute")
     broker = start_barnabas(log_cleaner_backoff_ms="50")
     for offset in range(400):
         commit(broker, f"group-{offset % 5}", "none", offset)

@@ -11,13 +11,13 @@ from tests.compat.conftest import RunningBroker
 from tests.compat.test_handover import (
     StartBarnabas,
     StartKafka,
-    adopt_when_expired,
     barnabas,
     contents_of,
     create,
     produce,
     read_all,
     wait_for_topics,
+    when_expired,
 )
 from tests.patience import PATIENCE_S
 
@@ -70,9 +70,9 @@ def test_an_open_transaction(
     del producer
 
     files = contents_of(data_dir)
-    plan = adopt_when_expired(data_dir, "--zookeeper", connect)
+    plan = when_expired("adopt", data_dir, "--zookeeper", connect)
     assert contents_of(data_dir) == files
-    done = adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")
+    done = when_expired("adopt", data_dir, "--zookeeper", connect, "--execute")
     assert done["executed"]
     (told,) = plan["open_transactions"]
     assert done["open_transactions"] == [told]
@@ -109,4 +109,4 @@ def test_an_open_transaction(
     kafka.stop()
 
     # Then there is nothing to tell.
-    assert adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")["open_transactions"] == []
+    assert when_expired("adopt", data_dir, "--zookeeper", connect, "--execute")["open_transactions"] == []
