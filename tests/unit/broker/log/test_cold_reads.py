@@ -2,7 +2,14 @@
 
 import pytest
 
-from barnabas.broker.log.disk.cold_reads import PART_BYTES, READ_AHEAD_BYTES, ColdSlice, ColdWork, NotCachedError
+from barnabas.broker.log.disk.cold_reads import (
+    PART_BYTES,
+    READ_AHEAD_BYTES,
+    AskedOnce,
+    ColdSlice,
+    ColdWork,
+    NotCachedError,
+)
 from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.core.errors import StorageError
 from tests.unit.cold_disk import ColdDisk
@@ -172,3 +179,29 @@ class TestLog:
         (failure,) = told[0]
         assert isinstance(failure, StorageError)
         assert log.read(log.log_start_offset, 1000, 100) is not None
+
+    def test_a_read_of_what_is_cached_asks_once(self, log, cold_disk):
+        self.until_cached(cold_disk, lambda: log.read(0, 1000, 100, True, cold_disk.cold_reads))
+        before = cold_disk.asked
+        found = log.read(0, 1000, 100, True, cold_disk.cold_reads)
+        assert (found.position, found.length) == (0, log.read(0, 1000, 100).length)
+        assert cold_disk.asked == before + 1
+
+    def test_a_part_whose_end_is_not_cached_is_asked_about_by_itself(self, log, cold_disk):
+        asked_once = AskedOnce(cold_disk.cold_reads, 2 * PART_BYTES)
+        file = log.active_segment.file
+        file.append(bytes(3 * PART_BYTES))
+        read(cold_disk.cold_reads, ColdSlice(file, 0, 1))
+        cold_disk.executor.run_next()
+        assert asked_once.holds(file, 0, 100)
+        assert not asked_once.holds(file, 0, PART_BYTES + 1)
+
+    def test_less_than_nothing_ahead_is_nothing(self, log, cold_disk):
+        file = log.active_segment.file
+        read(cold_disk.cold_reads, ColdSlice(file, 0, 1))
+        cold_disk.executor.run_all()
+        asked_once = AskedOnce(cold_disk.cold_reads, -10)
+        assert asked_once.holds(file, 0, 100)
+        cold_disk.drop()
+        assert asked_once.holds(file, 50, 50)
+        assert not asked_once.holds(file, 50, 51)

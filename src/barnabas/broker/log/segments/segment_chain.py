@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from barnabas.broker.log.config import LogConfig
-from barnabas.broker.log.disk.cold_reads import Cached, ColdSlice, NotCachedError
+from barnabas.broker.log.disk.cold_reads import AskedOnce, Cached, ColdSlice, NotCachedError
 from barnabas.broker.log.disk.disk_work import DiskWork
 from barnabas.broker.log.disk.files import FileSlice, FileSystem
 from barnabas.broker.log.environment import LogEnvironment
@@ -186,6 +186,8 @@ class SegmentChain:
         is_to_end = end_offset >= log_end_offset
         found = self.tail.find(offset, segment.size)
         if found is None:
+            if cached is not None:
+                cached = AskedOnce(cached, max_bytes)
             located = self._locate(offset, cached)
             if located is None:
                 return None
