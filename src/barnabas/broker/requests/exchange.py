@@ -31,6 +31,7 @@ from barnabas.broker.quotas.controller_mutations import ControllerMutationQuota
 from barnabas.broker.quotas.manager import Client
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.metering import may_fetch, meter
+from barnabas.broker.requests.request_times import add_sent
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import FETCH_KEY, PRODUCE_KEY, Route
 from barnabas.core.error_code import ErrorCode
@@ -54,10 +55,15 @@ def _nothing() -> None:
 
 
 class Conversation(Protocol):
-    """What an exchange asks of the connection that it came in through: `Session`."""
+    """What an exchange asks of the connection that it came in through: `Session`.
+
+    Attributes:
+        unsent: Those whose answers leave next, to be counted with their times once they have.
+    """
 
     now_ns: Callable[[], int]
     send: Callable[[WireBuffer, int], object]
+    unsent: list["Exchange"]
 
     def hold(self, exchange: "Exchange") -> None:
         """Its answer is pending: take no further request."""
@@ -77,10 +83,6 @@ class Conversation(Protocol):
 
     def hold_back(self, exchange: "Exchange") -> None:
         """Take no further request until its throttle time is over."""
-        ...
-
-    def measure(self, exchange: "Exchange", is_answered: bool) -> None:
-        """Count it with its times once its answer has left; it is complete and leaves next, if there is one."""
         ...
 
     def go_on(self) -> None:
@@ -407,7 +409,10 @@ class Exchange(RequestContext):
             session.hold_back(self)
         if route.times is not None:
             self.completed_ns = now_ns
-            session.measure(self, answer is not None)
+            if answer is None:
+                add_sent([self], now_ns)
+            else:
+                session.unsent.append(self)
         if answer is None:
             session.go_on()
         else:

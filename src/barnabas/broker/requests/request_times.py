@@ -22,8 +22,7 @@ Source: metrics facts, `kafka.network:type=RequestMetrics`.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from barnabas.core.histogram import SHIFT, index_of, new_buckets
 
@@ -128,15 +127,20 @@ class Timed(Protocol):
     completed_ns: int
 
 
-def add_sent(requests: Sequence[Timed], sent_ns: int) -> None:
-    """Count requests whose answers have left together.
+AnyTimed = TypeVar("AnyTimed", bound=Timed)
+
+
+def add_sent(requests: list[AnyTimed], sent_ns: int) -> None:
+    """Count requests whose answers have left together, and empty the list.
 
     Args:
-        requests: In their order; at least one. Somebody looks at the figures of each.
+        requests: In their order. Somebody looks at the figures of each.
         sent_ns: When the socket had taken all of it.
     """
     # hot path: benchmarks/load (every answer, where somebody looks). `is`: a reading that two stages share is one
     # object; were it two equal ones, the difference that is added would be 0.
+    if not requests:
+        return
     sending_ns = requests[-1].completed_ns
     for request in requests:
         route = request.route
@@ -159,6 +163,7 @@ def add_sent(requests: Sequence[Timed], sent_ns: int) -> None:
         times.size_bytes += request.frame_bytes
         if not count % _SAMPLED or count <= ALL_COUNTED:
             _count(times, request, sending_ns, sent_ns)
+    requests.clear()
 
 
 def _count(times: RequestTimes, request: Timed, sending_ns: int, sent_ns: int) -> None:

@@ -54,6 +54,7 @@ class Session:
     Attributes:
         now_ns: The clock by which requests are measured.
         send: Sends an encoded answer that was complete just now; the next request's turn comes then.
+        unsent: See `Conversation`.
     """
 
     __slots__ = (
@@ -61,6 +62,7 @@ class Session:
         "_client",
         "_client_id",
         "_connection",
+        "_count_sent",
         "_current",
         "_hold",
         "_info",
@@ -73,10 +75,10 @@ class Session:
         "_route_of",
         "_routes",
         "_services",
-        "_unsent",
         "_waited_for",
         "now_ns",
         "send",
+        "unsent",
     )
 
     def __init__(
@@ -98,7 +100,8 @@ class Session:
         self._most_produced_at_once = min(MOST_PRODUCE_ELEMENTS_FACTOR * max_array_elements, MOST_ELEMENTS_AT_ONCE)
         self._budget = Budget(max_array_elements)
         self._current: Exchange | None = None
-        self._unsent: list[Exchange] = []
+        self.unsent: list[Exchange] = []
+        self._count_sent = partial(add_sent, self.unsent)
         self._client: Client | None = None
         self._client_id: str | None = None
         self._hold: Hold | None = None
@@ -184,7 +187,9 @@ class Session:
             len(frame),
         )
         if route.times is not None:
-            exchange.received_ns = self._connection.received_ns
+            connection = self._connection
+            exchange.received_ns = connection.received_ns
+            connection.on_sent = self._count_sent
         if decode_large is None:
             exchange.begin()
         else:
@@ -313,19 +318,6 @@ class Session:
             # A bug in the refusal itself: even then nobody waits for ever.
             log.exception("a request could not even be refused")
             self._connection.close("an error of ours")
-
-    def measure(self, exchange: Exchange, is_answered: bool) -> None:
-        if is_answered:
-            self._connection.on_sent = self._sent
-            self._unsent.append(exchange)
-        else:
-            add_sent((exchange,), exchange.completed_ns)
-
-    def _sent(self, now_ns: int) -> None:
-        """The socket has taken everything that was queued."""
-        unsent, self._unsent = self._unsent, []
-        self._connection.on_sent = None
-        add_sent(unsent, now_ns)
 
     def go_on(self) -> None:
         self._connection.resume(Pause.ANSWER)

@@ -403,7 +403,7 @@ def test_of_many_requests_a_sample_is_counted_in_detail():
         completed_ns=2_000,
     )
     for _ in range(2 * ALL_COUNTED):
-        add_sent((request,), 3_000)
+        add_sent([request], 3_000)
     assert times.count == times.versions[7] == 2 * ALL_COUNTED
     assert times.size_bytes == 200 * ALL_COUNTED
     sample_count = times.sample_count
