@@ -1,4 +1,4 @@
-"""What is measured of those who share a limit.
+"""Measures what those use who share a limit.
 
 Windows forget in seconds what a hold lasts for minutes. So a bucket also knows until when its limit is used up by what
 was let in (`used_up_until_ms`): on another connection that counts, too. For who comes by one connection and waits
@@ -33,7 +33,7 @@ class Windows(NamedTuple):
 
 
 class Bucket:
-    """What is measured of one kind, of all who have the same tags.
+    """Measures one kind of use by all who have the same tags.
 
     Attributes:
         resolution: Whose it is, and the limit that is in force.

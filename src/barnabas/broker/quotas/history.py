@@ -1,4 +1,4 @@
-"""What each client used in each second of the last hour, in bounded memory. Pure.
+"""Remembers what each client used in each second of the last hour, in bounded memory. Pure.
 
     sums of each user and client id (`manager.Client`) ─ collect, once a second ─► rings of 3,600 seconds
 

@@ -94,7 +94,7 @@ class Client:
 
 
 class Quotas:
-    """What is limited and measured. Owned by the event loop.
+    """All limits, and what is measured by them. Owned by the event loop.
 
     Attributes:
         generation: How often limits changed, or buckets were forgotten: what was looked up before may be another one.

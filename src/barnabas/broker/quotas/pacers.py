@@ -1,4 +1,4 @@
-"""Who keeps to his limits by himself, and so wants to know with how many others he shares them. Pure.
+"""Counts the clients that keep to their limits by themselves, by whom they share these with. Pure.
 
 Several runs of one user and client id have one limit together, and a broker can't tell their connections apart by what
 they use. So each says when it asks that it is one of them, again and again; who has not asked for a while is none.

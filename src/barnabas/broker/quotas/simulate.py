@@ -1,4 +1,4 @@
-"""What a limit would have done in the last hour, by the very buckets that a broker counts with. Pure.
+"""Replays the last hour under another limit, by the very buckets that a broker counts with. Pure.
 
 Each user with a client id is one sender that has one request in flight. What he used in a second of the history he
 offers in ten parts, evenly; what he is held from he sends later, as fast as he may. A limit that is in force already

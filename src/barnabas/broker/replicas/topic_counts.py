@@ -1,4 +1,4 @@
-"""What was appended to and read from the topics that this broker hosts, in numbers; Kafka's BrokerTopicMetrics.
+"""Counts what is appended to and read from the topics that this broker hosts; Kafka's BrokerTopicMetrics.
 
 Plain integers that only grow, added to where it happens. A topic's numbers go when the broker hosts none of its
 partitions any more; what they were stays in the sums of all topics.

@@ -1,4 +1,4 @@
-"""What a handler is given: the services of the broker (`services.py`), the peer and its request's header."""
+"""One request as its handler sees it: the services of the broker (`services.py`), the peer and the header."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def _nothing() -> None:
 
 
 class Login(Protocol):
-    """What logs the user of a connection in; `authentication.py`."""
+    """Logs in the user of a connection, and in again; `authentication.py`."""
 
     def begin_again(
         self, context: "RequestContext", request: "SaslHandshakeRequest"
@@ -62,7 +62,7 @@ class ConnectionInfo:
 
 
 class RequestContext:
-    """What a handler knows of one request.
+    """One request as its handler sees it.
 
     Attributes:
         client_id: As sent; a null one is "".

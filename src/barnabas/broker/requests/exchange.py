@@ -55,7 +55,7 @@ def _nothing() -> None:
 
 
 class Conversation(Protocol):
-    """What an exchange asks of the connection that it came in through: `Session`.
+    """The connection that an exchange came in through: `Session`.
 
     Attributes:
         unsent: Those whose answers leave next, to be counted with their times once they have.

@@ -1,4 +1,4 @@
-"""What a request took of its client's quotas, and for how long the client is to be held for that.
+"""Counts what a request takes of its client's quotas, and says for how long the client is to be held for that.
 
 | what                 | counted                                  | when                                               |
 | -------------------- | ---------------------------------------- | -------------------------------------------------- |
@@ -38,7 +38,7 @@ _PRODUCE, _FETCH, _REQUEST = QuotaKind.PRODUCE, QuotaKind.FETCH, QuotaKind.REQUE
 
 
 class Api(Protocol):
-    """What was asked for; `Route`."""
+    """An API by its key; `Route`."""
 
     api_key: int
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.requests.encoded_metadata import TopicParts
-from barnabas.broker.requests.holds import Holds
 from barnabas.broker.requests.kafka_0_7 import ClientsOf07
+from barnabas.broker.requests.throttled_connections import ThrottledConnections
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 
@@ -62,7 +62,7 @@ class Services:
         configs: Changes settings; without it nobody can.
         acls: Changes access rules; without it there are none.
         quotas: How much clients may ask for; nobody has a limit unless told otherwise.
-        holds: The connections that they hold.
+        throttled: The connections that they hold.
         quota_history: What clients used in the last hour; None: nobody looks.
         topic_parts: What Metadata said of topics, encoded.
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
@@ -99,11 +99,11 @@ class Services:
     tokens: "TokenManager | None" = None
     quotas: Quotas = field(default_factory=lambda: Quotas(Windows(11, 1_000)))
     quota_history: "History | None" = None
-    holds: Holds = field(init=False)
+    throttled: ThrottledConnections = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
 
     def __post_init__(self) -> None:
-        self.holds = Holds(self.quotas, self.clock, self.timers)
+        self.throttled = ThrottledConnections(self.quotas, self.clock, self.timers)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """Return a client's error for a partition that is not hosted here: to look for its leader, if there is one."""

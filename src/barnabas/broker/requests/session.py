@@ -21,11 +21,11 @@ from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.manager import Client
 from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.exchange import Exchange
-from barnabas.broker.requests.holds import Hold
 from barnabas.broker.requests.request_times import add_sent
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
 from barnabas.broker.requests.table import API_VERSIONS_KEY, PRODUCE_KEY, Route, RouteTable
+from barnabas.broker.requests.throttled_connections import ThrottledConnection
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.core.executor import submit
 from barnabas.wire.protocol.header import decode_request_header
@@ -104,7 +104,7 @@ class Session:
         self._count_sent = partial(add_sent, self.unsent)
         self._client: Client | None = None
         self._client_id: str | None = None
-        self._hold: Hold | None = None
+        self._hold: ThrottledConnection | None = None
         # Whether nothing was asked for yet in the client's name, by this connection.
         self._is_new = False
         # For whom it has waited after its last answer, and the place of the request that is being received.
@@ -264,7 +264,7 @@ class Session:
         """Take no request for so long, if that is any time."""
         if wait_ms > 0:
             self._connection.pause(Pause.THROTTLE)
-            self._hold = self._services.holds.begin(client, bucket, wait_ms, self._let_go)
+            self._hold = self._services.throttled.begin(client, bucket, wait_ms, self._let_go)
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
         """Return the most array elements that a request may hold."""
@@ -326,7 +326,7 @@ class Session:
         if exchange.route.times is not None:
             exchange.route.times.note_throttle(exchange.throttle_time_ms)
         self._connection.pause(Pause.THROTTLE)
-        self._hold = self._services.holds.begin(
+        self._hold = self._services.throttled.begin(
             exchange.client, exchange.held_by, exchange.throttle_time_ms, self._let_go
         )
 

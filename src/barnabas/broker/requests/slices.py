@@ -36,7 +36,7 @@ SLICE_STEPS = 100
 
 
 class Step:
-    """What a handler gives that is not its answer: it goes on later.
+    """Given by a handler in place of its answer: it goes on later.
 
     Attributes:
         awaited: When this has ended; at its next turn where there is none.

@@ -31,7 +31,7 @@ NewServer = Callable[[], SaslServer]
 
 @dataclass(slots=True)
 class LoginCounts:
-    """What became of the logins of a listener, since the broker's start; for Kafka's metrics.
+    """Counts the logins of a listener by how they ended, since the broker's start; for Kafka's metrics.
 
     Attributes:
         no_reauthentication_count: Successful ones of clients that do not know how to log in again.

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class ScramUsers:
-    """Who has which credentials now. Owned by the event loop; fed by the registry's watcher."""
+    """The SCRAM credentials of all users as they are now. Owned by the event loop; fed by the registry's watcher."""
 
     def __init__(self) -> None:
         self._credentials: dict[str, dict[str, ScramCredential]] = {}

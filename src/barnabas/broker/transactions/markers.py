@@ -67,7 +67,7 @@ class _Outcome:
 
 
 class _Part(NamedTuple):
-    """What one broker is told of an outcome."""
+    """The outcome of transactions, as one broker is told it."""
 
     outcome: _Outcome
     partitions: list[TopicPartition]

@@ -1,4 +1,4 @@
-"""What the coordinator knows of one transactional id.
+"""One transactional id, as its coordinator knows it.
 
     EMPTY ─► ONGOING ─► PREPARE_COMMIT ─► COMPLETE_COMMIT ─► ONGOING, EMPTY
                    └──► PREPARE_ABORT ──► COMPLETE_ABORT ──► ONGOING, EMPTY
@@ -48,7 +48,7 @@ class TransactionState(IntEnum):
 
 
 class Transition(NamedTuple):
-    """What a transactional id becomes once that is in the log.
+    """The next state of a transactional id, in force once it is in the log.
 
     Attributes: see `Transaction`.
     """

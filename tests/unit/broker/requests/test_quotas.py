@@ -182,7 +182,7 @@ def test_who_connects_again_gains_nothing(play, data_path):  # noqa: F811
     for count in range(1, 4):
         play(story, produce.HANDLER)
         # Nobody is waited for who has left.
-        assert len(data_path.services.holds) == 0
+        assert len(data_path.services.throttled) == 0
         assert quotas_of(data_path).held_counts == [0, 0, 0, 0]
         assert data_path.log("t").log_end_offset == count
     # As on one connection: the first windows still count when the second request comes, and not with the third.
@@ -217,7 +217,7 @@ def test_without_acks_nothing_is_gained_by_another_connection(play, data_path): 
     async def story(wire):
         await wire.send(produce_frame(8, 0))
         await turns()
-        if data_path.services.holds and len(quotas_of(data_path).clients) == 1:
+        if data_path.services.throttled and len(quotas_of(data_path).clients) == 1:
             ends.append(data_path.log("t").log_end_offset)
 
     ends: list[int] = []
@@ -258,7 +258,7 @@ def test_large_requests_of_many_connections_are_received_one_after_the_other(pla
             # None of them is whole yet, and none is counted.
             await send(each.client, data[:20_000])
             await turns(10)
-        assert len(data_path.services.holds) == 9
+        assert len(data_path.services.throttled) == 9
         # Those who wait hold what they read ahead.
         rests = [asyncio.create_task(send(each.client, data[20_000:])) for each in peers[1:]]
         await turns(1_000)
@@ -288,7 +288,7 @@ def test_who_leaves_gives_his_place_up(play, data_path):  # noqa: F811
             other = Wire(data_path.services, [produce.HANDLER])
             await other.send(produce_frame(8, 1))
             await turns()
-            assert len(data_path.services.holds) == 2
+            assert len(data_path.services.throttled) == 2
             other.close()
         other = Wire(data_path.services, [produce.HANDLER])
         await other.send(produce_frame(8, 1))
@@ -427,7 +427,7 @@ def test_nothing_is_read_beyond_its_bound_from_who_is_held_and_his_leaving_is_se
         wire.client.close()
         await turns()
         assert wire.connection.is_closed
-        assert len(data_path.services.holds) == 0
+        assert len(data_path.services.throttled) == 0
 
     play(story, produce.HANDLER)
 

@@ -53,7 +53,7 @@ def next_epoch(epoch: int) -> int:
 
 
 class FetchSession:
-    """What one reader asks for, and what it was told.
+    """Remembers what one reader asks for, and what it was told.
 
     Attributes:
         id: `NO_SESSION` until it has a slot.

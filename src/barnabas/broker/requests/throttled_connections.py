@@ -1,4 +1,4 @@
-"""Connections that a quota holds: they are answered, and no further request of theirs is taken for a while.
+"""Connections that a quota throttles: they are answered, and no further request of theirs is taken for a while.
 
 Where limits change while somebody is held, how long that still is is reckoned anew: who would be held for less by what
 is in force now waits no longer than that.
@@ -19,21 +19,21 @@ from barnabas.wire.quotas.limits import QuotaKind
 _LOOKS_PER_TURN = 200
 
 
-class Hold:
-    """One connection that is held."""
+class ThrottledConnection:
+    """A connection that is held until its throttle time is over."""
 
-    __slots__ = ("_holds", "bucket", "client", "let_go", "limit", "timer", "until_ms")
+    __slots__ = ("_all", "bucket", "client", "let_go", "limit", "timer", "until_ms")
 
     def __init__(
         self,
-        holds: "Holds",
+        all_of_them: "ThrottledConnections",
         client: Client,
         bucket: Bucket | None,
         until_ms: int,
         timer: Timer,
         let_go: Callable[[], object],
     ) -> None:
-        self._holds = holds
+        self._all = all_of_them
         self.client = client
         self.bucket = bucket
         self.limit = None if bucket is None else bucket.limit
@@ -43,11 +43,11 @@ class Hold:
 
     def end(self) -> None:
         """It is over, or the peer has left."""
-        self._holds.forget(self)
+        self._all.forget(self)
 
 
-class Holds:
-    """All connections that are held. Owned by the event loop."""
+class ThrottledConnections:
+    """All that are held now. Owned by the event loop."""
 
     __slots__ = ("_clock", "_held", "_quotas", "_timers", "_to_review")
 
@@ -55,14 +55,16 @@ class Holds:
         self._quotas = quotas
         self._clock = clock
         self._timers = timers
-        self._held: dict[Hold, None] = {}
-        self._to_review: deque[Hold] = deque()
+        self._held: dict[ThrottledConnection, None] = {}
+        self._to_review: deque[ThrottledConnection] = deque()
         quotas.on_change = self._limits_changed
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def begin(self, client: Client, bucket: Bucket | None, throttle_ms: int, let_go: Callable[[], object]) -> Hold:
+    def begin(
+        self, client: Client, bucket: Bucket | None, throttle_ms: int, let_go: Callable[[], object]
+    ) -> ThrottledConnection:
         """Hold a connection.
 
         Args:
@@ -70,13 +72,15 @@ class Holds:
             let_go: Called when it is over, unless it is ended before.
         """
         until_ms = self._clock.monotonic_ms() + throttle_ms
-        hold: Hold
+        hold: ThrottledConnection
 
         def is_over() -> None:
             hold.end()
             let_go()
 
-        hold = Hold(self, client, bucket, until_ms, self._timers.call_later(throttle_ms, is_over), is_over)
+        hold = ThrottledConnection(
+            self, client, bucket, until_ms, self._timers.call_later(throttle_ms, is_over), is_over
+        )
         self._held[hold] = None
         client.throttled_ms += throttle_ms
         if bucket is not None:
@@ -84,7 +88,7 @@ class Holds:
             self._quotas.held_counts[bucket.kind] += 1
         return hold
 
-    def forget(self, hold: Hold) -> None:
+    def forget(self, hold: ThrottledConnection) -> None:
         if hold not in self._held:
             return
         del self._held[hold]
@@ -114,7 +118,7 @@ class Holds:
         if self._to_review:
             self._timers.call_later(0, self._review)
 
-    def _reckon_anew(self, hold: Hold, kind: QuotaKind) -> None:
+    def _reckon_anew(self, hold: ThrottledConnection, kind: QuotaKind) -> None:
         now_ms = self._clock.monotonic_ms()
         left_ms = 0
         if self._quotas.is_enabled[kind]:
