@@ -2,10 +2,9 @@
 
 A handler that goes over what a request names is written as a generator: after each partition it gives `MORE` if the
 request is large (`RequestContext.is_large`), and its answer last. A small one gives its answer first of all and costs
-hardly more than a plain call. (For Produce and Fetch that is too much still: theirs have a plain loop beside the
-generator, around the same step for one partition.) A large one goes on in turns of the loop, a slice of bounded time
-and count in each; all large requests together get one slice a turn, one after the other. What a generator knew before
-it gave `MORE` may be stale after it: each partition is checked and dealt with in one step.
+hardly more than a plain call. A large one goes on in turns of the loop, a slice of bounded time and count in each; all
+large requests together get one slice a turn, one after the other. What a generator knew before it gave `MORE` may be
+stale after it: each partition is checked and dealt with in one step.
 
 What decodes a large request and encodes its answer is pure, and runs in a thread (`codec`): what that takes from the
 loop is the interpreter's switch interval.

@@ -98,6 +98,23 @@ def test_what_was_received_goes_without_a_collection(path, acks):
     assert path.log("t").log_end_offset == LONG_COUNT
 
 
+def test_nothing_of_an_answered_request_is_garbage(path):
+    request = ProduceRequest(None, 1, 1_000, [TopicProduceData("t", [PartitionProduceData(0, bytes(batch(1)))])])
+    path.begin(produce.HANDLER, NEWEST, request)
+    gc.collect()
+    gc.disable()
+    try:
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        assert path.begin(produce.HANDLER, NEWEST, request).responses[0].partition_responses[0].error_code == 0
+        gc.collect()
+        held = [type(found).__name__ for found in gc.garbage]
+    finally:
+        gc.set_debug(0)
+        gc.enable()
+        gc.garbage.clear()
+    assert held == []
+
+
 def test_two_long_appends_of_a_request_are_answered_together(path):
     path.create("u", cleanup_policy="compact", max_message_bytes=10_000_000)
     topics = [

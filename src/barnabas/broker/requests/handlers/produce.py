@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.fanout import resolve
+from barnabas.broker.requests.fanout import in_slices, resolve
 from barnabas.broker.requests.slices import MORE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -55,27 +55,30 @@ _WRITE: Final = Operation.WRITE
 _NO_ERROR: Final = ErrorCode.NONE
 
 
-def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+@in_slices
+def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
     """Append each partition's batch as its leader; without acks there is no answer at all.
 
     Raises:
         ProtocolError: Records are missing.
         UnanswerableError: Something failed for a client that wants no answer.
     """
-    # hot path: benchmarks/load (every produce request); only what is large pays for a generator
-    if ctx.is_large:
-        return ctx.services.slices.answer(_produce_large(ctx, request))
+    # hot path: benchmarks/load (every produce request)
     acks = request.acks
     topic_data = request.topic_data
+    is_large = ctx.is_large
     attributes = 0
     for topic in topic_data:
         for data in topic.partition_data:
             attributes |= _attributes(data)
+            if is_large:
+                yield MORE
     # Without rules nobody asks who writes idempotently.
     if attributes & (TRANSACTIONAL_BIT if ctx.services.authorizer.allows_everything else _MAY_BE_DENIED):
         error_code = _denial(ctx, request, attributes)
         if error_code:
-            return refuse(ctx, request, error_code)
+            yield refuse(ctx, request, error_code)
+            return
     if len(topic_data) != 1 or len(topic_data[0].partition_data) != 1:
         topic_data = _without_repetitions(topic_data)
     responses = []
@@ -85,34 +88,22 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
         refusal = _refusal(ctx, name, acks)
         answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
+            if is_large:
+                yield MORE
             _append(ctx, name, refusal, data, acks, attributes, answers, late)
         responses.append(TopicProduceResponse(name, answers))
-    if late or not acks:
-        return ctx.services.slices.answer(_when_complete(ctx, late, responses, acks))
-    return ProduceResponse(responses)
-
-
-def _produce_large(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
-    acks = request.acks
-    attributes = 0
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            attributes |= _attributes(data)
-            yield MORE
-    error_code = _denial(ctx, request, attributes)
-    if error_code:
-        yield refuse(ctx, request, error_code)
-        return
-    responses = []
-    late: list[_Late] = []
-    for topic in _without_repetitions(request.topic_data):
-        refusal = _refusal(ctx, topic.name, acks)
-        answers: list[PartitionProduceResponse] = []
-        for data in topic.partition_data:
-            yield MORE
-            _append(ctx, topic.name, refusal, data, acks, attributes, answers, late)
-        responses.append(TopicProduceResponse(topic.name, answers))
-    yield from _when_complete(ctx, late, responses, acks)
+    if late:
+        completion = _Completion(ctx, late, responses, acks)
+        for each in late:
+            completion.wait_for(each)
+            if is_large:
+                yield MORE
+        yield completion.pending
+    elif acks:
+        yield ProduceResponse(responses)
+    else:
+        _close_on_error(responses)
+        yield None
 
 
 def _append(
@@ -187,29 +178,6 @@ class _Late(NamedTuple):
 
     def set(self, result: AppendResult) -> None:
         self.answers[self.place] = _answer(self.answers[self.place].index, result)
-
-
-def _when_complete(
-    ctx: RequestContext,
-    late: list[_Late],
-    responses: list[TopicProduceResponse],
-    acks: int,
-) -> Steps[ProduceResponse | None]:
-    """Answer once all is appended, and flush.messages is kept: what is acknowledged is on disk, what is not is refused.
-
-    The client that leaves takes nothing back.
-    """
-    if not late:
-        if not acks:
-            _close_on_error(responses)
-        yield ProduceResponse(responses) if acks else None
-        return
-    completion = _Completion(ctx, late, responses, acks)
-    for each in late:
-        completion.wait_for(each)
-        if ctx.is_large:
-            yield MORE
-    yield completion.pending
 
 
 class _Completion:
