@@ -9,73 +9,58 @@ Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 """
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import in_slices
 from barnabas.broker.requests.fetches.reading import Reading, is_follower, refused_answer
-from barnabas.broker.requests.fetches.sessions import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession, Wanted
+from barnabas.broker.requests.fetches.sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSession, Wanted
 from barnabas.broker.requests.fetches.waiting import DelayedFetch, LargeDelayedFetch
 from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.pending import Pending
 from barnabas.core.types import MOST_TOPIC_NAME_CHARACTERS, TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchRequest, FetchResponse
 
-_Answer: TypeAlias = FetchResponse | Pending[FetchResponse]
 
-
-def fetch(ctx: RequestContext, request: FetchRequest) -> _Answer:
+@in_slices
+def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
     """Answer with what there is, or wait until there is enough."""
-    # hot path: benchmarks/load (every fetch request); only what is large pays for a generator
-    if ctx.is_large:
-        return ctx.services.slices.answer(_fetch_large(ctx, request))
+    # hot path: benchmarks/load (every fetch request)
+    is_large = ctx.is_large
+    if is_large:
+        # It is decoded: from now on it counts as what waits, not as what is received.
+        ctx.keep_frame()()
     named: Wanted = {}
     for topic in request.topics:
         for each in topic.partitions:
             named[TopicPartition(topic.topic, each.partition)] = each
-    if request.session_epoch == FINAL_EPOCH and request.session_id == NO_SESSION:
-        wanted, session = named, None
-    else:
-        gone = request.forgotten_topics_data
-        forgotten = [TopicPartition(each.topic, index) for each in gone for index in each.partitions] if gone else ()
-        opened = _open(ctx, request, named, forgotten)
-        if isinstance(opened, FetchResponse):
-            return opened
-        wanted, session = opened
-        if len(wanted) > MOST_ELEMENTS_AT_ONCE:
-            # It names little, for its session knows the rest.
-            ctx.is_large = True
-            return LargeDelayedFetch(ctx, request, dict(wanted), session).begin()
-    reading = Reading(ctx, request, wanted, session)
-    reading.read()
-    if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0):
-        return reading.answer()
-    own = wanted if session is None else dict(wanted)
-    delayed = DelayedFetch(ctx, request, own, session)
-    delayed.go_on(reading, request.max_wait_ms)
-    return delayed.pending
-
-
-def _fetch_large(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
-    # It is decoded: from now on it counts as what waits, not as what is received.
-    ctx.keep_frame()()
-    named: Wanted = {}
-    for topic in request.topics:
-        for each in topic.partitions:
-            named[TopicPartition(topic.topic, each.partition)] = each
-            yield MORE
-    forgotten = []
+            if is_large:
+                yield MORE
+    forgotten: list[TopicPartition] = []
     for gone in request.forgotten_topics_data:
         for index in gone.partitions:
             forgotten.append(TopicPartition(gone.topic, index))
-            yield MORE
+            if is_large:
+                yield MORE
     opened = _open(ctx, request, named, forgotten)
     if isinstance(opened, FetchResponse):
         yield opened
-    else:
-        wanted, session = opened
+        return
+    wanted, session = opened
+    if is_large or len(wanted) > MOST_ELEMENTS_AT_ONCE:
+        # Also one that names little, as its session knows the rest.
+        ctx.is_large = True
         yield LargeDelayedFetch(ctx, request, dict(wanted), session).begin()
+        return
+    reading = Reading(ctx, request, wanted, session)
+    reading.read()
+    if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0):
+        yield reading.answer()
+        return
+    own = wanted if session is None else dict(wanted)
+    delayed = DelayedFetch(ctx, request, own, session)
+    delayed.go_on(reading, request.max_wait_ms)
+    yield delayed.pending
 
 
 def _open(
