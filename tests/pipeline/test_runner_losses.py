@@ -1,8 +1,14 @@
 """What a run does when records are gone that it has not read, and jobs that keep state over several runs."""
 
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
 import pytest
+from pyspark.sql import DataFrame
 
 from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput
 from barnabas.pipeline.runner.losses import DataLossError
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss
@@ -14,44 +20,61 @@ from tests.spark import forgets_sockets
 pytestmark = forgets_sockets
 
 
-def test_lost_ranges_are_told_exactly_and_stop_the_run(site: Site):
-    fill(site, 20, partition_count=1)
-    site.run(VIEWS)
-    fill(site, 20, start=20)
-    delete_records(site, 33)
+# So that what is lost is lost three times in one run: a topic whose first records are gone, and two made anew.
+THREE = Job(
+    "three",
+    "keeps views of three topics",
+    tuple(TopicInput(name, EVENT_TYPES["page_view"]) for name in ("cut", "fewer", "more")),
+    (TableOutput("facts"),),
+    lambda inputs, parameters: {
+        "facts": reduce(DataFrame.unionByName, inputs.values()).select("id", "page", "_topic", "_partition", "_offset")
+    },
+)
+
+
+def test_what_is_lost_is_told_exactly_and_stops_the_run_or_is_kept_in_a_table(site: Site):
+    topics = {declared.name: f"{site.name}-{declared.name}" for declared in THREE.inputs}
+
+    def send(name: str, numbers: range) -> None:
+        event = EVENT_TYPES["page_view"]
+        values = [encode_json(event, {"type": event.name, "version": 1, **view(number)}) for number in numbers]
+        site.send(topics[name], [(None, value) for value in values])
+
+    def run(**fields: Any) -> None:
+        site.run(THREE, topics=topics, **fields)
+
+    for place, topic in enumerate(topics.items()):
+        site.create(topic[1], 1)
+        send(topic[0], range(100 * place, 100 * place + 20))
+    run()
+    before = [*range(20), *range(100, 120), *range(200, 220)]
+    send("cut", range(20, 40))
+    delete_records(site, 33, topics["cut"])
+    for name, numbers in {"fewer": range(300, 305), "more": range(400, 440)}.items():
+        make_anew(site, topics[name])
+        send(name, numbers)
+
     with pytest.raises(DataLossError) as caught:
-        site.run(VIEWS)
-    (loss,) = caught.value.losses
+        run()
+    (loss,) = [loss for loss in caught.value.losses if loss.topic == topics["cut"]]
     assert (loss.start_offset, loss.end_offset) == (20, 33)
-    assert "offsets 20 to 32 (13 records): deleted by retention" in str(caught.value)
-    assert "--on-data-loss continue" in str(caught.value)
-    assert ids(site) == list(range(20))
+    said = str(caught.value)
+    assert "offsets 20 to 32 (13 records): deleted by retention" in said
+    assert "--on-data-loss continue" in said
+    for name in ("fewer", "more"):
+        (loss,) = [loss for loss in caught.value.losses if loss.topic == topics[name]]
+        assert "made anew" in str(loss)
+    assert ids(site, THREE) == before
 
-
-def test_lost_ranges_are_kept_in_a_table_when_the_run_is_to_go_on(site: Site):
-    fill(site, 20, partition_count=1)
-    site.run(VIEWS)
-    fill(site, 20, start=20)
-    delete_records(site, 33)
-    site.run(VIEWS, on_data_loss=OnDataLoss.CONTINUE)
-    assert ids(site) == [*range(20), *range(33, 40)]
+    run(on_data_loss=OnDataLoss.CONTINUE)
+    assert ids(site, THREE) == sorted([*before, *range(33, 40), *range(300, 305), *range(400, 440)])
     columns = ("topic", "partition", "start_offset", "end_offset", "resume_offset")
-    assert site.rows(VIEWS, "lost_ranges", *columns) == [(site.topic("page_view"), 0, 20, 33, 33)]
+    lost = site.rows(THREE, "lost_ranges", *columns)
+    assert (topics["cut"], 0, 20, 33, 33) in lost
+    assert {row[0] for row in lost} == set(topics.values())
     # It is told once.
-    site.run(VIEWS)
-    assert len(site.rows(VIEWS, "lost_ranges")) == 1
-
-
-@pytest.mark.parametrize("count", [5, 40])
-def test_a_topic_that_was_made_anew_is_noticed(site: Site, count: int):
-    fill(site, 20, partition_count=1)
-    site.run(VIEWS)
-    make_anew(site)
-    site.send_events("page_view", [view(n, "/other") for n in range(100, 100 + count)])
-    with pytest.raises(DataLossError, match="made anew"):
-        site.run(VIEWS)
-    site.run(VIEWS, on_data_loss=OnDataLoss.CONTINUE)
-    assert ids(site) == [*range(20), *range(100, 100 + count)]
+    run()
+    assert site.rows(THREE, "lost_ranges", *columns) == lost
 
 
 def test_a_cluster_that_was_replaced_is_noticed(site: Site, start_broker, site_of):
@@ -72,8 +95,10 @@ def test_a_broker_that_is_away_is_waited_for(site_of, start_broker):
     site.run(VIEWS)
     fill(site, 10, start=10)
     broker.kill()
+    impatience = {"default.api.timeout.ms": "1000", "request.timeout.ms": "500"}
+    impatient = replace(site.kafka, options={**site.kafka.options, **impatience})
     with pytest.raises(RunFailedError):
-        site.run(VIEWS, give_up_s=0.0)
+        site.run(VIEWS, give_up_s=0.0, kafka=impatient)
     broker.restart()
     site.run(VIEWS)
     assert ids(site) == list(range(20))
@@ -106,72 +131,69 @@ def per_minute(inputs, parameters):
     from pyspark.sql import functions as F
 
     minutes = inputs["views"].groupBy(F.window("time", "1 minute"), "page").count()
-    return {"minutes": minutes.selectExpr("window.start AS minute", "page", "count")}
+    rows = minutes.selectExpr("window.start AS minute", "page", "count")
+    return {"closed": rows, "minutes": rows}
 
 
-def windows(mode: Mode) -> Job:
-    return Job(
-        f"minutes-{mode.value}",
-        "counts by the minute",
-        (TopicInput("views", EVENT_TYPES["page_view"], watermark_s=60),),
-        (TableOutput("minutes", mode, key=("minute", "page")),),
-        per_minute,
-        keeps_state=True,
-    )
+MINUTES = Job(
+    "minutes",
+    "counts by the minute: those that are closed, and all",
+    (TopicInput("views", EVENT_TYPES["page_view"], watermark_s=60),),
+    (TableOutput("closed", Mode.APPEND), TableOutput("minutes", Mode.UPDATE, key=("minute", "page"))),
+    per_minute,
+    keeps_state=True,
+)
 
 
-@pytest.mark.parametrize("mode", [Mode.APPEND, Mode.UPDATE])
-def test_a_job_with_state_counts_windows_over_several_runs(site: Site, mode: Mode):
-    job = windows(mode)
+def test_a_job_with_state_counts_windows_over_several_runs_and_goes_on_behind_what_was_lost(site: Site):
+    def minutes(table: str) -> list[tuple[int, int]]:
+        return [(row[0].minute, row[2]) for row in site.rows(MINUTES, table)]
+
     fill(site, 90, partition_count=1)
     site.send(site.topic("page_view"), [(None, b"broken")])
-    site.run(job)
+    site.run(MINUTES)
     fill(site, 300, start=90)
-    done = site.run(job)
-    rows = [(row[0].minute, row[2]) for row in site.rows(job, "minutes")]
+    done = site.run(MINUTES)
     # The last event is 389 s after the start: what is open is told by updates alone.
     whole = [(minute, 60) for minute in range(6)]
-    assert rows == (whole[:5] if mode is Mode.APPEND else [*whole, (6, 30)])
+    assert minutes("closed") == whole[:5]
+    assert minutes("minutes") == [*whole, (6, 30)]
     assert [headers["offset"] for _, _, headers in site.records(f"{site.topic('page_view')}.dlq")] == ["90"]
     assert done.figures.dead_letter_count == 0
     assert done.figures.lag_count == 0
 
-
-def test_a_job_with_state_goes_on_behind_what_was_lost(site: Site):
-    job = windows(Mode.UPDATE)
-    fill(site, 90, partition_count=1)
-    site.run(job)
-    fill(site, 90, start=90)
-    delete_records(site, 150)
-    with pytest.raises(DataLossError, match="offsets 90 to 149"):
-        site.run(job)
-    site.run(job, on_data_loss=OnDataLoss.CONTINUE)
-    rows = [(row[0].minute, row[2]) for row in site.rows(job, "minutes")]
-    assert rows == [(0, 60), (1, 30), (2, 30)]
+    # One offset is of what is no event: these are the events of 390 to 449 s.
+    fill(site, 90, start=390)
+    delete_records(site, 451, site.topic("page_view"))
+    with pytest.raises(DataLossError, match="offsets 391 to 450"):
+        site.run(MINUTES)
+    site.run(MINUTES, on_data_loss=OnDataLoss.CONTINUE)
+    assert minutes("closed") == whole
+    assert minutes("minutes") == [*whole, (6, 30), (7, 30)]
 
 
-def delete_records(site: Site, before_offset: int) -> None:
+def delete_records(site: Site, before_offset: int, topic: str) -> None:
     """Do at once what retention does in time."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient
 
     admin = AdminClient({"bootstrap.servers": site.kafka.bootstrap_servers})
-    for outcome in admin.delete_records([TopicPartition(site.topic("page_view"), 0, before_offset)]).values():
+    for outcome in admin.delete_records([TopicPartition(topic, 0, before_offset)]).values():
         outcome.result()
 
 
-def make_anew(site: Site) -> None:
+def make_anew(site: Site, topic: str) -> None:
     """Delete the topic and create it again; brokers say that it is gone a moment before it is."""
     import time
 
     from barnabas.core.errors import KafkaError
     from tests.patience import PATIENCE_S
 
-    site.delete(site.topic("page_view"))
+    site.delete(topic)
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            site.create(site.topic("page_view"), 1)
+            site.create(topic, 1)
         except KafkaError as error:
             if "ALREADY_EXISTS" not in str(error) or time.monotonic() > deadline:
                 raise
