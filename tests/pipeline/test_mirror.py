@@ -21,7 +21,7 @@ from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError
 from barnabas.testing import Broker
 from tests.pipeline.mirrors import Cluster, Mirrors, Sent, numbered
 from tests.spark import forgets_sockets, shared_session
-from tools.kafka.server import ONE_BROKER, KafkaServer
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 pytestmark = forgets_sockets
 
@@ -246,42 +246,34 @@ def test_a_topic_of_a_pattern_may_be_deleted(west: Cluster, east: Cluster, mirro
 
 
 def test_records_that_are_lost_before_they_are_mirrored(west: Cluster, east: Cluster, mirrors: Mirrors, name: str):
-    both = (name, f"{name}-gone")
-    for topic in both:
+    gone, cut = f"{name}-gone", f"{name}-cut"
+    for topic in (name, gone, cut):
         west.create(topic, 1)
         west.send(topic, numbered(1, range(10)))
-    mirrors.once(west, east, *both)
+    mirrors.once(west, east, name, gone, cut)
     west.make_anew(name, 1)
     west.send(name, numbered(1, range(50, 65)))
-    west.delete(f"{name}-gone")
+    west.delete(gone)
+    west.send(cut, numbered(1, range(10, 20)))
+    west.cut(cut, 0, 15)
     with pytest.raises(DataLossError) as lost:
-        mirrors.once(west, east, *both)
+        mirrors.once(west, east, name, gone, cut)
     assert f"{name}-0: read up to offset 10: another record stands where the last one was read" in str(lost.value)
-    assert f"{name}-gone-0: read up to offset 10: the partition is not there any more" in str(lost.value)
-    mirrors.once(west, east, *both, on_data_loss=OnDataLoss.CONTINUE)
+    assert f"{gone}-0: read up to offset 10: the partition is not there any more" in str(lost.value)
+    assert f"{cut}-0: offsets 10 to 14 (5 records): deleted by retention" in str(lost.value)
+    run = mirrors.once(west, east, name, gone, cut, on_data_loss=OnDataLoss.CONTINUE)
     assert east.read(name)[0] == [*numbered(1, range(10))[0], *numbered(1, range(50, 65))[0]]
-    assert sum(" lost " in text for text in mirrors.warnings) == 2
-    # What was told once is not told again.
-    assert mirrors.once(west, east, *both).figures.record_count == 0
-
-
-def test_what_retention_took_leaves_the_offsets_of_before(west: Cluster, east: Cluster, mirrors: Mirrors, name: str):
-    west.create(name, 1)
-    west.send(name, numbered(1, range(10)))
-    mirrors.once(west, east, name)
-    west.send(name, numbered(1, range(10, 20)))
-    west.cut(name, 0, 15)
-    with pytest.raises(DataLossError, match=r"offsets 10 to 14 \(5 records\): deleted by retention"):
-        mirrors.once(west, east, name)
-    run = mirrors.once(west, east, name, on_data_loss=OnDataLoss.CONTINUE)
-    assert east.read(name)[0] == numbered(1, [*range(10), *range(15, 20)])[0]
-    # One marker is between the two transactions.
+    assert sum(" lost " in text for text in mirrors.warnings) == 3
+    # What retention took leaves the offsets of before; one marker is between the two transactions.
+    assert east.read(cut)[0] == numbered(1, [*range(10), *range(15, 20)])[0]
     for offset, expected in ((5, 5), (12, 11), (16, 12)):
-        assert mirrors.translate(east, run, name, offset) == (expected, Coverage.EXACT)
+        assert mirrors.translate(east, run, cut, offset) == (expected, Coverage.EXACT)
+    # What was told once is not told again.
+    assert mirrors.once(west, east, name, gone, cut).figures.record_count == 0
 
 
 def test_from_and_to_kafka(west: Cluster, east: Cluster, mirrors: Mirrors, name: str):
-    with KafkaServer() as server:
+    with QuickKafkaServer() as server:
         kafka = Cluster(server)
         west.create(name, 2, segment_bytes="1048576")
         west.send(name, numbered(2, range(40)), transactional_id=name)
