@@ -33,14 +33,13 @@ forgets_sockets = pytest.mark.filterwarnings(
 # A JVM that lives for minutes spends half of its time on compiling for hours that it does not have, and on collectors
 # that want more cores: with these eight commits to a Delta table take 20 s of CPU instead of 38.
 # One compiler alone would have a cache of 48 MB for its code, which is full after a few hundred queries.
-# Nor is it worth while to write and compile a class for each stage of a query on ten rows, or to note for each of a
-# job's expressions where in Python it stands: that is a third of a run of one batch. The command and the demo, which
-# run in processes of their own, have Spark's defaults. VACUUM lists files in as many tasks as the last setting says.
+# Nor is it worth while to write and compile a class for each stage of a query on ten rows: that is a third of a run of
+# one batch. The command and the demo, which run in processes of their own, have Spark's defaults. VACUUM lists files
+# in as many tasks as the last setting says.
 SHORT_LIVED = {
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
 

@@ -64,6 +64,8 @@ _SETTINGS = {
     # The JVM compiles no method that is longer, and Spark's one method for a whole stage is, where events are parsed.
     # Beyond this length Spark makes code for each operator, in parts that are compiled.
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # Each function that is called would note the line that calls it: a second of Python for each query of a job.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 
