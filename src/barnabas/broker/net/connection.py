@@ -289,6 +289,8 @@ class Connection:
             # Not first: where memory is lacking, the line may need what was just given back.
             log.info("closing the connection from %s:%d: %s", self.peer_host, self.peer_port, reason)
         handler, self.handler = self.handler, None
+        # Who is told knows this connection: a circle would stay until the collector comes to look for old ones.
+        self.on_sent = self.on_part = None
         if handler is not None:
             handler.on_closed()
         self._on_close(self)

@@ -1,8 +1,10 @@
 """One connection: one request at a time, turns with a bound, back-pressure, and an end that costs nobody else."""
 
 import errno
+import gc
 import os
 import struct
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -109,6 +111,28 @@ def test_who_wakes_late_in_a_long_turn_is_heard_in_a_later_one(is_leaving):
     assert conversation.frames == ([b"early"] if is_leaving else [b"early", b"late"])
     assert conversation.is_forgotten == is_leaving
     assert conversation.connection.rest() == (not is_leaving)
+
+
+def test_a_closed_connection_is_no_garbage_though_it_tells_who_knows_it():
+    conversation = Conversation()
+    connection = conversation.connection
+
+    class Teller:
+        def __init__(self) -> None:
+            self.connection = connection
+            connection.on_sent = connection.on_part = self.told
+
+        def told(self, *arguments: object) -> None: ...
+
+    teller = Teller()
+    gone = weakref.ref(teller)
+    gc.disable()
+    try:
+        connection.close()
+        del teller
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_who_leaves_late_in_a_long_turn_is_let_go_of_in_a_later_one():
