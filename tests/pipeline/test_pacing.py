@@ -79,16 +79,11 @@ class Quotas:
         return QuotaClient(KafkaOptions(self.broker.bootstrap_servers, {"client.id": CLIENT_ID}), warn, peers)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def quotas() -> Iterator[Quotas]:
+    # One for each test: a broker counts a run for seconds after its end among those that share a limit.
     with ExitStack() as stack:
         yield Quotas(_started(stack, {}))
-
-
-@pytest.fixture(autouse=True)
-def without_limits(quotas: Quotas) -> Iterator[None]:
-    yield
-    quotas.limit(consumer_byte_rate=None, producer_byte_rate=None)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
