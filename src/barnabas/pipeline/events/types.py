@@ -15,6 +15,10 @@ user's votes, a host's figures stand in one partition in the order in which they
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
+
+# How values are encoded.
+Format = Literal["json", "avro"]
 
 
 class Kind(Enum):

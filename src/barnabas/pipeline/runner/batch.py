@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.events.parse import Format
+from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, Parameters, TopicInput
 from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
-from barnabas.pipeline.runner.evolving import conformed
+from barnabas.pipeline.runner.evolving import conformed, reader_of_rows, rows_read
 from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, before, events_of
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.positions import clamped
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
+from barnabas.pipeline.tables.columns import quoted
 from barnabas.pipeline.tables.table import Mark, Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from barnabas.pipeline.events.rows import RowReader
+
+_TASKS_PER_CORE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class _Counted:
     dead_letter_count: int
     payload_bytes: int
     marks: dict[str, dict[int, Mark]]
+    unread: set[str]
 
 
 class BatchRunner:
@@ -100,11 +106,14 @@ class BatchRunner:
         if self._until is not None:
             ends = clamped(ends, self._until)
             records = before(records, ends)
-        parsed = self._parser.parse(records).persist()
+        # Each task of what follows goes over all of the batch's partitions, once for each input; and makes a file.
+        records = records.coalesce(_TASKS_PER_CORE * records.sparkSession.sparkContext.defaultParallelism)
+        readers = self._readers_of_rows(records)
+        parsed = self._parser.parse(records, readers).persist()
         try:
-            counted = _count(parsed)
+            counted = _count(parsed, readers)
             span = Span(starts, ends, counted.marks)
-            frames, misfits = self._frames(parsed)
+            frames, misfits = self._frames(parsed, readers, counted.unread)
             misfit_count = sum(rows.count() for rows in misfits)
 
             def compute(from_offsets: Offsets | None) -> Mapping[str, DataFrame]:
@@ -136,22 +145,55 @@ class BatchRunner:
             ends,
         )
 
-    def _frames(self, parsed: DataFrame) -> tuple[dict[str, DataFrame], list[DataFrame]]:
-        """Return each input's good rows by its name; and what does not fit the table of a topic without a schema."""
+    def _readers_of_rows(self, records: DataFrame) -> dict[str, RowReader]:
+        readers = {}
+        for topic, declared in self._inputs.items():
+            if declared.event is None:
+                reader = reader_of_rows(records, self._writers[declared.name].table, topic)
+                if reader is not None:
+                    readers[topic] = reader
+        return readers
+
+    def _frames(
+        self, parsed: DataFrame, readers: Collection[str], unread: Collection[str]
+    ) -> tuple[dict[str, DataFrame], list[DataFrame]]:
+        """Return each input's good rows by its name; and what does not fit the table of a topic without a schema.
+
+        Args:
+            parsed: The batch.
+            readers: The topics whose records were read as rows.
+            unread: Those of them that have records which were read as none.
+        """
         frames: dict[str, DataFrame] = {}
         misfits: list[DataFrame] = []
         for topic, declared in self._inputs.items():
-            rows = events_of(parsed, topic, declared)
-            if declared.event is None:
-                rows, misfit = conformed(rows, self._writers[declared.name].table, topic)
-                misfits.append(misfit)
+            if topic in readers:
+                rows, records = rows_read(parsed, topic)
+                if topic in unread:
+                    others, misfit = conformed(records, self._writers[declared.name].table, topic)
+                    rows = rows.unionByName(others, allowMissingColumns=True)
+                    misfits.append(misfit)
+            else:
+                rows = events_of(parsed, topic, declared)
+                if declared.event is None:
+                    rows, misfit = conformed(rows, self._writers[declared.name].table, topic)
+                    misfits.append(misfit)
             frames[declared.name] = rows
         return frames, misfits
 
 
-def _count(parsed: DataFrame) -> _Counted:
-    """Count a batch's records, in one pass that also puts it into the cache."""
+def _count(parsed: DataFrame, readers: Collection[str]) -> _Counted:
+    """Count a batch's records, in one pass that also puts it into the cache.
+
+    Args:
+        parsed: The batch.
+        readers: The topics whose records were read as rows.
+    """
     from pyspark.sql import functions as F
+
+    is_read = F.lit(False)
+    for topic in readers:
+        is_read = is_read | F.col(quoted(topic)).isNotNull()
 
     mark = mark_of("_offset", "_timestamp")
     rows = (
@@ -159,6 +201,7 @@ def _count(parsed: DataFrame) -> _Counted:
         .agg(
             F.count(F.lit(1)).alias("records"),
             F.count(REASON).alias("dead_letters"),
+            F.count_if(~is_read).alias("unread"),
             F.expr("sum(coalesce(length(key), 0) + coalesce(length(value), 0))").alias("bytes"),
             F.expr(f"max_by({mark}, _offset)").alias("mark"),
         )
@@ -172,4 +215,5 @@ def _count(parsed: DataFrame) -> _Counted:
         sum(row["dead_letters"] for row in rows),
         sum(row["bytes"] for row in rows),
         marks,
+        {row["_topic"] for row in rows if row["unread"]},
     )

@@ -1,4 +1,8 @@
-"""Records of topics without a declared schema, brought into the columns of their table, which grow with them."""
+"""Records of topics without a declared schema, brought into the columns of their table, which grow with them.
+
+Nearly all records have the columns that the table has: they come out of the one pass that parses them
+(`events/rows.py`). The others are looked at by `tables/evolution.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,14 @@ from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.job import PLACE
 from barnabas.pipeline.runner.inputs import REASON
 from barnabas.pipeline.tables.columns import quoted
-from barnabas.pipeline.tables.evolution import conform
+from barnabas.pipeline.tables.evolution import RESERVED, conform
 from barnabas.pipeline.tables.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
+
+    from barnabas.pipeline.events.rows import RowReader
 
 _KEY, _PAYLOAD = "_record_key", "_record_value"
 _BY_TOPIC = {event.topic: event for event in EVENT_TYPES.values()}
@@ -35,6 +41,30 @@ def conformed(records: DataFrame, table: Table, topic: str) -> tuple[DataFrame, 
     bad = divided.bad.selectExpr(f"{_KEY} AS key", f"{_PAYLOAD} AS value", *PLACE, f"reason AS {REASON}")
     names = [name for name in divided.good.columns if name not in (_PAYLOAD, _KEY, *PLACE)]
     return divided.good.select(*(quoted(name) for name in names), *PLACE), bad
+
+
+def reader_of_rows(records: DataFrame, table: Table, topic: str) -> RowReader | None:
+    """Return what reads a topic's records as rows of its table; None as long as nobody knows its columns."""
+    # It needs pyarrow, which is not there where only the command line is.
+    from barnabas.pipeline.events.rows import row_reader
+
+    columns = _columns_of(records, table, topic)
+    return None if columns is None else row_reader(columns, RESERVED)
+
+
+def rows_read(parsed_records: DataFrame, topic: str) -> tuple[DataFrame, DataFrame]:
+    """Divide a topic's parsed records into the rows that they were read as, and records that were read as none.
+
+    Args:
+        parsed_records: What `RecordParser.parse` gives, with a reader for the topic.
+        topic: The topic's name.
+    """
+    own = parsed_records.where(parsed_records["_topic"] == topic)
+    row = quoted(topic)
+    return (
+        own.where(f"{row} IS NOT NULL").select(f"{row}.*", *PLACE),
+        own.where(f"{row} IS NULL").select("key", "value", *PLACE),
+    )
 
 
 def _columns_of(records: DataFrame, table: Table, topic: str) -> StructType | None:

@@ -10,12 +10,12 @@ silently, and none is counted as an event with its fields null.
 from __future__ import annotations
 
 import json
-from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.events.parse import Format, parsing_steps
-from barnabas.pipeline.events.steps import Steps, in_steps, reason_of
+from barnabas.pipeline.events.parse import Reader, parsed_by_topic
+from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import PLACE, TopicInput
 from barnabas.pipeline.runner.cluster import SOURCE_REQUEST_TIMEOUT_MS, KafkaOptions
 from barnabas.pipeline.runner.source_plan import SourcePlan
@@ -82,51 +82,36 @@ def _source(spark: SparkSession, kafka: KafkaOptions, plan: SourcePlan, columns:
 
 
 class RecordParser:
-    """Reads each record as an event of its topic.
-
-    What that takes is put together once, when it is first needed: thousands of calls of the JVM, which took longer than
-    all else of a small batch.
-    """
+    """Reads each record as an event of its topic."""
 
     def __init__(self, inputs: Mapping[str, TopicInput], event_format: Format) -> None:
         """Args:
         inputs: By topic.
         event_format: json or avro.
         """
-        self._inputs = inputs
-        self._event_format = event_format
-        self._steps: Steps = []
+        # It needs pyarrow, which is not there where only the command line is.
+        from barnabas.pipeline.events.read import EventReader
 
-    def parse(self, records: DataFrame) -> DataFrame:
+        self._readers: dict[str, tuple[str, Reader]] = {
+            topic: (declared.name, EventReader(declared.event, event_format))
+            for topic, declared in inputs.items()
+            if declared.event is not None
+        }
+
+    def parse(self, records: DataFrame, rows: Mapping[str, Reader] = MappingProxyType({})) -> DataFrame:
         """Parse records.
 
         Args:
             records: Columns `key`, `value` and those of the place.
+            rows: By topic, what reads records that are no events.
 
         Returns:
-            The same columns; `_reason`; and for each input a struct of its event's fields, null in records of other
-            topics.
+            The same columns; `_reason`; and for each input a struct of its fields, null in records of other topics.
         """
-        # hot path: benchmarks/pipeline (every batch)
-        if not self._steps:
-            self._steps = self._new_steps()
-        return in_steps(records, self._steps).select(*records.columns, REASON, *self._names())
-
-    def _names(self) -> list[str]:
-        return [declared.name for declared in self._inputs.values() if declared.event is not None]
-
-    def _new_steps(self) -> Steps:
-        from pyspark.sql import functions as F
-
-        of_inputs = [
-            parsing_steps(declared.name, F.col("_topic") == topic, declared.event, self._event_format)
-            for topic, declared in self._inputs.items()
-            if declared.event is not None
-        ]
-        # All inputs go through each step at once.
-        steps = [dict(ChainMap(*step)) for step in zip(*of_inputs, strict=True)]
-        reasons = [F.col(reason_of(name)) for name in self._names()]
-        return [*steps, {REASON: F.coalesce(F.lit(None).cast("string"), *reasons)}]
+        readers = {**self._readers, **{topic: (topic, reader) for topic, reader in rows.items()}}
+        if not readers:
+            return records.selectExpr("*", f"CAST(NULL AS STRING) AS {REASON}")
+        return parsed_by_topic(records, readers, REASON)
 
 
 def events_of(parsed_records: DataFrame, topic: str, declared: TopicInput) -> DataFrame:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from barnabas.pipeline.events.parse import Format
+from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits

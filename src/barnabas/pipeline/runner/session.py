@@ -57,13 +57,11 @@ def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
-    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
+    from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, checkpoint_lock, spark_session
     from barnabas.pipeline.tables.places import requirements_of
 
     began_s = time.monotonic()
     packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
-    if options.event_format == "avro":
-        packages.append(AVRO)
     if options.table_format is not None:
         own_packages, own_settings = requirements_of(options.table_format)
         packages += own_packages

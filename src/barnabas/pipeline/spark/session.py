@@ -53,6 +53,11 @@ _IVY_SETTINGS = """<ivysettings>
 _SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
+    # The JVM's optimizing compiler took half of all CPU of a job's first minutes, most of it for Spark's planning,
+    # which runs a few hundred times: so it waits until code is ten times as hot. Of the collectors the one without
+    # threads that work beside the two cores' own.
+    "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=50000 "
+    "-XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000",
     # Host names of fresh machines often do not resolve.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -61,9 +66,12 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
-    # The JVM compiles no method that is longer, and Spark's one method for a whole stage is, where events are parsed.
+    # The JVM compiles no method that is longer, and Spark's one method for a whole stage is, where rows are wide.
     # Beyond this length Spark makes code for each operator, in parts that are compiled.
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # What goes to a Python worker at once: records may be a megabyte each.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     # Each function that is called would note the line that calls it: a second of Python for each query of a job.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }

@@ -1,0 +1,301 @@
+"""Reads events out of records, column by column: a typed struct where a record is good, a reason in words where not.
+
+What is good: in JSON an object in UTF-8, alone in its record, in Avro what `avro.py` writes; whose `type` is the wanted
+one, whose `version` is 1 or more, which has every field that its version requires, and whose fields are all of their
+declared type. A field that is unknown, and a version that is higher than ours, are of a newer producer and are
+accepted (in Avro nobody here knows its schema). Everything else is bad, and nothing of it becomes null without a word:
+a number where text is declared is as bad as text for a number, a number that does not fit its type, NaN, an infinite
+number, or a time that is not ISO 8601 with a zone. Of a field that stands there twice the last one counts.
+
+How: values are decoded by a parser in C, and a column's values are held against their type all at once. Only where one
+is of another type is each record of the batch looked at by itself, and only a bad one is parsed again, to say why.
+
+It needs pyarrow and no Spark: Spark's Python workers call it (`parse.py`).
+
+Source: RFC 8259; Apache Avro 1.12.0, specification: Single-object encoding, Schema Resolution.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from io import BytesIO
+from typing import Any
+
+import orjson
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
+
+from barnabas.pipeline.events.types import EventType, Field, Format, Kind
+
+# How much of a bad value a reason shows, in characters.
+SHOWN_CHARACTERS = 80
+
+ARROW = {
+    Kind.STRING: pa.string(),
+    Kind.INT: pa.int32(),
+    Kind.LONG: pa.int64(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.TIME: pa.timestamp("us", tz="UTC"),
+}
+_PYTHON: dict[Kind, frozenset[type]] = {
+    Kind.STRING: frozenset({str}),
+    Kind.INT: frozenset({int}),
+    Kind.LONG: frozenset({int}),
+    Kind.DOUBLE: frozenset({int, float}),
+    Kind.BOOLEAN: frozenset({bool}),
+    Kind.TIME: frozenset({str}),
+}
+_BITS = {Kind.INT: 31, Kind.LONG: 63}
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:)(\d\d?)(\.\d*)?(Z|[+-](?:0\d|1[0-8]):\d\d)")
+# What Arrow reads as it stands.
+_PLAIN_TIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-](0\d|1[0-7]):\d\d)$"
+_NULL = frozenset({type(None)})
+
+Object = Mapping[str, Any]
+
+
+class BadRecordError(Exception):
+    """A record is no such event: the reason in words."""
+
+
+class EventReader:
+    """Reads records as events of one type."""
+
+    def __init__(self, event: EventType, event_format: Format) -> None:
+        """Args:
+        event: The type that is wanted.
+        event_format: How the values are encoded.
+        """
+        self._event = event
+        self._is_avro = event_format == "avro"
+        self._decode = _avro_decoder(event) if event_format == "avro" else _decode_json
+        self.type = pa.struct([pa.field(field.name, ARROW[field.kind]) for field in event.fields])
+
+    def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
+        """Read records' values.
+
+        Returns:
+            The events, null where a record is bad; and why it is bad, None where it is good.
+        """
+        # hot path: benchmarks/pipeline (every record)
+        reasons: list[str | None] = [None] * len(values)
+        try:
+            objects: list[Object] = [self._decode(value) for value in values]  # type: ignore[arg-type]  # None raises
+            return self._struct(objects), reasons
+        except (ValueError, TypeError, BadRecordError, pa.ArrowException):
+            pass
+        good: list[Object] = []
+        places: list[int | None] = []
+        for number, value in enumerate(values):
+            try:
+                places.append(len(good))
+                good.append(self._checked(value))
+            except BadRecordError as error:
+                places[-1], reasons[number] = None, str(error)
+        return self._struct(good).take(pa.array(places, pa.int32())), reasons
+
+    def _struct(self, objects: Sequence[Object]) -> pa.StructArray:
+        """Make the columns of good records.
+
+        Raises:
+            ValueError: one of them is bad.
+        """
+        columns = [column(field.kind, [each.get(field.name) for each in objects]) for field in self._event.fields]
+        if objects and not self._is_avro:
+            kinds, versions = columns[0], columns[1]
+            if pc.any(pc.not_equal(kinds, self._event.name)).as_py() or pc.any(pc.less(versions, 1)).as_py():
+                raise ValueError
+        for field, made in zip(self._event.fields, columns, strict=True):
+            if field.is_required and made.null_count:
+                if field.since == 1:
+                    raise ValueError
+                lacking = pc.and_(pc.is_null(made), pc.greater_equal(columns[1], field.since))
+                if pc.any(lacking).as_py():
+                    raise ValueError
+        return pa.StructArray.from_arrays(columns, fields=list(self.type))
+
+    def _checked(self, value: bytes | None) -> Object:
+        """Read one record by itself.
+
+        Raises:
+            BadRecordError: it is no such event.
+        """
+        if not value:
+            raise BadRecordError("the record has no value")
+        if self._is_avro:
+            found = self._decode(value)
+            self._check_required(found)
+            return found
+        try:
+            return self._right(orjson.loads(value))
+        except (ValueError, AttributeError, BadRecordError):
+            # Once more, by a parser that keeps numbers of any length, and takes what the other one is too strict for.
+            return self._right(_parsed_slowly(value))
+
+    def _right(self, found: Object) -> Object:
+        return {field.name: self._value(field, found) for field in self._event.fields}
+
+    def _check_required(self, found: Object) -> None:
+        for field in self._event.fields:
+            if field.is_required and found[field.name] is None and found["version"] >= field.since:
+                raise BadRecordError(f"the required field '{field.name}' is missing")
+
+    def _value(self, field: Field, found: Object) -> object:
+        value = found.get(field.name)
+        if value is None:
+            version = found.get("version")
+            if field.is_required and (field.since == 1 or (isinstance(version, int) and version >= field.since)):
+                raise BadRecordError(f"the required field '{field.name}' is missing")
+            return None
+        right = right_value(field.kind, value)
+        if right is None:
+            wrong = {Kind.TIME: "is no ISO 8601 time with a zone", Kind.DOUBLE: "is no finite DOUBLE"}
+            what = wrong.get(field.kind, f"is no {field.kind.value}")
+            raise BadRecordError(f"field '{field.name}' {what}: {_shown(value)}")
+        if field.name == "type" and value != self._event.name:
+            raise BadRecordError(f"field 'type' is not '{self._event.name}': {_shown(value)}")
+        if field.name == "version" and value < 1:
+            raise BadRecordError(f"field 'version' is not 1 or more: {_shown(value)}")
+        return right
+
+
+def column(kind: Kind, values: list[Any]) -> pa.Array:
+    """Make a column of values as a parser gives them.
+
+    Raises:
+        ValueError: one is not as the type wants it.
+    """
+    types = set(map(type, values)) - _NULL
+    if not types <= _PYTHON[kind]:
+        if kind is Kind.TIME and types == {datetime}:
+            return pa.array(values, ARROW[kind])
+        raise ValueError
+    if kind is Kind.TIME:
+        texts = pa.array(values, pa.string())
+        if pc.all(pc.match_substring_regex(texts, _PLAIN_TIME)).as_py() is False:
+            raise ValueError
+        return texts.cast(ARROW[kind])
+    if kind is Kind.DOUBLE and int in types:
+        values = [None if value is None else float(value) for value in values]
+    made = pa.array(values, ARROW[kind])
+    if kind is Kind.DOUBLE and pc.all(pc.is_finite(made)).as_py() is False:
+        raise ValueError
+    return made
+
+
+def right_value(kind: Kind, value: Any) -> object:
+    """Return a value as its column takes it; None where it is of another type."""
+    if kind is Kind.TIME:
+        return _plain_time(value) if isinstance(value, str) else None
+    if type(value) not in _PYTHON[kind]:
+        return None
+    if kind in _BITS:
+        return value if -(1 << _BITS[kind]) <= value < 1 << _BITS[kind] else None
+    if kind is Kind.DOUBLE:
+        return float(value) if abs(value) < 1 << 1023 and math.isfinite(value) else None
+    # Half of a surrogate pair, which JSON can write and UTF-8 can't.
+    return value.encode(errors="replace").decode() if kind is Kind.STRING else value
+
+
+def _plain_time(text: str) -> str | None:
+    """Return a time as Arrow reads it, to the microsecond; None where the text is none."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    date, minutes, seconds, fraction, zone = match.groups()
+    plain = f"{date}T{minutes}{seconds:0>2}{(fraction or '.')[:7]}".removesuffix(".") + zone
+    try:
+        datetime.fromisoformat(plain)
+    except ValueError:
+        return None
+    return plain
+
+
+def _decode_json(value: bytes) -> Object:
+    return orjson.loads(value)  # type: ignore[no-any-return]  # what it is shows with its fields
+
+
+def _parsed_slowly(value: bytes) -> Object:
+    """Parse JSON by a parser that keeps numbers of any length.
+
+    Raises:
+        BadRecordError: it is not one object.
+    """
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        raise BadRecordError(f"the value is no UTF-8: {value.hex().upper()[:SHOWN_CHARACTERS]}") from None
+    try:
+        found = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise BadRecordError(f"the value is not one JSON object: {text[:SHOWN_CHARACTERS]}")
+    return found
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(word)
+
+
+def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
+    """Return what reads Avro: by the schema of the version that the fingerprint names, as the newest one."""
+    # It is not there where only the command line is.
+    from fastavro import parse_schema, schemaless_reader
+
+    from barnabas.pipeline.events.avro import HEADER_BYTES, MARKER, avro_schema, reader_schema, schema_fingerprint
+
+    newest = parse_schema(reader_schema(event))
+    writers = {}
+    for version in range(1, event.version + 1):
+        schema = avro_schema(event, version)
+        writers[MARKER + schema_fingerprint(schema)] = version, parse_schema(schema)
+    texts = [field.name for field in event.fields if field.kind is Kind.STRING]
+    doubles = [field.name for field in event.fields if field.kind is Kind.DOUBLE]
+
+    def decode(value: bytes) -> Object:
+        header = value[:HEADER_BYTES]
+        if not header.startswith(MARKER) or len(header) < HEADER_BYTES:
+            shown = value.hex().upper()[:SHOWN_CHARACTERS]
+            raise BadRecordError(f"the value is no Avro single-object encoding: {shown}")
+        if header not in writers:
+            fingerprint = header[len(MARKER) :].hex().upper()
+            raise BadRecordError(f"the writer's schema is none of {event.name}: its fingerprint is {fingerprint}")
+        version, writer = writers[header]
+        try:
+            found: Any = schemaless_reader(
+                BytesIO(value[HEADER_BYTES:]), writer, newest, handle_unicode_errors="surrogateescape"
+            )
+        except Exception:  # of the many kinds that a broken body makes it raise
+            raise BadRecordError(f"the body is no {event.name} of version {version}") from None
+        if found["type"] != event.name:
+            raise BadRecordError(f"field 'type' is not '{event.name}': {found['type'][:SHOWN_CHARACTERS]}")
+        if found["version"] < 1:
+            raise BadRecordError("field 'version' is not 1 or more")
+        for name in texts:
+            text = found[name]
+            if text is not None and not text.isascii() and not _is_utf8(text):
+                raise BadRecordError(f"field '{name}' is no UTF-8")
+        for name in doubles:
+            if found[name] is not None and not math.isfinite(found[name]):
+                raise BadRecordError(f"field '{name}' is no finite DOUBLE")
+        return found  # type: ignore[no-any-return]
+
+    return decode
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)[:SHOWN_CHARACTERS]
