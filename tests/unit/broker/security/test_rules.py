@@ -89,6 +89,15 @@ def test_every_decision_is_that_of_kafka_whatever_was_set_before(said):
                     assert (None if rights is None else bool(rights >> operation & 1)) == expected
 
 
+def test_a_prefixed_rule_that_was_removed_is_gone():
+    rules = Rules()
+    pattern = Pattern(TOPIC, "a", PatternType.PREFIXED)
+    rules.set(pattern, [Entry(ALICE, "*", Operation.READ, ALLOW)])
+    assert rules.rights(ALICE, "h", TOPIC, "ab") == 1 << Operation.READ | 1 << Operation.DESCRIBE
+    rules.set(pattern, [])
+    assert rules.rights(ALICE, "h", TOPIC, "ab") is None
+
+
 def test_what_cannot_be_read_is_closed_until_it_can():
     rules = Rules()
     pattern = Pattern(TOPIC, "a")
