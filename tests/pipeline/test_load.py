@@ -1,13 +1,20 @@
 """The load: many topics in one run, a table each; columns grow, and what does not fit is put aside with a reason."""
 
+import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
+import fastavro
 import pytest
 
 from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.events.schema_registry import SchemaRegistry
+from barnabas.pipeline.runner.supervisor import RunFailedError
 from tests.pipeline.site import Site
+from tests.registry import FakeRegistry
 from tests.spark import forgets_sockets
 
 pytestmark = forgets_sockets
@@ -82,6 +89,77 @@ def test_other_formats_grow_as_well(site: Site, table_format: str):
     load(site, topic, table_format=table_format)
     assert site.rows(LOAD, topic, "id", "note", table_format=table_format) == [(1, None), (2, "new")]
     assert len(reasons(site, topic)) == 1
+
+
+def framed(schema_id: int, schema: Any, value: object) -> bytes:
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, schema, value)
+    return b"\0" + schema_id.to_bytes(4, "big") + body.getvalue()
+
+
+def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
+    topic = f"{site.name}-orders"
+    site.create(topic, 1)
+    fields = [
+        {"name": "id", "type": "long"},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "cost", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+        {"name": "note", "type": ["null", "string"]},
+    ]
+    old = {"type": "record", "name": "Order", "fields": fields}
+    new = {**old, "fields": [*fields, {"name": "tags", "type": {"type": "array", "items": "string"}}]}
+    nulls = {"type": "record", "name": "Order", "fields": fields[3:]}
+    at = datetime(2026, 3, 6, 19, 0, 0, 123456, tzinfo=UTC)
+    order = {"id": 1, "at": at, "cost": Decimal("12.30"), "note": None}
+    values = [
+        framed(1, old, order),
+        framed(2, new, {**order, "id": 2, "tags": ["a"], "note": "x"}),
+        framed(3, "string", "")[:5] + b'{"id": 3, "extra": true}',
+        framed(4, nulls, {"note": None}),
+        # What follows is bad: no frame, cut, another schema's bytes, an unknown id, no record, no Avro, no JSON.
+        b'{"id": 5}',
+        b"\0\0\0",
+        framed(1, old, order)[:-4],
+        framed(7, "string", "x"),
+        framed(5, "string", "x"),
+        framed(6, "string", "x"),
+        framed(3, "string", "x"),
+    ]
+    with FakeRegistry() as server:
+        for schema_id, schema in {1: old, 2: new, 4: nulls, 5: "string", 6: {"type": "cat"}}.items():
+            server.put(schema_id, schema)
+        server.put(3, {"type": "object"}, schemaType="JSON")
+        # The registry has lost its ways: records wait, until it is asked no more.
+        good, server.answers[2] = server.answers[2], (200, "text/html", b"<html>")
+        site.send(topic, [(b"k", value) for value in values])
+        registry = SchemaRegistry(server.url)
+        with pytest.raises(RunFailedError, match="gives no schema when it is asked for schema 2"):
+            load(site, topic, registry=registry, give_up_s=0.0)
+        server.answers[2] = good
+        done = load(site, topic, registry=registry)
+        assert (done.figures.record_count, done.figures.dead_letter_count) == (11, 7)
+        assert [asked for asked, _ in server.asked].count(1) == 1
+    naive = at.astimezone().replace(tzinfo=None)
+    assert site.rows(LOAD, topic, "_offset", "id", "at", "cost", "note", "tags", "extra") == [
+        (0, 1, naive, Decimal("12.30"), None, None, None),
+        (1, 2, naive, Decimal("12.30"), "x", ["a"], None),
+        (2, 3, None, None, None, None, True),
+        (3, None, None, None, None, None, None),
+    ]
+    told = reasons(site, topic)
+    for text in ("no schema registry's frame: 7B22", "frame: 000000", "schema 1 says", "has no schema 7"):
+        assert sum(text in reason for reason in told) == 1, told
+    for text in ("schema 5 is no record's", "schema 6 is no Avro schema", "not one JSON value"):
+        assert sum(text in reason for reason in told) == 1, told
+    # What can't be had is put aside, where that is asked for: as it was, with the reason.
+    site.send(topic, [(None, framed(8, old, order)), (None, framed(1, old, order))])
+    done = load(site, topic, registry=replace(registry, is_waited_for=False))
+    assert done.figures.dead_letter_count == 2
+    letters = [(value, headers["reason"]) for _, value, headers in site.records(f"{topic}.dlq")]
+    assert {value for value, reason in letters if "does not answer" in reason} == {
+        framed(8, old, order),
+        framed(1, old, order),
+    }
 
 
 def test_an_activity_topic_begins_with_its_types_columns(site: Site):

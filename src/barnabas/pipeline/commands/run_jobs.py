@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from barnabas.core.errors import ConfigError
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
 from barnabas.pipeline.commands.options import (
@@ -23,6 +25,7 @@ from barnabas.pipeline.commands.options import (
     session_options,
 )
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
+from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
 from barnabas.pipeline.job import Job
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import (
@@ -64,6 +67,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="another topic for an input or output; another place for a table that is read",
     )
     what.add_argument("--event-format", choices=("json", "avro"), default="json", help="of the topics (%(default)s)")
+    what.add_argument(
+        "--schema-registry",
+        metavar="URL|DIR",
+        help="values have a schema registry's frame: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; login "
+        "and TLS are Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
+    )
     what.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a job's parameter")
     what.add_argument(
         "--as",
@@ -112,6 +121,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         choices=[each.value for each in OnDataLoss],
         default="stop",
         help="when records are gone before they were read: stop, or note the ranges in a table and go on (%(default)s)",
+    )
+    care.add_argument(
+        "--on-registry-failure",
+        choices=("wait", "dead-letter"),
+        default="wait",
+        help="when the schema registry is away or gives no schema: records wait for it, at most --give-up, or go to "
+        "the dead letters (%(default)s)",
     )
     care.add_argument(
         "--delivery",
@@ -198,9 +214,11 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     defaults = job.defaults()
     takes_any = any(getattr(each, "event", None) is None and not getattr(each, "topic", "x") for each in job.inputs)
     named = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
+    kafka = kafka_options(arguments, f"barnabas-{job.name}")
+    of_registry, of_brokers = registry_settings(kafka.options)
     return RunPlan(
         job,
-        kafka_options(arguments, f"barnabas-{job.name}"),
+        replace(kafka, options=of_brokers),
         absolute(arguments.tables),
         arguments.format,
         absolute(arguments.checkpoint),
@@ -220,7 +238,17 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         Delivery(arguments.delivery),
         {name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
         not arguments.ignore_quotas,
+        _registry(arguments, of_registry),
     )
+
+
+def _registry(arguments: argparse.Namespace, settings: Mapping[str, str]) -> SchemaRegistry | None:
+    if not arguments.schema_registry:
+        return None
+    try:
+        return SchemaRegistry(arguments.schema_registry, settings, arguments.on_registry_failure == "wait")
+    except ConfigError as error:
+        raise PlanError(str(error)) from None
 
 
 def _compact_every(arguments: argparse.Namespace) -> int:

@@ -182,7 +182,10 @@ def column(kind: Kind, values: list[Any]) -> pa.Array:
         return texts.cast(ARROW[kind])
     if kind is Kind.DOUBLE and int in types:
         values = [None if value is None else float(value) for value in values]
-    made = pa.array(values, ARROW[kind])
+    try:
+        made = pa.array(values, ARROW[kind])
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
     if kind is Kind.DOUBLE and pc.all(pc.is_finite(made)).as_py() is False:
         raise ValueError
     return made

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, Parameters, TopicInput
 from barnabas.pipeline.runner.cluster import mark_of
@@ -65,6 +66,7 @@ class BatchRunner:
         until: Offsets | None,
         delivery: Delivery,
         progress_file: ProgressFile | None,
+        registry: SchemaRegistry | None = None,
     ) -> None:
         """Describe what is to be done with each batch.
 
@@ -80,6 +82,7 @@ class BatchRunner:
             until: Offsets at which the run ends; None: none.
             delivery: How often a row may be there.
             progress_file: Where it is noted how far the run is, if no table says it.
+            registry: Whose frames the values of topics without a schema have; None: they are JSON.
         """
         self._job = job
         self._parameters = parameters
@@ -92,6 +95,7 @@ class BatchRunner:
         self._until = until
         self._delivery = delivery
         self._progress_file = progress_file
+        self._registry = registry
 
     def run(self, records: DataFrame, batch_id: int, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
@@ -146,9 +150,9 @@ class BatchRunner:
         )
 
     def _readers_of_rows(self, records: DataFrame) -> dict[str, RowReader]:
-        readers = {}
+        readers: dict[str, RowReader] = {}
         for topic, declared in self._inputs.items():
-            if declared.event is None:
+            if declared.event is None and self._registry is None:
                 reader = reader_of_rows(records, self._writers[declared.name].table, topic)
                 if reader is not None:
                     readers[topic] = reader
@@ -170,13 +174,13 @@ class BatchRunner:
             if topic in readers:
                 rows, records = rows_read(parsed, topic)
                 if topic in unread:
-                    others, misfit = conformed(records, self._writers[declared.name].table, topic)
+                    others, misfit = conformed(records, self._writers[declared.name].table, topic, self._registry)
                     rows = rows.unionByName(others, allowMissingColumns=True)
                     misfits.append(misfit)
             else:
                 rows = events_of(parsed, topic, declared)
                 if declared.event is None:
-                    rows, misfit = conformed(rows, self._writers[declared.name].table, topic)
+                    rows, misfit = conformed(rows, self._writers[declared.name].table, topic, self._registry)
                     misfits.append(misfit)
             frames[declared.name] = rows
         return frames, misfits

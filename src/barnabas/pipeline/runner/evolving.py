@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.events.framed import TEXT, WHY, unframed
+from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.job import PLACE
 from barnabas.pipeline.runner.inputs import REASON
 from barnabas.pipeline.tables.columns import quoted
@@ -17,7 +19,7 @@ from barnabas.pipeline.tables.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
     from barnabas.pipeline.events.rows import RowReader
 
@@ -25,22 +27,48 @@ _KEY, _PAYLOAD = "_record_key", "_record_value"
 _BY_TOPIC = {event.topic: event for event in EVENT_TYPES.values()}
 
 
-def conformed(records: DataFrame, table: Table, topic: str) -> tuple[DataFrame, DataFrame]:
+def conformed(
+    records: DataFrame, table: Table, topic: str, registry: SchemaRegistry | None
+) -> tuple[DataFrame, DataFrame]:
     """Divide a topic's records into rows of its table and those that do not fit it.
 
     Args:
         records: Columns `key`, `value` (binary) and those of the place.
         table: Where the rows will go; a topic of an activity type whose table is not there yet has that type's columns.
         topic: The topic's name.
+        registry: Whose frames the values have; None: they are JSON.
 
     Returns:
         Rows with the table's columns, new ones included, and those of the place; and the other records with `_reason`.
+
+    Raises:
+        RegistryError: the registry failed, and is to be waited for.
     """
-    texts = records.selectExpr("CAST(value AS STRING) AS value", f"value AS {_PAYLOAD}", f"key AS {_KEY}", *PLACE)
-    divided = conform(texts, _columns_of(records, table, topic))
+    text, columns, refused = "CAST(value AS STRING)", _columns_of(records, table, topic), None
+    if registry is not None:
+        decoded, fields = unframed(records, registry)
+        text, columns = TEXT, _with_fields(columns, fields)
+        refused = decoded.where(f"{WHY} IS NOT NULL").selectExpr("key", "value", *PLACE, f"{WHY} AS {REASON}")
+        records = decoded.where(f"{WHY} IS NULL")
+    texts = records.selectExpr(f"{text} AS value", f"value AS {_PAYLOAD}", f"key AS {_KEY}", *PLACE)
+    divided = conform(texts, columns)
     bad = divided.bad.selectExpr(f"{_KEY} AS key", f"{_PAYLOAD} AS value", *PLACE, f"reason AS {REASON}")
     names = [name for name in divided.good.columns if name not in (_PAYLOAD, _KEY, *PLACE)]
-    return divided.good.select(*(quoted(name) for name in names), *PLACE), bad
+    good = divided.good.select(*(quoted(name) for name in names), *PLACE)
+    return good, bad if refused is None else bad.unionByName(refused)
+
+
+def _with_fields(columns: StructType | None, fields: list[StructField]) -> StructType | None:
+    """Return a table's columns and those of a writer's schema that it has not, of the types which that one says."""
+    from pyspark.sql.types import StructField, StructType
+
+    own = list(columns.fields) if columns else []
+    there = {name.lower() for name in (*RESERVED, *(field.name for field in own))}
+    for field in fields:
+        if field.name.lower() not in there:
+            own.append(StructField(field.name, field.dataType))
+            there.add(field.name.lower())
+    return StructType(own) if own else None
 
 
 def reader_of_rows(records: DataFrame, table: Table, topic: str) -> RowReader | None:

@@ -356,6 +356,7 @@ class JobRun(QueryRun):
             self._until,
             self.plan.delivery,
             progress_file,
+            self.plan.registry,
         )
         checkpoint = f"{self.plan.job_checkpoint}/batches"
         Files(self._spark, checkpoint).remove()

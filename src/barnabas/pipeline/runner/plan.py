@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
 from barnabas.pipeline.runner.cluster import KafkaOptions
@@ -60,6 +61,7 @@ class RunPlan:
         give_up_s: How long the cluster may be away.
         compact_every: How many batches there are from one compaction of the tables to the next; 0: none.
         keeps_quotas: Size batches by the quotas of its user and client id, and say which one holds it.
+        registry: Gives the schemas of values that it has framed, in topics of any kind; None: they are JSON.
     """
 
     job: Job
@@ -83,6 +85,7 @@ class RunPlan:
     delivery: Delivery = Delivery.EXACTLY_ONCE
     parameters: Mapping[str, Value] = field(default_factory=dict)
     keeps_quotas: bool = True
+    registry: SchemaRegistry | None = None
 
     def topic_of_input(self, declared: TopicInput) -> str:
         """Name the topic of an input."""
@@ -119,6 +122,8 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError(f"job {job.name} reads any topics: name them with --topics")
     if plan.any_topics and not takes_any:
         raise PlanError(f"job {job.name} reads topics of its own; --topic INPUT=TOPIC names another")
+    if plan.registry is not None and not takes_any:
+        raise PlanError(f"job {job.name} reads events of its own: --schema-registry is for jobs that read any topics")
     parameters = job.defaults()
     for name, value in plan.parameters.items():
         if name not in parameters:

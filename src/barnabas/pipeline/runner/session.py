@@ -21,7 +21,7 @@ class SessionOptions:
 
     Attributes:
         table_format: Of the tables; None: there are none.
-        event_format: json or avro.
+        reads_avro: Whether it needs Spark's Avro package.
         master: Where Spark runs; empty: here, with two cores for each run.
         settings: Spark's own, over those that are chosen.
         scratch: For what is needed while it runs; None: a temporary directory.
@@ -29,7 +29,7 @@ class SessionOptions:
     """
 
     table_format: str | None
-    event_format: str = "json"
+    reads_avro: bool = False
     master: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     scratch: Path | None = None
@@ -57,11 +57,13 @@ def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
-    from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, checkpoint_lock, spark_session
+    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
     from barnabas.pipeline.tables.places import requirements_of
 
     began_s = time.monotonic()
     packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
+    if options.reads_avro:
+        packages.append(AVRO)
     if options.table_format is not None:
         own_packages, own_settings = requirements_of(options.table_format)
         packages += own_packages
