@@ -7,6 +7,7 @@ Spark session.
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -148,6 +149,11 @@ def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
         (("limits", "--bootstrap-server", "127.0.0.1:1"), "127.0.0.1:1"),
         (("status", "--checkpoint", "nowhere"), "nowhere holds the status of no run"),
         (("rewind", "ranking", "--to", "latest"), "--to: a time, offsets, or earliest"),
+        (
+            ("run", "ranking", "--bootstrap-server", "127.0.0.1:1"),
+            "no broker can be reached at 127.0.0.1:1 (Connection",
+        ),
+        (("run", "ranking", "--bootstrap-server", "here"), "write host:port"),
         (("replay", "nowhere.log"), "nowhere.log: No such file or directory"),
         (("replay", "nowhere.log", "--topic", "x"), "--topic x: it must be NAME=VALUE"),
     ],
@@ -168,7 +174,9 @@ def test_mistakes_are_told_in_a_line_before_spark_is_started(
     assert len(errors.splitlines()) == 1
 
 
-def test_without_a_broker_a_run_gives_up(give: Callable[..., str]):
-    words = ["run", "ranking", "--once", "--bootstrap-server", "127.0.0.1:1", "--give-up", "0"]
-    options = ["--kafka-option", "default.api.timeout.ms=1000", "--kafka-option", "request.timeout.ms=500"]
-    assert give(*words, *options, code=1).startswith("barnabas pipeline: 127.0.0.1:1: TimeoutException")
+def test_a_run_gives_up_on_what_takes_connections_and_never_answers(give: Callable[..., str]):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        words = ["run", "ranking", "--once", "--bootstrap-server", address, "--give-up", "0", "--ignore-quotas"]
+        options = ["--kafka-option", "default.api.timeout.ms=1000", "--kafka-option", "request.timeout.ms=500"]
+        assert give(*words, *options, code=1).startswith(f"barnabas pipeline: {address}: TimeoutException")

@@ -1,5 +1,6 @@
 """`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or have come to an end.
 
+A cluster that can't be reached at the start is told before Spark is started; one that goes away later is waited for.
 Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches; 1 failed; 2 can't run as asked, or records
 were lost and the run is to stop then.
 """
@@ -27,6 +28,7 @@ from barnabas.pipeline.commands.options import (
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
 from barnabas.pipeline.job import Job
+from barnabas.pipeline.runner.cluster import check_reachable
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import (
     Bound,
@@ -156,6 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
         tell(arguments, "enforcement", text=text)
 
     followers = enforcement_followers(arguments, plans, say, lambda text: tell(arguments, "warning", text=text))
+    check_reachable(plans[0].kafka)
     stopper = Stopper()
     if not arguments.json:
         print("starting Spark; the first time it downloads its packages", flush=True)

@@ -9,10 +9,12 @@ Source: `org.apache.kafka.clients.admin.Admin` of kafka-clients 3.9.0.
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from barnabas.clients.channel import parse_servers
 from barnabas.pipeline.runner.positions import Extent, Marks
 from barnabas.pipeline.tables.table import Mark, Offsets
 
@@ -23,6 +25,7 @@ SOURCE_REQUEST_TIMEOUT_MS = 10_000
 """`request.timeout.ms` of Spark's sources, unless the options say something else."""
 
 _TIMEOUT_MS = 20_000
+_CONNECT_S = 5.0
 _MARK_FETCH_BYTES = 1_024
 _CONSUMER_OPTIONS = re.compile(r"fetch\.|max\.poll\.|isolation\.level|auto\.offset|group\.|key\.|value\.|check\.crcs")
 
@@ -48,6 +51,24 @@ class KafkaOptions:
             "kafka.bootstrap.servers": self.bootstrap_servers,
             **{f"kafka.{name}": value for name, value in self.options.items()},
         }
+
+
+def check_reachable(options: KafkaOptions) -> None:
+    """Find out that a cluster is away before Spark is started for it.
+
+    Raises:
+        ClusterUnavailableError: nobody takes a connection at any of its addresses.
+        BarnabasError: they are no addresses.
+    """
+    refusals = []
+    for address in parse_servers(options.bootstrap_servers):
+        try:
+            socket.create_connection(address, _CONNECT_S).close()
+        except OSError as error:
+            refusals.append(f"{address[0]}:{address[1]} ({error.strerror or error})")
+        else:
+            return
+    raise ClusterUnavailableError(f"no broker can be reached at {', '.join(refusals)}: is it running?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,11 +70,12 @@ class Figures:
 
     def line(self) -> str:
         """Say it in one line."""
-        letters = f", {self.dead_letter_count:,} dead letters" if self.dead_letter_count else ""
+        letters = f", {_counted(self.dead_letter_count, 'dead letter')}" if self.dead_letter_count else ""
         late = f", {self.late_row_count:,} late" if self.late_row_count else ""
         skipped = f", {self.skipped_count:,} skipped" if self.skipped_count else ""
+        records, batches = _counted(self.record_count, "record"), _counted(self.batch_count, "batch", "batches")
         return (
-            f"{self.run}: {self.record_count:,} records in {self.batch_count:,} batches{letters}{late}{skipped}; "
+            f"{self.run}: {records} in {batches}{letters}{late}{skipped}; "
             f"the last took {self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}; "
             f"limited by {self.limited_by}"
         )
@@ -101,6 +102,11 @@ class Figures:
                 "limited_by": self.limited_by,
             }
         )
+
+
+def _counted(count: int, what: str, several: str = "") -> str:
+    """Say how many there are of something; `several` is what they are called where an `s` is not enough."""
+    return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
 class Metrics:

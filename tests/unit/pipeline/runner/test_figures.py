@@ -1,6 +1,7 @@
 """Figures of a run: the line, the status, the metrics."""
 
 import json
+from dataclasses import replace
 
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.figures import Figures, Metrics
@@ -13,9 +14,14 @@ def test_a_run_is_said_in_a_line():
     figures.add(REPORT)
     figures.lag = {"t": {0: 5, 1: 7}}
     assert figures.line() == (
-        "load: 1,000 records in 1 batches, 3 dead letters; the last took 0.5 s (2,000 records/s); lag 12; "
+        "load: 1,000 records in 1 batch, 3 dead letters; the last took 0.5 s (2,000 records/s); lag 12; "
         "limited by nothing"
     )
+    figures = Figures("load")
+    figures.add(replace(REPORT, record_count=1, dead_letter_count=1))
+    assert figures.line().startswith("load: 1 record in 1 batch, 1 dead letter; ")
+    figures.add(REPORT)
+    assert figures.line().startswith("load: 1,001 records in 2 batches, 4 dead letters; ")
 
 
 def test_the_status_holds_positions_and_lag():
