@@ -82,6 +82,14 @@ def test_keys_headers_offsets(barnabas):
     assert "has no partition 4: it has 1" in barnabas("consume", "--topic", topic, "--partition", "4", code=1)
 
 
+def test_a_listing_of_groups_that_finds_none_says_so_beside_its_output(kafka_broker_session):
+    at = ("--bootstrap-server", kafka_broker_session.bootstrap_servers)
+    result = commands.run("groups", "--list", "--state", "PreparingRebalance", *at)
+    assert (result.returncode, result.stderr) == (0, "There are no groups in these states.\n")
+    assert "There are no groups" not in result.stdout
+    assert commands.run("groups", "--list", "--state", "PreparingRebalance", "--json", *at).stderr == ""
+
+
 def test_a_group_goes_on_where_it_stopped_and_can_be_reset(barnabas):
     topic, group = "cli-groups", "cli-report"
     barnabas("produce", "--topic", topic, stdin="1\n2\n3\n4\n")

@@ -22,6 +22,8 @@ async def list_groups(admin: Admin, states: Collection[str], with_state: bool, a
     else:
         for name in known:
             say(name)
+    if not known and not as_json:
+        note("There are no groups in these states." if states else "There are no groups.")
 
 
 async def describe_groups(admin: Admin, names: Sequence[str], what: str, is_verbose: bool, as_json: bool) -> None:

@@ -165,6 +165,8 @@ async def list_zookeeper_groups(admin: ZooKeeperGroupAdmin, with_state: bool, as
     else:
         for name in names:
             say(name)
+    if not names and not as_json:
+        note("There are no groups.")
 
 
 async def describe_zookeeper_groups(admin: ZooKeeperGroupAdmin, names: Sequence[str], what: str, as_json: bool) -> None:
