@@ -1,8 +1,8 @@
 """`barnabas pipeline generate`: a made-up social site, into topics or files, with the truth about it beside.
 
 The same options give the same events everywhere: people, crawlers, spammers, credential stuffing, an outage, late and
-broken events (docs/pipeline/generator.md). It does not look for its place: started again it sends all again, under the
-same ids.
+broken events (docs/pipeline/generator.md). Started again it goes on behind what is in the topics, as long as nobody
+else has written to them: each record's header `id` has its number in the stream, and `start` when that began.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +20,15 @@ from barnabas.pipeline.commands.options import add_cluster_options, feeder_secur
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
-    from barnabas.pipeline.sources.social import Generated, SitePlan
+    from barnabas.core.types import TopicPartition
+    from barnabas.pipeline.sources.social import SitePlan
+    from barnabas.pipeline.sources.topics import LastRecord
 
 NAME = "generate"
 HELP = "make up a social site's events"
 
 _BATCH_COUNT = 2_000
+_START_HEADER = "start"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -72,11 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         social.write_jsonl(plan, arguments.directory)
         print(f"{arguments.directory}: a file for each topic, and {social.GROUND_TRUTH}")
         return 0
-    events = (
-        social.pace(plan, time.monotonic, time.sleep, arguments.speed) if arguments.speed else social.generate(plan)
-    )
-    count = _send(events, arguments, has_pace=bool(arguments.speed))
-    print(f"done: {count:,} events")
+    count, there_count = _send(plan, arguments)
+    print(f"done: {count:,} events" + (f", {there_count:,} of them there already" if there_count else ""))
     return 0
 
 
@@ -84,7 +85,7 @@ def _plan(arguments: argparse.Namespace) -> SitePlan:
     from barnabas.pipeline.sources.social import SitePlan
 
     if arguments.start == "now":
-        start = datetime.now(UTC)
+        start = datetime.fromtimestamp(int(time.time() * 1000) / 1000, UTC)
     else:
         start = datetime.fromtimestamp(parse_time(arguments.start) / 1000, UTC)
     try:
@@ -94,29 +95,46 @@ def _plan(arguments: argparse.Namespace) -> SitePlan:
     return plan.quiet() if arguments.quiet_day else plan
 
 
-def _send(events: Iterator[Generated], arguments: argparse.Namespace, has_pace: bool) -> int:
+def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
+    """Send the stream, from where the topics end; gives how many events it has, and how many were there already."""
     from barnabas.clients.partitioner import partition_for_key
     from barnabas.core.types import TopicPartition
     from barnabas.pipeline.events import EVENT_TYPES
     from barnabas.pipeline.events.encode import encode_json, record_key
-    from barnabas.pipeline.sources.social import Broken
+    from barnabas.pipeline.sources import social
+    from barnabas.pipeline.sources.feeder import ID_HEADER
     from barnabas.pipeline.sources.topics import BrokerTopics, Outgoing
 
-    count = 0
+    count = there_count = 0
     next_send_s = time.monotonic()
+    is_paced = bool(arguments.speed)
     with BrokerTopics(arguments.bootstrap_server, feeder_security(arguments)) as topics:
-        partition_counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
+        counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
+        last_records = topics.last_records(TopicPartition(topic, n) for topic in counts for n in range(counts[topic]))
+        elapsed_s = 0.0
+        if arguments.start == "now":
+            plan = _resumed(plan, last_records.values())
+            elapsed_s = max(0.0, (datetime.now(UTC) - plan.start).total_seconds())
+        ends = _ends(plan, last_records)
+        events = social.generate(plan)
+        if is_paced:
+            most = max(ends.values(), default=0)
+            events = social.pace(plan, time.monotonic, time.sleep, arguments.speed, most, elapsed_s)
         batch: list[Outgoing] = []
-        for what in events:
-            if isinstance(what, Broken):
+        start = (_START_HEADER, str(plan.start_ms).encode())
+        for count, what in enumerate(events, 1):
+            if isinstance(what, social.Broken):
                 topic, key, value = what.topic, what.key, what.value
             else:
                 event_type, fields = what
                 topic, key, value = event_type.topic, record_key(event_type, fields), encode_json(event_type, fields)
-            partition = partition_for_key(key, partition_counts[topic])
-            batch.append(Outgoing(TopicPartition(topic, partition), key, value))
-            count += 1
-            is_due = has_pace and time.monotonic() >= next_send_s
+            partition = TopicPartition(topic, partition_for_key(key, counts[topic]))
+            if count <= ends.get(partition, 0):
+                there_count += 1
+                continue
+            headers = ((ID_HEADER, f"{plan.mark}:{count}".encode()), start)
+            batch.append(Outgoing(partition, key, value, headers=headers))
+            is_due = is_paced and time.monotonic() >= next_send_s
             if len(batch) >= _BATCH_COUNT or is_due:
                 topics.append(batch)
                 batch = []
@@ -124,4 +142,25 @@ def _send(events: Iterator[Generated], arguments: argparse.Namespace, has_pace: 
                 if count % (10 * _BATCH_COUNT) == 0:
                     print(f"  {count:,} events", flush=True)
         topics.append(batch)
-    return count
+    return count, there_count
+
+
+def _resumed(plan: SitePlan, last_records: Iterable[LastRecord]) -> SitePlan:
+    """Return the plan that began at an earlier now, where the topics end with its events."""
+    from barnabas.pipeline.sources.feeder import place_of
+
+    for record in last_records:
+        place, start = place_of(record), record.header(_START_HEADER) or b""
+        if place is not None and start.isdigit():
+            earlier = replace(plan, start=datetime.fromtimestamp(int(start) / 1000, UTC))
+            if earlier.mark == place[0]:
+                return earlier
+    return plan
+
+
+def _ends(plan: SitePlan, last_records: Mapping[TopicPartition, LastRecord]) -> dict[TopicPartition, int]:
+    """Return the number of each partition's last event, where that is one of this stream."""
+    from barnabas.pipeline.sources.feeder import place_of
+
+    places = {partition: place_of(record) for partition, record in last_records.items()}
+    return {partition: place[1] for partition, place in places.items() if place is not None and place[0] == plan.mark}

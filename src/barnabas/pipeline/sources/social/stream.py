@@ -106,7 +106,12 @@ def _in_order_of_arrival(plan: SitePlan, sources: list[Source], late_share: floa
 
 
 def pace(
-    plan: SitePlan, now_s: Callable[[], float], sleep: Callable[[float], None], speed: float = 1.0
+    plan: SitePlan,
+    now_s: Callable[[], float],
+    sleep: Callable[[float], None],
+    speed: float = 1.0,
+    there_count: int = 0,
+    elapsed_s: float = 0.0,
 ) -> Iterator[Generated]:
     """Yield what `generate` gives, each when it is due.
 
@@ -115,10 +120,18 @@ def pace(
         now_s: A clock that only goes forward, in seconds.
         sleep: Waits for so many seconds.
         speed: 1: as in life; 60: an hour takes a minute; N / `plan.events_per_s`: N events a second on average.
+        there_count: Do not wait for so many events, which are there already.
+        elapsed_s: How long ago the stream began; what has become due since comes at once. 0: it went no further while
+            nobody asked for it, so that the first new event is due now.
     """
     sources = populate(plan)
-    begin_s = now_s()
+    begin_s = now_s() - elapsed_s
     for arrival in arrivals(plan, sources):
+        if arrival.number <= there_count:
+            yield arrival.what
+            continue
+        if there_count and not elapsed_s:
+            begin_s, there_count = now_s() - (arrival.arrival_ms - plan.start_ms) / 1000 / speed, 0
         due_s = begin_s + (arrival.arrival_ms - plan.start_ms) / 1000 / speed
         # Sleeping for less than a hundredth of a second costs more than it is worth.
         while (left_s := due_s - now_s()) > 0.01:

@@ -135,6 +135,24 @@ def test_pace_gives_each_event_when_it_is_due():
     assert now_s == pytest.approx(110, abs=0.1)
 
 
+@pytest.mark.parametrize("elapsed_s", [0.0, 5.0])
+def test_pace_goes_on_behind_what_is_there(elapsed_s: float):
+    now_s, given = 100.0, []
+
+    def sleep(duration_s: float) -> None:
+        nonlocal now_s
+        now_s += duration_s
+
+    plan = replace(HOUR, duration_s=600)
+    there_count = next(each.number for each in Truth(plan).arrivals() if each.arrival_ms - plan.start_ms > 240_000)
+    for _ in pace(plan, lambda: now_s, sleep, 60, there_count, elapsed_s):
+        given.append(now_s - 100)
+    assert set(given[:there_count]) == {0.0}
+    assert given[there_count] == pytest.approx(0, abs=0.1)
+    # Of ten seconds four are there; of the rest one has passed meanwhile, where the stream goes on by itself.
+    assert given[-1] == pytest.approx(5 if elapsed_s else 6, abs=0.1)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"start": datetime(2026, 1, 1)}, {"duration_s": 59}, {"events_per_s": 0}, {"users": 9}, {"items": 1}],
