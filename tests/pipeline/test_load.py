@@ -121,6 +121,8 @@ def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
         b"\0\0\0",
         framed(1, old, order)[:-4],
         framed(7, "string", "x"),
+        # A text of 2^31 - 10 bytes, it says.
+        framed(4, nulls, {"note": None})[:5] + b"\x02\xec\xff\xff\xff\x0f",
         framed(5, "string", "x"),
         framed(6, "string", "x"),
         framed(3, "string", "x"),
@@ -137,7 +139,7 @@ def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
             load(site, topic, registry=registry, give_up_s=0.0)
         server.answers[2] = good
         done = load(site, topic, registry=registry)
-        assert (done.figures.record_count, done.figures.dead_letter_count) == (11, 7)
+        assert (done.figures.record_count, done.figures.dead_letter_count) == (12, 8)
         assert [asked for asked, _ in server.asked].count(1) == 1
     naive = at.astimezone().replace(tzinfo=None)
     assert site.rows(LOAD, topic, "_offset", "id", "at", "cost", "note", "tags", "extra") == [
@@ -147,7 +149,13 @@ def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
         (3, None, None, None, None, None, None),
     ]
     told = reasons(site, topic)
-    for text in ("no schema registry's frame: 7B22", "frame: 000000", "schema 1 says", "has no schema 7"):
+    for text in (
+        "no schema registry's frame: 7B22",
+        "frame: 000000",
+        "schema 1 says",
+        "schema 4 says",
+        "has no schema 7",
+    ):
         assert sum(text in reason for reason in told) == 1, told
     for text in ("schema 5 is no record's", "schema 6 is no Avro schema", "not one JSON value"):
         assert sum(text in reason for reason in told) == 1, told

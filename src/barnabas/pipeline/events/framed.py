@@ -51,7 +51,7 @@ def unframed(records: DataFrame, registry: SchemaRegistry) -> tuple[DataFrame, l
     from pyspark.sql import functions as F
 
     value, schema_id = F.col("value"), F.col(_ID)
-    is_framed = (F.octet_length(value) > _FRAME_BYTES) & (F.substring(value, 1, 1) == F.lit(b"\0"))
+    is_framed = (F.octet_length(value) >= _FRAME_BYTES) & (F.substring(value, 1, 1) == F.lit(b"\0"))
     number = F.conv(F.hex(F.substring(value, 2, _FRAME_BYTES - 1)), 16, 10).cast("bigint")
     framed = records.withColumn(_ID, F.when(is_framed, number))
     ids = [row[0] for row in framed.where(schema_id.isNotNull()).select(_ID).distinct().limit(_MOST_IDS).collect()]

@@ -50,6 +50,12 @@ _IVY_SETTINGS = """<ivysettings>
 </ivysettings>
 """
 
+# Avro makes room for as many bytes or elements as a value says that it has: one of ten bytes could end the JVM.
+_AVRO_LIMITS = (
+    "-Dorg.apache.avro.limits.bytes.maxLength=67108864 -Dorg.apache.avro.limits.string.maxLength=67108864 "
+    "-Dorg.apache.avro.limits.collectionItems.maxLength=4194304"
+)
+
 _SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
@@ -58,6 +64,7 @@ _SETTINGS = {
     # threads that work beside the two cores' own.
     "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=50000 "
     "-XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000",
+    "spark.executor.extraJavaOptions": _AVRO_LIMITS,
     # Host names of fresh machines often do not resolve.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -158,7 +165,7 @@ def spark_session(
     conf.setAll(list(_SETTINGS.items()))
     conf.set("spark.local.dir", str(scratch))
     conf.set("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-    conf.set("spark.driver.extraJavaOptions", f'"-Djava.io.tmpdir={scratch}"')
+    conf.set("spark.driver.extraJavaOptions", f'"-Djava.io.tmpdir={scratch}" {_AVRO_LIMITS}')
     if packages:
         conf.set("spark.jars.packages", packages)
         conf.set("spark.jars.ivySettings", str(_write_ivy_settings(scratch)))
