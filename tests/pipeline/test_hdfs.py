@@ -1,4 +1,4 @@
-"""Parquet and Delta tables on HDFS: the life of a table of `test_tables.py`; kills of its writer, restarts of nodes."""
+"""Tables on HDFS in Parquet, Delta and Iceberg: the life of one, of `test_tables.py`; kills of its writer; restarts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 pytestmark = forgets_sockets
 
-FORMATS = ["parquet", pytest.param("delta", marks=pytest.mark.whole)]
+FORMATS = ["parquet", *(pytest.param(each, marks=pytest.mark.whole) for each in ("delta", "iceberg"))]
 
 
 @pytest.fixture(scope="module")
