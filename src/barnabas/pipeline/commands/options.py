@@ -68,7 +68,7 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
     """Return what the options of Spark, tables and events say of a session."""
     return SessionOptions(
         getattr(arguments, "format", None),
-        getattr(arguments, "event_format", "json") == "avro" or bool(getattr(arguments, "schema_registry", None)),
+        bool(getattr(arguments, "schema_registry", None)),
         arguments.master,
         pairs(arguments.conf, "--conf"),
         arguments.scratch,
