@@ -42,17 +42,20 @@ def parsed(records: DataFrame, event: EventType, format: Format = "json") -> Dat
 
     from barnabas.pipeline.events.read import EventReader
 
-    of_one_topic = records.withColumn("_topic", F.lit(event.topic))
-    return parsed_by_topic(of_one_topic, {event.topic: ("event", EventReader(event, format))}, "reason").drop("_topic")
+    readers = {"": ("event", EventReader(event, format))}
+    return parsed_by_topic(records.withColumn("_wanted", F.lit("")), readers, "reason", "_wanted").drop("_wanted")
 
 
-def parsed_by_topic(records: DataFrame, readers: Mapping[str, tuple[str, Reader]], reason: str) -> DataFrame:
+def parsed_by_topic(
+    records: DataFrame, readers: Mapping[str, tuple[str, Reader]], reason: str, topic: str = "_topic"
+) -> DataFrame:
     """Read each record as its topic wants it.
 
     Args:
-        records: With columns `value` and `_topic`.
+        records: With columns `value` and `topic`.
         readers: By topic the name of the column, and what reads it.
         reason: Name of the column that says why a record is bad.
+        topic: Name of the column with the topic.
 
     Returns:
         The same columns; `reason`; and a column for each topic, null in records of other topics. Records of topics
@@ -63,19 +66,21 @@ def parsed_by_topic(records: DataFrame, readers: Mapping[str, tuple[str, Reader]
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield _read(batch, readers, reason)
+            yield _read(batch, readers, reason, topic)
 
     columns = [StructField(name, from_arrow_type(reader.type)) for name, reader in readers.values()]
     schema = StructType([*records.schema.fields, StructField(reason, StringType()), *columns])
     return records.mapInArrow(read, schema)
 
 
-def _read(batch: pa.RecordBatch, readers: Mapping[str, tuple[str, Reader]], reason: str) -> pa.RecordBatch:
+def _read(
+    batch: pa.RecordBatch, readers: Mapping[str, tuple[str, Reader]], reason: str, topic_column: str
+) -> pa.RecordBatch:
     # hot path: benchmarks/pipeline (every record)
     import pyarrow as pa
 
     count = batch.num_rows
-    topics, values = batch.column("_topic").to_pylist(), batch.column("value").to_pylist()
+    topics, values = batch.column(topic_column).to_pylist(), batch.column("value").to_pylist()
     columns = {name: pa.nulls(count, reader.type) for name, reader in readers.values()}
     reasons: list[str | None] = [None] * count
     for topic in readers.keys() & set(topics):

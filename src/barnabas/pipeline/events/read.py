@@ -87,7 +87,8 @@ class EventReader:
         try:
             objects: list[Object] = [self._decode(value) for value in values]  # type: ignore[arg-type]  # None raises
             return self._struct(objects), reasons
-        except (ValueError, TypeError, BadRecordError, pa.ArrowException):
+        except (ValueError, TypeError, AttributeError, BadRecordError, pa.ArrowException):
+            # One of them is bad, or is no object: each by itself.
             pass
         good: list[Object] = []
         places: list[int | None] = []
@@ -301,4 +302,8 @@ def _is_utf8(text: str) -> bool:
 
 
 def _shown(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)[:SHOWN_CHARACTERS]
+    try:
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    except RecursionError:
+        return "a value that is nested too deeply to be shown"
+    return text[:SHOWN_CHARACTERS].encode(errors="replace").decode()

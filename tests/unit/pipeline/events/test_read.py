@@ -1,0 +1,54 @@
+"""Reading events without Spark: each value alone, and beside good ones, comes out the same."""
+
+import pytest
+
+from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.events.read import EventReader
+from tests.pipeline.test_parse import BAD_VALUES, GOOD, GOOD_VALUES, PAGE_VIEW, having
+
+READER = EventReader(PAGE_VIEW, "json")
+NEIGHBOUR = GOOD.encode()
+
+DEEP = "[" * 900 + "]" * 900
+BAD = {
+    **BAD_VALUES,
+    "a deep array for text": (having(agent=...)[:-1] + f',"agent":{DEEP}}}', "field 'agent' is no STRING: "),
+    "half a pair for a number": (GOOD.replace("200", '"\\ud800"'), "field 'status' is no INT: "),
+    "whole number as a fraction": (having(status=200.0), "field 'status' is no INT: 200.0"),
+    "a whole number without end": (having(status=10**400), "field 'status' is no INT: 1000"),
+    "a double without end": (having(latency_ms=10**400), "field 'latency_ms' is no finite DOUBLE: 1000"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_value_says_why_alone_and_beside_good_ones(name: str) -> None:
+    value, reason = BAD[name]
+    value = value.encode() if isinstance(value, str) else value
+    events, (alone,) = READER.read([value])
+    assert alone is not None
+    assert alone.startswith(reason)
+    alone.encode()
+    assert events.null_count == 1
+    events, reasons = READER.read([NEIGHBOUR, value, NEIGHBOUR])
+    assert reasons == [None, alone, None]
+    assert [event is None for event in events.to_pylist()] == [False, True, False]
+
+
+@pytest.mark.parametrize("name", GOOD_VALUES)
+def test_a_good_value_is_the_same_alone_and_beside_a_bad_one(name: str) -> None:
+    value = GOOD_VALUES[name][0].encode()
+    (alone,) = READER.read([value])[0].to_pylist()
+    assert alone is not None
+    assert READER.read([b"{", value])[0].to_pylist() == [None, alone]
+
+
+def test_a_half_pair_in_a_text_becomes_a_question_mark() -> None:
+    (event,) = READER.read([GOOD.replace("/\u00e9", "\\ud800").encode()])[0].to_pylist()
+    assert event["page"] == "?"
+
+
+@pytest.mark.parametrize("event", EVENT_TYPES.values(), ids=str)
+def test_no_values_are_no_events(event: object) -> None:
+    for event_format in ("json", "avro"):
+        events, reasons = EventReader(event, event_format).read([])  # type: ignore[arg-type]  # each of the formats
+        assert (len(events), reasons) == (0, [])
