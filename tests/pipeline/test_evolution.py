@@ -11,6 +11,7 @@ import pytest
 from barnabas.pipeline.tables.evolution import Conformed, conform
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress
+from tests.plainly_bad import PLAINLY_BAD
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -124,6 +125,14 @@ def test_a_record_that_does_not_fit_is_bad_with_the_value_found(spark: SparkSess
         13: "the record has no value",
         14: "field bytes is a whole number beyond 64 bits: 123456789012345678901",
     }
+
+
+def test_the_reasons_are_those_that_the_quick_reader_gives(spark: SparkSession) -> None:
+    table = schema_of(spark, "name STRING, count INT, share DOUBLE, is_new BOOLEAN, at TIMESTAMP, size BIGINT")
+    values = [None if value is None else bytearray(value) for value in PLAINLY_BAD]
+    rows = spark.createDataFrame(list(enumerate(values)), "_offset BIGINT, value BINARY")
+    done = conform(rows.selectExpr("_offset", "CAST(value AS STRING) AS value"), table)
+    assert bad(done) == dict(enumerate(PLAINLY_BAD.values()))
 
 
 def test_what_most_records_have_decides_about_a_new_field(spark: SparkSession) -> None:

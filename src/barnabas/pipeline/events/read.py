@@ -8,7 +8,7 @@ a number where text is declared is as bad as text for a number, a number that do
 number, or a time that is not ISO 8601 with a zone. Of a field that stands there twice the last one counts.
 
 How: values are decoded by a parser in C, and a column's values are held against their type all at once. Only where one
-is of another type is each record of the batch looked at by itself, and only a bad one is parsed again, to say why.
+is of another type is each value of that column looked at, and only its record is parsed again, to say why.
 
 It needs pyarrow and no Spark: Spark's Python workers call it (`parse.py`).
 
@@ -83,41 +83,74 @@ class EventReader:
             The events, null where a record is bad; and why it is bad, None where it is good.
         """
         # hot path: benchmarks/pipeline (every record)
+        objects, suspects = self._decoded(values)
+        struct = self._struct(objects, suspects)
         reasons: list[str | None] = [None] * len(values)
+        if not suspects:
+            return struct, reasons
+        index: list[int | None] = list(range(len(values)))
+        mended: list[Object] = []
+        for number in suspects:
+            try:
+                mended.append(self._checked(values[number]))
+                index[number] = len(values) + len(mended) - 1
+            except BadRecordError as error:
+                index[number], reasons[number] = None, str(error)
+        if mended:
+            still: set[int] = set()
+            struct = pa.concat_arrays([struct, self._struct(mended, still)])
+            assert not still, "a record that was found good fits no column"
+        return struct.take(pa.array(index, pa.int32())), reasons
+
+    def _decoded(self, values: Sequence[bytes | None]) -> tuple[list[Object], set[int]]:
+        """Decode values; gives the numbers of those that are no object, too, for which an empty one stands."""
         try:
             objects: list[Object] = [self._decode(value) for value in values]  # type: ignore[arg-type]  # None raises
-            return self._struct(objects), reasons
-        except (ValueError, TypeError, AttributeError, BadRecordError, pa.ArrowException):
-            # One of them is bad, or is no object: each by itself.
+            if set(map(type, objects)) <= {dict}:
+                return objects, set()
+        except (ValueError, TypeError, BadRecordError):
             pass
-        good: list[Object] = []
-        places: list[int | None] = []
+        objects, suspects = [], set()
         for number, value in enumerate(values):
             try:
-                places.append(len(good))
-                good.append(self._checked(value))
-            except BadRecordError as error:
-                places[-1], reasons[number] = None, str(error)
-        return self._struct(good).take(pa.array(places, pa.int32())), reasons
+                found = self._decode(value)  # type: ignore[arg-type]  # None raises
+            except (ValueError, TypeError, BadRecordError):
+                found = {}
+            if type(found) is not dict or not found:
+                suspects.add(number)
+                found = {}
+            objects.append(found)
+        return objects, suspects
 
-    def _struct(self, objects: Sequence[Object]) -> pa.StructArray:
-        """Make the columns of good records.
-
-        Raises:
-            ValueError: one of them is bad.
-        """
-        columns = [column(field.kind, [each.get(field.name) for each in objects]) for field in self._event.fields]
+    def _struct(self, objects: Sequence[Object], suspects: set[int]) -> pa.StructArray:
+        """Make the columns of records; adds the numbers of those that may be bad, whose values count for nothing."""
+        columns = []
+        for field in self._event.fields:
+            values = [each.get(field.name) for each in objects]
+            try:
+                columns.append(column(field.kind, values))
+            except (ValueError, pa.ArrowException):
+                wrong = [
+                    number
+                    for number, value in enumerate(values)
+                    if value is not None and right_value(field.kind, value) != value
+                ]
+                suspects.update(wrong)
+                for number in wrong:
+                    values[number] = None
+                columns.append(column(field.kind, values))
+        doubts = []
         if objects and not self._is_avro:
-            kinds, versions = columns[0], columns[1]
-            if pc.any(pc.not_equal(kinds, self._event.name)).as_py() or pc.any(pc.less(versions, 1)).as_py():
-                raise ValueError
+            doubts = [pc.not_equal(columns[0], self._event.name), pc.less(columns[1], 1)]
         for field, made in zip(self._event.fields, columns, strict=True):
             if field.is_required and made.null_count:
-                if field.since == 1:
-                    raise ValueError
-                lacking = pc.and_(pc.is_null(made), pc.greater_equal(columns[1], field.since))
-                if pc.any(lacking).as_py():
-                    raise ValueError
+                lacking = pc.is_null(made)
+                doubts.append(
+                    lacking if field.since == 1 else pc.and_(lacking, pc.greater_equal(columns[1], field.since))
+                )
+        for doubt in doubts:
+            if pc.any(doubt).as_py():
+                suspects.update(pc.indices_nonzero(doubt).to_pylist())
         return pa.StructArray.from_arrays(columns, fields=list(self.type))
 
     def _checked(self, value: bytes | None) -> Object:

@@ -205,7 +205,7 @@ def _count(parsed: DataFrame, readers: Collection[str]) -> _Counted:
         .agg(
             F.count(F.lit(1)).alias("records"),
             F.count(REASON).alias("dead_letters"),
-            F.count_if(~is_read).alias("unread"),
+            F.count_if(~is_read & F.col(REASON).isNull()).alias("unread"),
             F.expr("sum(coalesce(length(key), 0) + coalesce(length(value), 0))").alias("bytes"),
             F.expr(f"max_by({mark}, _offset)").alias("mark"),
         )

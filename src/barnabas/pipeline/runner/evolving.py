@@ -81,13 +81,14 @@ def reader_of_rows(records: DataFrame, table: Table, topic: str) -> RowReader | 
 
 
 def rows_read(parsed_records: DataFrame, topic: str) -> tuple[DataFrame, DataFrame]:
-    """Divide a topic's parsed records into the rows that they were read as, and records that were read as none.
+    """Divide a topic's parsed records into the rows that they were read as, and records that are left to
+    be judged.
 
     Args:
         parsed_records: What `RecordParser.parse` gives, with a reader for the topic.
         topic: The topic's name.
     """
-    own = parsed_records.where(parsed_records["_topic"] == topic)
+    own = parsed_records.where(parsed_records["_topic"] == topic).where(f"{REASON} IS NULL")
     row = quoted(topic)
     return (
         own.where(f"{row} IS NOT NULL").select(f"{row}.*", *PLACE),

@@ -68,6 +68,10 @@ def _source(spark: SparkSession, kafka: KafkaOptions, plan: SourcePlan, columns:
         .option("kafka.reconnect.backoff.max.ms", 500)
         .option("kafka.request.timeout.ms", SOURCE_REQUEST_TIMEOUT_MS)
         .option("kafka.default.api.timeout.ms", 20_000)
+        # Spark asks a broker where a partition ends after each poll, on the connection on which the consumer has asked
+        # for more meanwhile: at the end of a topic that answer waits until the other one has, so that one is not to.
+        .option("kafka.fetch.max.wait.ms", 10)
+        .option("kafka.max.poll.records", 10_000)
         .options(**sizes)
         .options(**kafka.for_spark())
         .options(**which)

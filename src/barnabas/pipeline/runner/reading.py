@@ -11,6 +11,8 @@ become far too large or small otherwise.
 
 Bytes are taken as they are without compression. Where it makes batches end in less than half of their time, they are
 made larger.
+
+Whatever is allowed, a batch has a bound: its records are kept until it is written, and a backlog is of any size.
 """
 
 import time
@@ -39,6 +41,8 @@ _LEAST_BATCH_COUNT = 4
 # A batch that has so much of what it may was cut short by that.
 _FULL = 0.9
 _MOST_GROWTH = 32.0
+# Of one batch: it takes some ten seconds, and a driver with Spark's memory by default keeps it.
+_MOST_OFFSETS = 250_000
 
 
 class Paced(Protocol):
@@ -73,12 +77,12 @@ class Reading:
         allowances: Sequence[Allowance] = (),
         *,
         is_divided: bool = True,
-        most_offsets: int | None = None,
+        most_offsets: int = _MOST_OFFSETS,
     ) -> None:
         """Args:
         allowances: The quotas that batches are sized by.
         is_divided: Whether another number of sources may be read after a new start.
-        most_offsets: Of a batch, whatever is allowed; None: any number.
+        most_offsets: Of a batch, whatever is allowed.
         """
         self.limited_by = "nothing"
         self._plan = plan
@@ -118,9 +122,8 @@ class Reading:
         own = plan_sources(starts, self._plan.limits, self.trigger_s, record_bytes)
         self._own_per_s = sum(each.max_offsets or inf for each in own) / self.trigger_s
         plans = plan_sources(starts, self._plan.limits, self.trigger_s, record_bytes, self._planned_size)
-        if self._most_offsets is not None:
-            most = max(1, self._most_offsets // len(plans))
-            plans = [replace(each, max_offsets=min(each.max_offsets or most, most)) for each in plans]
+        most = max(1, self._most_offsets // len(plans))
+        plans = [replace(each, max_offsets=min(each.max_offsets or most, most)) for each in plans]
         self._planned.append(plans)
         return plans
 

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.job import PLACE
 from barnabas.pipeline.tables.columns import quoted
 from barnabas.pipeline.tables.commits import COMMIT_COLUMN
-from barnabas.pipeline.tables.shapes import Columns, MisfitError, has_types_of_json
+from barnabas.pipeline.tables.shapes import (
+    MISREAD,
+    NO_JSON,
+    NO_UTF8,
+    NO_VALUE,
+    VALUE_LENGTH,
+    Columns,
+    MisfitError,
+    has_types_of_json,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -26,7 +35,6 @@ RESERVED = (*PLACE, COMMIT_COLUMN)
 
 # More in one batch are records whose fields are keys; the rarest are bad then.
 _MAXIMUM_SHAPE_COUNT = 5_000
-_VALUE_LENGTH = 100
 
 _SHAPE, _REASON, _PATH, _PARSED, _MISREAD = "_shape", "reason", "_path", "_parsed", "_barnabas_misread"
 
@@ -79,7 +87,7 @@ def conform(values: DataFrame, table: StructType | None, reserved: Sequence[str]
     is_told_by_shape = all(has_types_of_json(field.dataType) for field in columns.schema.fields)
     parsed = judged.withColumn(_PARSED, F.when(F.col(_REASON).isNull(), _parse(columns, is_told_by_shape)))
     if not is_told_by_shape:
-        misread = F.when(F.col(_PARSED)[_MISREAD].isNotNull(), "a value can't be read as its column's type")
+        misread = F.when(F.col(_PARSED)[_MISREAD].isNotNull(), MISREAD)
         parsed = parsed.withColumn(_REASON, F.coalesce(F.col(_REASON), misread))
     good = parsed.where(F.col(_REASON).isNull()).select(
         *map(quoted, carried),
@@ -101,9 +109,9 @@ def _judged(shaped: DataFrame, misfits: Sequence[tuple[str, str, str]], shapes: 
 
     spark = shaped.sparkSession
     reason = (
-        F.when(F.col("value").isNull(), "the record has no value")
-        .when(~F.is_valid_utf8("value"), "the value is not UTF-8")
-        .when(F.col(_SHAPE).isNull(), "the value is not one JSON value, or a field stands in it twice")
+        F.when(F.col("value").isNull(), NO_VALUE)
+        .when(~F.is_valid_utf8("value"), NO_UTF8)
+        .when(F.col(_SHAPE).isNull(), NO_JSON)
         .otherwise(F.lit(None))
     )
     if len(shapes) > _MAXIMUM_SHAPE_COUNT:
@@ -114,7 +122,7 @@ def _judged(shaped: DataFrame, misfits: Sequence[tuple[str, str, str]], shapes: 
         misfit_rows = spark.createDataFrame(list(misfits), f"{_SHAPE} STRING, _misfit STRING, {_PATH} STRING")
         shaped = shaped.join(F.broadcast(misfit_rows), _SHAPE, "left")
         found = F.expr(f"get_json_object(value, concat('$', {_PATH}))")
-        with_value = F.concat(F.col("_misfit"), F.lit(": "), F.substring(found, 1, _VALUE_LENGTH))
+        with_value = F.concat(F.col("_misfit"), F.lit(": "), F.substring(found, 1, VALUE_LENGTH))
         reason = F.coalesce(reason, F.when(F.col(_PATH) != "", with_value), F.col("_misfit"))
     return shaped.withColumn(_REASON, reason)
 

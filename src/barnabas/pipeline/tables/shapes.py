@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 # A table with more columns is hardly one; objects whose fields are keys (by user, by date) would make it so.
 MAXIMUM_COLUMN_COUNT = 2_000
 
+# Why a record is bad whatever the table's columns are; and how much of a value is shown, in characters.
+NO_VALUE = "the record has no value"
+NO_UTF8 = "the value is not UTF-8"
+NO_JSON = "the value is not one JSON value, or a field stands in it twice"
+MISREAD = "a value can't be read as its column's type"
+VALUE_LENGTH = 100
+
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([A-Za-z_0-9]+(?:\(\d+,\d+\))?)|([<>:,]))")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 _TEXTS = ("string", "timestamp", "timestamp_ntz", "date", "binary")
@@ -170,11 +177,11 @@ def _extend(table: DataType | None, now: DataType | None, found: DataType, path:
     if isinstance(found, T.NullType):
         return now
     if isinstance(found, T.VariantType):
-        raise MisfitError(f"field {_dotted(path)} has elements of several types", path)
+        raise MisfitError(f"field {dotted(path)} has elements of several types", path)
     if isinstance(found, T.DecimalType):
         # Elements of both kinds, 1 and 2.0, come as this very type; else it is a whole number of more digits.
         if path[-1] != "[]" or (found.precision, found.scale) != (20, 0):
-            raise MisfitError(f"field {_dotted(path)} is a whole number beyond 64 bits", path)
+            raise MisfitError(f"field {dotted(path)} is a whole number beyond 64 bits", path)
         found = T.DoubleType()
     if isinstance(found, T.StructType):
         if isinstance(now, T.MapType):
@@ -192,7 +199,7 @@ def _extend(table: DataType | None, now: DataType | None, found: DataType, path:
     if table is None and isinstance(now, T.LongType) and isinstance(found, T.DoubleType):
         return found
     where = "in the table" if table is not None else "in most records of the batch"
-    raise MisfitError(f"field {_dotted(path)} is {now.simpleString()} {where}, and {_described(found)} here", path)
+    raise MisfitError(f"field {dotted(path)} is {now.simpleString()} {where}, and {_described(found)} here", path)
 
 
 def _extend_object(
@@ -206,10 +213,10 @@ def _extend_object(
     for field in found.fields:
         here = (*path, field.name)
         if not field.name:
-            raise MisfitError(f"a field of {_dotted(path) or 'the record'} has an empty name", path)
+            raise MisfitError(f"a field of {dotted(path) or 'the record'} has an empty name", path)
         other = spelled.setdefault(field.name.lower(), field.name)
         if other != field.name:
-            raise MisfitError(f"field {_dotted(here)} differs in case only from {_dotted((*path, other))}", here)
+            raise MisfitError(f"field {dotted(here)} differs in case only from {dotted((*path, other))}", here)
         grown = _extend(in_table.get(field.name), fields.get(field.name), field.dataType, here)
         if grown is not None:
             fields[field.name] = grown
@@ -242,5 +249,6 @@ def _described(found: DataType) -> str:
     return names.get(found.simpleString(), "null")
 
 
-def _dotted(path: tuple[str, ...]) -> str:
+def dotted(path: tuple[str, ...]) -> str:
+    """Return a field's name as a reason has it."""
     return ".".join(name if re.fullmatch(r"\w+|\[\]", name) else quoted(name) for name in path).replace(".[]", "[]")

@@ -52,7 +52,7 @@ class Told:
         self.limited.append(kind)
 
 
-def reading_of(*told: Told, plan: Plan | None = None, most_offsets: int | None = None) -> Reading:
+def reading_of(*told: Told, plan: Plan | None = None, most_offsets: int = 1_000_000) -> Reading:
     allowances = [Allowance(cast(QuotaClient, each), each.kind) for each in told]
     return Reading(plan or Plan(), allowances, most_offsets=most_offsets)
 
@@ -104,8 +104,8 @@ def test_a_partition_that_was_added(limits: Limits, is_divided: bool, leaves_out
 
 
 def test_a_batch_is_what_quotas_allow_in_ten_seconds_or_a_longer_trigger_s_time() -> None:
-    assert started(reading_of()) is None
-    assert started(reading_of(Told())) is None
+    assert started(reading_of()) == 1_000_000
+    assert started(reading_of(Told())) == 1_000_000
     assert started(reading_of(Told(100_000.0))) == 1_000
     assert started(reading_of(Told(100_000.0), plan=Plan(trigger_s=None))) == 1_000
     assert started(reading_of(Told(100_000.0), plan=Plan(trigger_s=20.0))) == 2_000
