@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.jobs.operations import JOB, refresh, transform
+from barnabas.pipeline.job import Frames, Parameters
+from barnabas.pipeline.jobs.operations import JOB, digest, refresh, transform
 from barnabas.pipeline.jobs.operations.alerts import alerts
 from barnabas.pipeline.jobs.operations.rules import judged
 from tests.pipeline.literal_events import START, Inputs, values
@@ -32,7 +33,12 @@ def alerts_of(inputs: Inputs, **parameters: float) -> list[dict[str, Any]]:
 
 def _refreshed(inputs: Inputs, parameters: Mapping[str, float]) -> Mapping[str, DataFrame]:
     facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
-    return refresh({"operations_facts": facts}, {**JOB.defaults(), **parameters})
+    return refreshed(facts, {**JOB.defaults(), **parameters})
+
+
+def refreshed(facts: DataFrame, parameters: Parameters) -> Frames:
+    """Compute what is derived from facts."""
+    return refresh(digest({"operations_facts": facts}, parameters), parameters)
 
 
 def minute(time: Any) -> int:

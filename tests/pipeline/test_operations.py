@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from barnabas.pipeline.jobs.operations import JOB, refresh, summarize, transform
+from barnabas.pipeline.jobs.operations import JOB, summarize, transform
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
-from tests.pipeline.judged import START_MINUTE, Judged, alerts_of, figures_of, minute, times
+from tests.pipeline.judged import START_MINUTE, Judged, alerts_of, figures_of, minute, refreshed, times
 from tests.pipeline.literal_events import Inputs, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -53,7 +53,7 @@ def test_nothing_gives_nothing(inputs: Inputs) -> None:
 
 def test_facts_from_before_there_were_brokers_figures_are_read(spark: SparkSession) -> None:
     facts = transform(Inputs(spark, ["page_view"]).frames(), JOB.defaults())["operations_facts"]
-    assert values(refresh({"operations_facts": facts.drop("detail")}, JOB.defaults())["alerts"]) == []
+    assert values(refreshed(facts.drop("detail"), JOB.defaults())["alerts"]) == []
 
 
 def test_minute_of_the_latest_event_is_not_told_yet(inputs: Inputs) -> None:
@@ -242,9 +242,9 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(inputs: Inputs) ->
                 inputs.add("broker_metric", second, value=random.random() * 100, rate=random.random(), **held)
     facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
     parameters = {**JOB.defaults(), "error_share_limit": 0.5}
-    expected = refresh({"operations_facts": facts}, parameters)
+    expected = refreshed(facts, parameters)
     assert {row["alert"] for row in values(expected["alerts"])} >= {"error-share", "silence", "throttled"}
-    found = refresh({"operations_facts": shuffled(facts, 2)}, parameters)
+    found = refreshed(shuffled(facts, 2), parameters)
     for name in ("figures_per_minute", "alerts"):
         assert values(found[name]) == values(expected[name])
         assert found[name].schema == expected[name].schema
@@ -256,7 +256,7 @@ def test_summary_shows_what_fires_first(inputs: Inputs) -> None:
         metric(inputs, number * 60, "cpu_percent", 99.0)
     facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
     parameters = {**JOB.defaults(), "resolve_minutes": 2}
-    told, hour = summarize(refresh({"operations_facts": facts}, parameters), parameters)
+    told, hour = summarize(refreshed(facts, parameters), parameters)
     assert [(row["state"], row["alert"]) for row in told.rows.collect()] == [("firing", "cpu"), ("resolved", "memory")]
     rows = {row["figure"]: (row["median"], row["highest"], row["last"]) for row in hour.rows.collect()}
     assert rows["memory_percent"] == (1.0, 99.0, 1.0)
@@ -267,7 +267,7 @@ def made_up(spark: SparkSession, plan: SitePlan, directory: Path) -> list[dict[s
     write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), directory)
     facts = transform(inputs_from(spark, JOB, directory), JOB.defaults())["operations_facts"]
     facts.write.parquet(str(directory / "facts"))
-    return values(refresh({"operations_facts": spark.read.parquet(str(directory / "facts"))}, JOB.defaults())["alerts"])
+    return values(refreshed(spark.read.parquet(str(directory / "facts")), JOB.defaults())["alerts"])
 
 
 def test_outage_is_noticed_within_two_minutes_and_resolved_after(spark: SparkSession, tmp_path: Path) -> None:

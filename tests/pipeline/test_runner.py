@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
-from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.job import PLACE, Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import Bound, Delivery
 from barnabas.pipeline.runner.supervisor import RunFailedError
@@ -80,6 +81,56 @@ def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
     assert sorted(changes[3:] if len(changes) > 3 else changes, key=str)
     assert site.latest(out["page-counts"]) == {"/0": {"page": "/0", "count": 15}, "/1": {"page": "/1", "count": 11}}
     assert len(changes) == 5
+
+
+def test_digest_computes_anew_the_units_that_have_changed(site: Site):
+    """With new, late and rewound facts."""
+    asked: list[list[int]] = []
+
+    def sum_up(tables, parameters):
+        rows = tables["facts"].selectExpr("floor(unix_seconds(time) / 60) AS unit", "id")
+        asked.append(sorted(row[0] for row in rows.select("unit").distinct().collect()))
+        return {"minutes": rows.groupBy("unit").count()}
+
+    def total(tables, parameters):
+        return {"total": tables["minutes"].selectExpr("CAST(sum(count) AS BIGINT) AS total")}
+
+    job = Job(
+        "minutes",
+        "counts by minute",
+        (TopicInput("views", EVENT_TYPES["page_view"]),),
+        (TableOutput("facts"), TableOutput("minutes", Mode.DIGEST), TableOutput("total", Mode.REPLACE)),
+        lambda inputs, parameters: {"facts": inputs["views"].select("id", "time", *PLACE)},
+        refresh=total,
+        digest=sum_up,
+        unit_s=60,
+    )
+
+    def counted() -> list[int]:
+        asked.clear()
+        site.run(job)
+        first = int(START.timestamp()) // 60
+        return [unit - first for unit in asked[-1]]
+
+    fill(site, 300)
+    assert counted() == [0, 1, 2, 3, 4]
+    fill(site, 20, 300)
+    fill(site, 1, 70)
+    fill(site, 1, 130)
+    assert counted() == [1, 2, 5]
+    assert site.rows(job, "total") == [(322,)]
+    # What is read again is made anew, be it as many facts as before.
+    plan = site.plan(job, start=Bound(offsets={site.topic("page_view"): {0: 0, 1: 0, 2: 0}}))
+    cluster = Cluster(site.spark, plan.kafka)
+    try:
+        JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=False)
+    finally:
+        cluster.close()
+    assert counted() == [0, 1, 2, 3, 4, 5]
+    assert site.rows(job, "total") == [(322,)]
+    assert site.rows(job, "minutes", "unit", "count") == [
+        (int(START.timestamp()) // 60 + n, count) for n, count in enumerate([60, 61, 61, 60, 60, 20])
+    ]
 
 
 def test_a_topic_that_is_not_there_yet_is_empty_and_a_refresh_that_fails_is_done_again(site: Site):

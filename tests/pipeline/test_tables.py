@@ -368,6 +368,15 @@ def test_replace_takes_rows_read_from_the_table_itself(place: Place, table: Tabl
     assert offsets_in(place.open()) == []
 
 
+def test_replace_of_some_rows_leaves_the_others(place: Place, table: Table) -> None:
+    table.replace(place.spark.range(6).selectExpr("id", "id DIV 2 AS unit"), place.next())
+    table.append(place.spark.range(6, 7).selectExpr("id", "CAST(NULL AS BIGINT) AS unit"), place.next("other", 1))
+    table.replace(place.spark.range(10, 11).selectExpr("id", "1L AS unit"), place.next(), where="unit IN (1, 2)")
+    rows = table.read().selectExpr("id", "unit").collect()
+    assert sorted(map(tuple, rows)) == [(0, 0), (1, 0), (6, None), (10, 1)]
+    assert place.open().progress("load") == progress_of("load", 2, 0)
+
+
 def test_cut_takes_away_what_was_read_from_an_offset_on(place: Place, table: Table) -> None:
     table.append(rows_at(place.spark, 0, 10), place.next())
     table.append(rows_at(place.spark, 10, 20).unionAll(rows_at(place.spark, 0, 5, partition=1)), place.next())

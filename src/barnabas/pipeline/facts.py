@@ -45,15 +45,22 @@ def page_of(target: str) -> Column:
     return F.regexp_extract(target, r"^[^?#]*", 0)
 
 
-def latest_micros(facts: DataFrame) -> int:
-    """Look up the time of the latest fact, in microseconds since 1970; 0 where there is none.
+def believed_micros() -> Column:
+    """Return a fact's time in microseconds since 1970, at most `SKEW_S` after its record's.
 
-    An event that claims to be later than its record by more than `SKEW_S` does not count: one wrong clock would else
-    make all other events old, and empty what is computed from the last hours or days.
+    An event that claims to be later does not count: one wrong clock would else make all other events old, and empty
+    what is computed from the last hours or days.
     """
     from pyspark.sql import functions as F
 
-    latest = F.max(F.least(F.unix_micros("time"), F.unix_micros("_timestamp") + SKEW_S * MICROS))
+    return F.least(F.unix_micros("time"), F.unix_micros("_timestamp") + SKEW_S * MICROS)
+
+
+def latest_micros(facts: DataFrame, time: Column | None = None) -> int:
+    """Look up the latest `believed_micros` of facts, or of another column; 0 where there is none."""
+    from pyspark.sql import functions as F
+
+    latest = F.max(believed_micros() if time is None else time)
     row = facts.agg(latest.alias("latest")).first()
     return 0 if row is None or row["latest"] is None else int(row["latest"])
 

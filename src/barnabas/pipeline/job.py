@@ -6,9 +6,11 @@ literal rows. There are two kinds of function:
 - `transform` is given the new events of each input and gives the rows of each output. A job that keeps state
   (`keeps_state`: windows, sessions, duplicates) is given streams, with the watermarks of its inputs set, and Spark
   keeps the state in the checkpoint. One that does not is given each batch as it comes, all inputs at once.
-- `refresh` is given the job's own tables and gives the rows of outputs that are derived from them: computed anew
-  whenever the tables have grown, in batch. What is derived so is right in whatever order the events came, needs no
-  state that could be lost, and is the same however often it is done.
+- `refresh` is given the job's own tables and gives the rows of outputs that are derived from them, in batch, whenever
+  the tables have grown. What is derived so is right in whatever order the events came, needs no state that could be
+  lost, and is the same however often it is done.
+- `digest` sums up the facts of some units of event time (hours, say), for `refresh` to be given few rows in the place
+  of many. It is given the facts of those units alone in which something changed.
 
 Shape of what `transform` is given, for each input by its name: the columns of the event's schema (`events/`), then
 those of `PLACE`: where the record stands. An append table that keeps the place's columns can be cut at an offset, so it
@@ -46,6 +48,9 @@ class Mode(Enum):
 
     REPLACE = "replace"
     """All rows at once, instead of all that were there: what `refresh` gives."""
+
+    DIGEST = "digest"
+    """The rows of some units of event time (column `unit`), instead of those of the same units: what `digest` gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,11 @@ Summarize = Callable[[Frames, Parameters], "list[Summary]"]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job. Its docstring for people is that of the module which declares it."""
+    """One job. Its docstring for people is that of the module which declares it.
+
+    `digest` gives at least one row for each unit that has a fact, with the unit's number since 1970 in the column
+    `unit`; what it gives depends on the facts of that unit and the parameters, and on nothing else.
+    """
 
     name: str
     does: str
@@ -128,6 +137,8 @@ class Job:
     outputs: tuple[TopicOutput | TableOutput, ...]
     transform: Transform
     refresh: Transform | None = None
+    digest: Transform | None = None
+    unit_s: int = 3600
     keeps_state: bool = False
     parameters: tuple[Parameter, ...] = ()
     summarize: Summarize | None = None

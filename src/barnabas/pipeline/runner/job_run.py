@@ -23,7 +23,7 @@ from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.inputs import RecordParser, events_of, read_stream
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
-from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
+from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.positions import Extents, earliest_of, is_reached, merged
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics
@@ -190,6 +190,10 @@ class JobRun(QueryRun):
         extents = self._cluster.extents(self._inputs)
         wanted = self._initial(extents, is_first=True)
         lines = []
+        for writer in self._derived.values():
+            # Before the facts go: they may come back in the same number, made by another version of the job.
+            if writer.declared.mode is Mode.DIGEST and writer.table.exists() and not is_dry:
+                writer.write(writer.table.read().limit(0), Span({}, {}, {}), Delivery.EXACTLY_ONCE)
         for name, writer in self._writers.items():
             # Only back: what has not been read yet is no row that could go.
             back = _earlier(wanted, writer.offsets)
@@ -262,7 +266,7 @@ class JobRun(QueryRun):
         replaced = {
             self._job.rows_of(each)
             for each in self._job.outputs
-            if isinstance(each, TableOutput) and each.mode is Mode.REPLACE
+            if isinstance(each, TableOutput) and each.mode in (Mode.REPLACE, Mode.DIGEST)
         }
         return self._job.rows_of(output) in replaced
 

@@ -43,11 +43,14 @@ class TableWriter:
         """Return whether the table holds all up to these offsets."""
         return self.progress is not None and is_reached(self.progress.offsets, ends)
 
-    def write(self, rows: DataFrame, span: Span, delivery: Delivery) -> None:
-        """Commit rows and the offsets that they end at in one step; before that the offsets alone, if at most once."""
+    def write(self, rows: DataFrame, span: Span, delivery: Delivery, where: str = "") -> None:
+        """Commit rows and the offsets that they end at in one step; before that the offsets alone, if at most once.
+
+        `where` says as SQL which rows a digest's new ones take the place of; "": all.
+        """
         if delivery is Delivery.AT_MOST_ONCE:
             self._commit(rows.limit(0), span)
-        self._commit(rows, span)
+        self._commit(rows, span, where=where)
 
     def write_batch(self, rows: DataFrame, batch_id: int, span: Span) -> bool:
         """Commit the rows of a stateful query's batch, known by its number; False where it is there already."""
@@ -68,18 +71,18 @@ class TableWriter:
         self.progress = progress
         return count
 
-    def _commit(self, rows: DataFrame, span: Span, sequence: int | None = None) -> None:
+    def _commit(self, rows: DataFrame, span: Span, sequence: int | None = None, where: str = "") -> None:
         progress = advanced(self.progress, self._run, self._cluster_id, span, sequence)
-        self._put(rows, progress, self.declared.mode)
+        self._put(rows, progress, self.declared.mode, where)
 
-    def _put(self, rows: DataFrame, progress: Progress, mode: Mode) -> None:
+    def _put(self, rows: DataFrame, progress: Progress, mode: Mode, where: str = "") -> None:
         match mode:
             case Mode.APPEND:
                 self.table.append(rows, progress, self.declared.partition_by)
             case Mode.UPDATE:
                 self.table.update(rows, self.declared.key, progress)
-            case Mode.REPLACE:
-                self.table.replace(rows, progress, self.declared.partition_by)
+            case Mode.REPLACE | Mode.DIGEST:
+                self.table.replace(rows, progress, self.declared.partition_by, where)
         self.progress = progress
 
 

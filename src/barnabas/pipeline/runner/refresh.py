@@ -1,4 +1,4 @@
-"""What is derived from a job's tables: computed anew and put in place, and its changes written to topics.
+"""What is derived from a job's tables: digests of what is new, results computed from them, and changes to topics.
 
 Rows that a topic gets are those that are new or differ from the table's older rows; keys that are gone get tombstones.
 Topics are written before the table is replaced: after a kill in between the same changes are found and written again,
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.job import Job, Parameters
+from barnabas.pipeline.job import Job, Mode, Parameters
+from barnabas.pipeline.runner.digests import digest_rows
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
@@ -46,11 +47,21 @@ def refresh(
     offsets: Offsets = {}
     for writer in sources.values():
         offsets.update(writer.offsets)
+    span = Span({}, offsets, {})
+    digests = {name: writer for name, writer in writers.items() if writer.declared.mode is Mode.DIGEST}
+    facts = dict(tables)
+    for name, writer in digests.items():
+        changed = digest_rows(job, parameters, facts, writer)
+        if changed is not None:
+            writer.write(changed[0], span, Delivery.EXACTLY_ONCE, where=changed[1])
+        tables[name] = writer.table.read()
     frames = job.refresh(tables, parameters)
     by_rows: dict[str, list[TopicWriter]] = {}
     for topic in topics.values():
         by_rows.setdefault(job.rows_of(topic.declared), []).append(topic)
     for name, writer in writers.items():
+        if name in digests:
+            continue
         rows_name = job.rows_of(writer.declared)
         rows = frames.get(rows_name)
         if rows is None:
@@ -61,7 +72,7 @@ def refresh(
                 follow(name, rows)
             for topic in by_rows.get(rows_name, ()):
                 _write_changes(rows, writer, topic)
-            writer.write(rows, Span({}, offsets, {}), Delivery.EXACTLY_ONCE)
+            writer.write(rows, span, Delivery.EXACTLY_ONCE)
         finally:
             rows.unpersist()
 

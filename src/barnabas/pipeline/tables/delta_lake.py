@@ -144,11 +144,12 @@ class DeltaLakeTable:
 
         self._commit(progress, write)
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
         def write(note: str) -> None:
             self._map_names(rows.columns)
             writer = self._writer(aligned(rows, None, self._location), note, progress).mode("overwrite")
-            writer.option("overwriteSchema", "true").partitionBy(*partition_by).save(self._directory.uri())
+            writer = writer.option("replaceWhere", where) if where else writer.option("overwriteSchema", "true")
+            writer.partitionBy(*partition_by).save(self._directory.uri())
 
         self._commit(progress, write)
 

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.tables.columns import aligned, literal, quoted, type_difference
 from barnabas.pipeline.tables.iceberg_files import DataFiles, Java, list_tasks, small_tasks
+from barnabas.pipeline.tables.rules import with_rest
 from barnabas.pipeline.tables.table import (
     COMPACTED_FILE_BYTES,
     Compaction,
@@ -180,8 +181,10 @@ class IcebergTable:
         finally:
             rows.unpersist()
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
         """Put rows in the place of all that are there; the columns and `partition_by` become what is given here."""
+        if where:
+            rows = with_rest(rows, self.read(), where)
 
         def change(transaction: Java | None) -> Java:
             new = self._aligned(rows, None)

@@ -24,7 +24,7 @@ from barnabas.pipeline.tables.commits import (
     run_of,
 )
 from barnabas.pipeline.tables.hadoop import Directory
-from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, moved
+from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, moved, with_rest
 from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ class ParquetTable:
             f"{self._location}: rows of Parquet files can't be changed one by one: take delta, iceberg or postgresql"
         )
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
+        if where:
+            rows = with_rest(rows, self.read(), where)
         for _ in range(_TRIES):
             snapshot = self._commits.snapshot()
             check_sequence(snapshot.runs.get(progress.run), progress, self._location)

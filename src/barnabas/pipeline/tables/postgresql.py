@@ -46,6 +46,7 @@ from barnabas.pipeline.tables.postgresql_types import (
     spark_type,
     without_bytes,
 )
+from barnabas.pipeline.tables.rules import with_rest
 from barnabas.pipeline.tables.table import (
     COMPACTED_FILE_BYTES,
     Compaction,
@@ -185,8 +186,10 @@ class PostgresqlTable:
             action = sql.SQL("DO UPDATE SET {}").format(changes) if others else sql.SQL("DO NOTHING")
             self._insert(cursor, staged, sql.SQL("ON CONFLICT ({}) {}").format(names, action), is_exact=bool(others))
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
         """Put rows in the place of all that are there, which readers see until then; the columns become theirs."""
+        if where:
+            rows = with_rest(rows, self.read(), where)
         with self._staged(rows, progress, is_new=True) as staged, self._transaction(progress) as cursor:
             if self._there(cursor, self._name):
                 cursor.execute(sql.SQL("DELETE FROM {}").format(self._target))

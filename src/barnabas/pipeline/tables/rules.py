@@ -9,6 +9,7 @@ from barnabas.pipeline.tables.columns import literal
 from barnabas.pipeline.tables.table import Progress, TableError, TableMovedError
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 
@@ -43,6 +44,11 @@ def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructTyp
         ]
         or ["false"]
     )
+
+
+def with_rest(rows: DataFrame, there: DataFrame, where: str) -> DataFrame:
+    """Return all rows of a table in which these take the place of those for which `where` holds."""
+    return there.where(f"NOT coalesce({where}, false)").unionByName(rows)
 
 
 def moved(progress: Progress, location: str) -> TableMovedError:

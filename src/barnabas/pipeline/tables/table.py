@@ -152,8 +152,11 @@ class Table(Protocol):
         """Put each row in the place of the one with the same key, or add it; keys are distinct within `rows`."""
         ...
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
-        """Put rows in the place of all that are there. `rows` may have been read from this very table."""
+    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
+        """Put rows in the place of all that are there, or of those for which `where` (SQL) holds.
+
+        `rows` may have been read from this very table. With `where` they have its columns, and hold for it themselves.
+        """
         ...
 
     def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:

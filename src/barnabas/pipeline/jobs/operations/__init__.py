@@ -1,9 +1,9 @@
 """Operations: figures per minute of site, services, hosts, brokers and topics, and alerts that fire and are resolved.
 
-**Shape.** `transform` makes one slim fact of each event, whatever its type. `refresh` computes, from the facts of the
-last `history_hours` hours, figures per minute (`figures.py`), judges each minute by rules (`rules.py`) and makes alerts
-of bad minutes (`alerts.py`). Time is event time; "now" is the end of the last minute before the one of the latest
-event.
+**Shape.** `transform` makes one slim fact of each event, whatever its type. `digest` computes from them what is told of
+each minute, for the hours with new facts alone. `refresh` takes the last `history_hours` hours of that, adds the
+minutes in which nothing came (`figures.py`), judges each minute by rules (`rules.py`) and makes alerts of bad minutes
+(`alerts.py`). Time is event time; "now" is the end of the last minute before the one of the latest event.
 
 **Why not windows in Spark's state**, which is the usual way? A stream of several topics has the watermark of the one
 that is furthest behind: when a topic falls silent, its watermark stops, and no window of any topic ends any more. So
@@ -11,9 +11,10 @@ the very thing that is to be noticed would hold up the news of it. And the last 
 state, late events would be missing in the figures, and a rule could not be changed for the time that has passed. From
 facts all of this is right, and what an alert says does not depend on when its events came.
 
-**Costs.** Each refresh reads `history_hours` of facts and drops repeats by id. Where that is too many events, take
-fewer hours: rules look back one hour, an alert that began before the history seems to begin with it, and one that was
-resolved before it is gone (its key gets a tombstone).
+**Costs.** Each refresh reads the facts of the hours with new ones, and drops repeats by id there; of the others it
+counts the times. Judging costs by `history_hours`, not by events. Where that is too much, take fewer hours: rules look
+back one hour, an alert that began before the history seems to begin with it, and one that was resolved before it is
+gone (its key gets a tombstone).
 
 **What it gets wrong.** Events that come late can make an alert fire, or go, after the fact. While the job catches up
 with topics that are not equally far behind, the ones behind seem silent until they are read. A 4xx is no error here:
@@ -26,7 +27,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.facts import MICROS, between, latest_micros, once
+from barnabas.pipeline.facts import MICROS, believed_micros, latest_micros, once
 from barnabas.pipeline.job import (
     PLACE,
     Frames,
@@ -41,7 +42,7 @@ from barnabas.pipeline.job import (
 )
 from barnabas.pipeline.jobs.operations.alerts import FIRING, alerts
 from barnabas.pipeline.jobs.operations.brokers import of_broker
-from barnabas.pipeline.jobs.operations.figures import MINUTE_S, figures
+from barnabas.pipeline.jobs.operations.figures import MINUTE_S, told_figures, without_gaps
 from barnabas.pipeline.jobs.operations.rules import PARAMETERS, judged
 
 if TYPE_CHECKING:
@@ -86,19 +87,28 @@ def transform(inputs: Frames, parameters: Parameters) -> Frames:
     return {"operations_facts": together}
 
 
-def refresh(tables: Frames, parameters: Parameters) -> Frames:
-    """Compute figures and alerts from all facts."""
+def digest(tables: Frames, parameters: Parameters) -> Frames:
+    """Compute what the facts of some hours tell of each minute."""
     from pyspark.sql import functions as F
 
     facts = tables["operations_facts"]
     if "detail" not in facts.columns:
         # A table from before there were brokers' figures, to which nothing was added since.
         facts = facts.withColumn("detail", F.lit(None).cast("STRING"))
+    facts = facts.withColumn("topic", F.col("_topic")).withColumn("believed", believed_micros())
+    unit = F.floor(F.col("minute") * MINUTE_S / HOUR_S).alias("unit")
+    return {"operations_minutes": told_figures(once(facts)).select(unit, "*")}
+
+
+def refresh(tables: Frames, parameters: Parameters) -> Frames:
+    """Compute figures and alerts from what is told of each minute."""
+    from pyspark.sql import functions as F
+
+    told = tables["operations_minutes"]
     # The minute of the latest event is still going on.
-    end = latest_micros(facts) // (MINUTE_S * MICROS)
+    end = latest_micros(told, F.col("latest")) // (MINUTE_S * MICROS)
     start = end - int(float(parameters["history_hours"]) * HOUR_S) // MINUTE_S
-    recent = between(facts, start * MINUTE_S * MICROS - 1, end * MINUTE_S * MICROS - 1)
-    found = figures(once(recent.withColumn("topic", F.col("_topic"))), end - 1)
+    found = without_gaps(told.where(F.col("minute").between(start, end - 1)), end - 1)
     minute = F.timestamp_seconds(F.col("minute") * MINUTE_S)
     return {
         "figures_per_minute": found.withColumn("minute", minute),
@@ -142,12 +152,15 @@ JOB = Job(
     inputs=tuple(TopicInput(name, event) for name, event in EVENT_TYPES.items()),
     outputs=(
         TableOutput("operations_facts"),
+        TableOutput("operations_minutes", Mode.DIGEST),
         TableOutput("figures_per_minute", Mode.REPLACE),
         TableOutput("alerts", Mode.REPLACE),
         TopicOutput("alerts", ("alert", "subject")),
     ),
     transform=transform,
     refresh=refresh,
+    digest=digest,
+    unit_s=HOUR_S,
     parameters=(Parameter("history_hours", 24.0, "figures and alerts reach back so far"), *PARAMETERS),
     summarize=summarize,
 )

@@ -43,23 +43,24 @@ SINCE_LAST_LOOK = ("loop_stalls", "loop_stalled_ms", "failed_logins", "failed_re
 _LOWEST = ("lag",)
 
 
-def figures(facts: DataFrame, last_minute: int) -> DataFrame:
-    """Compute all figures of the facts' minutes, up to and with `last_minute`.
-
-    The facts are read and aggregated once; what comes after has some rows a minute.
+def told_figures(facts: DataFrame) -> DataFrame:
+    """Compute the figures of each minute from its facts, as far as they tell any; and `latest`, see `believed_micros`.
 
     Args:
-        facts: Distinct ones (kind, topic, subject, instance, figure, value, status, bytes, latency_ms, detail, time).
-        last_minute: Since 1970; the last one that is complete.
+        facts: Distinct ones (kind, topic, subject, instance, figure, value, status, bytes, latency_ms, detail, time,
+            believed).
     """
     from pyspark.sql import functions as F
 
-    told = _aggregated(facts).select("minute", F.inline(_told()))
+    told = _aggregated(facts).select("minute", "latest", F.inline(_told()))
     # Of a service there is a row for each level, of a host for each metric: counts add up, all else stands alone.
     added = told.groupBy("minute", "subject", "figure").agg(
-        F.sum("value").alias("value"), F.sum("count").alias("count"), F.max("detail").alias("detail")
+        F.sum("value").alias("value"),
+        F.sum("count").alias("count"),
+        F.max("detail").alias("detail"),
+        F.max("latest").alias("latest"),
     )
-    return _without_gaps(added.where("value IS NOT NULL"), last_minute)
+    return added.where("value IS NOT NULL")
 
 
 def _aggregated(facts: DataFrame) -> DataFrame:
@@ -69,6 +70,7 @@ def _aggregated(facts: DataFrame) -> DataFrame:
     percentiles = F.array(F.lit(0.5), F.lit(0.95))
     return facts.groupBy(minute, "kind", "subject", "instance", "figure").agg(
         F.count("*").alias("count"),
+        F.max("believed").alias("latest"),
         F.min("topic").alias("topic"),
         F.count_if(F.col("status") >= 500).alias("errors"),
         F.percentile("latency_ms", percentiles).alias("latencies"),
@@ -145,8 +147,11 @@ def _row(subject: Column, figure: Column, value: Column, count: Column, detail: 
     )
 
 
-def _without_gaps(told: DataFrame, last_minute: int) -> DataFrame:
-    """Put a 0 into each minute in which nothing came of a subject's figure that is 0 then, from its first one on."""
+def without_gaps(told: DataFrame, last_minute: int) -> DataFrame:
+    """Put a 0 into each minute in which nothing came of a subject's figure that is 0 then, from its first one on.
+
+    `last_minute` is the last one that is complete, since 1970.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
