@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.jobs.ranking import JOB, refresh, summarize, transform
+from barnabas.pipeline.job import Frames
+from barnabas.pipeline.jobs.ranking import JOB, digest, refresh, summarize, transform
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
 from tests.pipeline.literal_events import Inputs, shuffled, values
@@ -56,15 +57,21 @@ def facts(inputs: Inputs) -> DataFrame:
     return transform(inputs.frames(), JOB.defaults())["ranking_facts"]
 
 
+def refreshed(facts: DataFrame, **parameters: float) -> Frames:
+    """Compute what is derived from facts."""
+    all_parameters = {**JOB.defaults(), **parameters}
+    return refresh(digest({"ranking_facts": facts}, all_parameters), all_parameters)
+
+
 def ranked(inputs: Inputs, **parameters: float) -> dict[str, dict]:
     """Give the ranking's rows by item."""
-    outputs = refresh({"ranking_facts": facts(inputs)}, {**JOB.defaults(), **parameters})
+    outputs = refreshed(facts(inputs), **parameters)
     return {row["item"]: row for row in values(outputs["ranking"])}
 
 
 def ranked_for_queries(inputs: Inputs, **parameters: float) -> dict[tuple[str, str], dict]:
     """Give the rows of the ranking by query, by query and item."""
-    outputs = refresh({"ranking_facts": facts(inputs)}, {**JOB.defaults(), **parameters})
+    outputs = refreshed(facts(inputs), **parameters)
     return {(row["query"], row["item"]): row for row in values(outputs["query_ranking"])}
 
 
@@ -191,8 +198,8 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(spark: SparkSessio
             case _:
                 click(inputs, second, item, user)
     in_order = facts(inputs)
-    expected = refresh({"ranking_facts": in_order}, JOB.defaults())
-    found = refresh({"ranking_facts": shuffled(in_order, seed)}, JOB.defaults())
+    expected = refreshed(in_order)
+    found = refreshed(shuffled(in_order, seed))
     for name in ("ranking", "query_ranking"):
         assert values(found[name]) == values(expected[name])
         assert found[name].schema == expected[name].schema
@@ -202,9 +209,7 @@ def test_votes_of_a_made_up_site_are_those_that_were_cast(spark: SparkSession, t
     plan = SitePlan(seed=21, duration_s=12 * HOUR_S, events_per_s=1.0)
     truth = write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), tmp_path)
     made_up = transform(inputs_from(spark, JOB, tmp_path), JOB.defaults())["ranking_facts"]
-    votes = refresh({"ranking_facts": made_up}, JOB.defaults())["ranking"].selectExpr(
-        "item", "votes_for - votes_against"
-    )
+    votes = refreshed(made_up)["ranking"].selectExpr("item", "votes_for - votes_against")
     best = sorted(([item, votes] for item, votes in votes.collect()), key=lambda each: (-each[1], each[0]))
     assert best[:20] == truth["top_items_by_votes"]
 
@@ -216,6 +221,6 @@ def test_summary_names_the_best_first(inputs: Inputs) -> None:
     click(inputs, 0, "/a", "tea")
     click(inputs, 0, "/c", "tea")
     click(inputs, 0, "/c", "tea")
-    items, queries = summarize(refresh({"ranking_facts": facts(inputs)}, JOB.defaults()), JOB.defaults())
+    items, queries = summarize(refreshed(facts(inputs)), JOB.defaults())
     assert [row["item"] for row in items.rows.collect()] == ["/b", "/c", "/a"]
     assert [(row["query"], row["item"]) for row in queries.rows.collect()] == [("tea", "/c")]

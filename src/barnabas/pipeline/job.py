@@ -127,8 +127,9 @@ Summarize = Callable[[Frames, Parameters], "list[Summary]"]
 class Job:
     """One job. Its docstring for people is that of the module which declares it.
 
-    `digest` gives at least one row for each unit that has a fact, with the unit's number since 1970 in the column
-    `unit`; what it gives depends on the facts of that unit and the parameters, and on nothing else.
+    `digest` gives the rows of all outputs of `Mode.DIGEST`, with the unit's number since 1970 in the column `unit`, and
+    of each unit that has a fact at least one row in one of them. What it gives depends on the facts of that unit and
+    the parameters, and on nothing else.
     """
 
     name: str

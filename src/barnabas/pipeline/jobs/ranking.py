@@ -1,9 +1,9 @@
 """Ranking: how much people care for each item, and which items they choose for a query.
 
-**Shape.** `transform` makes one slim fact of each view, click, search and vote. `refresh` computes the rankings from
-the facts of the last `half_life_hours` × `horizon_half_lives` hours before the latest event; what is older has no
-weight left and is not read. There is no state that could be lost, so a kill, a rewind or a backfill can't make a
-ranking wrong: it is a function of the set of facts.
+**Shape.** `transform` makes one slim fact of each view, click, search and vote. `digest` adds them up by hour, for the
+hours with new facts alone. `refresh` computes the rankings from the sums of the `half_life_hours` ×
+`horizon_half_lives` hours before that of the latest event; what is older has no weight left. There is no state that
+could be lost, so a kill, a rewind or a backfill can't make a ranking wrong: it is a function of the set of facts.
 
 **What counts.** An item's name is what votes and posts call it and, for pages, the request's target without its query:
 `/a?utm_source=x` is `/a`. A view counts when a page was shown (GET, status 2xx or 304, no image, style or
@@ -22,9 +22,10 @@ starts with `prior_clicks` clicks in `prior_searches` searches, else one search 
 search engines only those searches are seen that ended in a click here, so there the rate is the item's share of the
 clicks. More clicks than searches count as so many searches.
 
-**Costs.** A sort of the horizon's facts by id for the repeats, one of the votes by user and item; the rest are hash
-aggregations. **What it gets wrong.** It does not know who is a crawler: their views count as anybody's. A vote
-older than the horizon is forgotten. Upper and lower case of a query are the same, its other spellings are not.
+**Costs.** Of the hours with new facts, a sort by id for the repeats and one of the votes by user and item; of the
+horizon, sums over a row for each hour and item, hour and query, hour and user's vote. **What it gets wrong.** It does
+not know who is a crawler: their views count as anybody's. A vote older than the horizon is forgotten. Upper and lower
+case of a query are the same, its other spellings are not.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.facts import MICROS, between, is_shown, last_of, latest_micros, once, page_of
+from barnabas.pipeline.facts import MICROS, believed_micros, is_shown, last_of, latest_micros, once, page_of
 from barnabas.pipeline.job import (
     PLACE,
     Frames,
@@ -69,13 +70,36 @@ def transform(inputs: Frames, parameters: Parameters) -> Frames:
     return {"ranking_facts": views.unionByName(clicks).unionByName(searches).unionByName(votes)}
 
 
+def digest(tables: Frames, parameters: Parameters) -> Frames:
+    """Add up the facts of some hours: by item and query, and of votes the last one of each user and item."""
+    from pyspark.sql import functions as F
+
+    unit = F.floor(F.unix_seconds("time") / HOUR_S)
+    facts = tables["ranking_facts"].withColumn("unit", unit).withColumn("believed", believed_micros())
+    facts = once(facts)
+    votes = last_of(facts.where("kind = 'vote'"), "unit", "user", "item")
+    counted = facts.where("kind <> 'vote'").unionByName(votes)
+    sums = counted.groupBy("unit", "kind", "item", "query", "user", "value").agg(
+        F.count("*").alias("count"),
+        F.max("time").alias("time"),
+        # Which of the votes at the same time is the last one; of no other kind.
+        F.max(F.when(F.col("kind") == "vote", F.col("id"))).alias("id"),
+        F.max("believed").alias("believed"),
+    )
+    return {"ranking_hours": sums}
+
+
 def refresh(tables: Frames, parameters: Parameters) -> Frames:
-    """Compute the rankings from all facts."""
-    facts = tables["ranking_facts"]
-    latest = latest_micros(facts)
-    hours = float(parameters["half_life_hours"]) * float(parameters["horizon_half_lives"])
-    recent = once(between(facts, latest - int(hours * HOUR_S * MICROS), latest))
-    recent = recent.withColumn("weight", _weight(latest, float(parameters["half_life_hours"])))
+    """Compute the rankings from the sums of each hour."""
+    from pyspark.sql import functions as F
+
+    sums = tables["ranking_hours"]
+    latest = latest_micros(sums, F.col("believed")) // MICROS // HOUR_S
+    half_life_hours = float(parameters["half_life_hours"])
+    age_hours = F.lit(latest) - F.col("unit")
+    recent = sums.where(age_hours.between(0, half_life_hours * float(parameters["horizon_half_lives"])))
+    weight = F.round(F.pow(F.lit(0.5), age_hours / half_life_hours) * ONE).cast("BIGINT")
+    recent = recent.withColumn("weight", weight)
     by_query = _by_query(recent, parameters)
     return {"ranking": _by_item(recent, by_query, parameters), "query_ranking": by_query.drop("_searches")}
 
@@ -111,21 +135,17 @@ def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
     )
 
 
-def _weight(latest: int, half_life_hours: float) -> Column:
-    """Return what a fact weighs by its age in whole hours, in millionths."""
-    from pyspark.sql import functions as F
-
-    age_hours = F.lit(latest // MICROS // HOUR_S) - F.floor(F.unix_seconds("time") / HOUR_S)
-    return F.round(F.pow(F.lit(0.5), age_hours / half_life_hours) * ONE).cast("BIGINT")
-
-
-def _by_item(facts: DataFrame, by_query: DataFrame, parameters: Parameters) -> DataFrame:
+def _by_item(sums: DataFrame, by_query: DataFrame, parameters: Parameters) -> DataFrame:
     """Return (item, counts, click_through_rate, score) of every item to which something happened."""
     from pyspark.sql import functions as F
 
-    voted = last_of(facts.where("kind = 'vote'"), "user", "item").where("value <> 0")
-    happened = facts.where("kind IN ('view', 'click')").unionByName(voted)
-    kind, value = F.col("kind"), F.col("value")
+    voted = last_of(sums.where("kind = 'vote'"), "user", "item").where("value <> 0")
+    happened = sums.where("kind IN ('view', 'click')").unionByName(voted)
+    kind, value, count = F.col("kind"), F.col("value"), F.col("count")
+
+    def counted(condition: Column) -> Column:
+        return F.sum(F.when(condition, count).otherwise(0))
+
     points = (
         F.when(kind == "view", F.lit(parameters["view_points"]))
         .when(kind == "click", F.lit(parameters["click_points"]))
@@ -133,11 +153,11 @@ def _by_item(facts: DataFrame, by_query: DataFrame, parameters: Parameters) -> D
         .cast("BIGINT")
     )
     items = happened.groupBy("item").agg(
-        F.count_if(kind == "view").alias("views"),
-        F.count_if(kind == "click").alias("clicks"),
-        F.count_if(value > 0).alias("votes_for"),
-        F.count_if(value < 0).alias("votes_against"),
-        F.sum(points * F.col("weight")).alias("_score"),
+        counted(kind == "view").alias("views"),
+        counted(kind == "click").alias("clicks"),
+        counted(value > 0).alias("votes_for"),
+        counted(value < 0).alias("votes_against"),
+        F.sum(points * count * F.col("weight")).alias("_score"),
         F.max("time").alias("latest"),
     )
     found = by_query.groupBy("item").agg(F.sum("clicks").alias("_clicks"), F.sum("_searches").alias("_searches"))
@@ -150,17 +170,19 @@ def _by_item(facts: DataFrame, by_query: DataFrame, parameters: Parameters) -> D
     )
 
 
-def _by_query(facts: DataFrame, parameters: Parameters) -> DataFrame:
+def _by_query(sums: DataFrame, parameters: Parameters) -> DataFrame:
     """Return (query, item, searches, clicks, click_through_rate, score) of every item that was clicked for a query.
 
     Beside these stands `_searches`: the searches that are taken to have shown the item.
     """
     from pyspark.sql import functions as F
 
-    searches = facts.where("kind = 'search'").groupBy("query").agg(F.count("*").alias("_asked"))
-    clicks = facts.where("kind = 'click' AND query IS NOT NULL")
+    searches = sums.where("kind = 'search'").groupBy("query").agg(F.sum("count").alias("_asked"))
+    clicks = sums.where("kind = 'click' AND query IS NOT NULL")
     chosen = clicks.groupBy("query", "item").agg(
-        F.count("*").alias("clicks"), F.sum("weight").alias("_score"), F.max("time").alias("latest")
+        F.sum("count").alias("clicks"),
+        F.sum(F.col("count") * F.col("weight")).alias("_score"),
+        F.max("time").alias("latest"),
     )
     asked = F.coalesce("_asked", F.lit(0))
     shown = chosen.join(searches, "query", "left").withColumn("_searches", F.greatest(asked, "clicks"))
@@ -189,6 +211,7 @@ JOB = Job(
     inputs=tuple(TopicInput(name, EVENT_TYPES[name]) for name in ("page_view", "click", "search", "vote")),
     outputs=(
         TableOutput("ranking_facts"),
+        TableOutput("ranking_hours", Mode.DIGEST),
         TableOutput("ranking", Mode.REPLACE),
         TopicOutput("ranking", ("item",)),
         TableOutput("query_ranking", Mode.REPLACE),
@@ -197,6 +220,8 @@ JOB = Job(
     ),
     transform=transform,
     refresh=refresh,
+    digest=digest,
+    unit_s=HOUR_S,
     parameters=(
         Parameter("half_life_hours", 24.0, "after this many hours an event weighs half as much"),
         Parameter("horizon_half_lives", 14, "events that are older than so many half-lives are left out"),

@@ -1,23 +1,26 @@
 """Digests: rows by unit of event time, of which only those units are computed anew whose facts have changed.
 
 Each row notes in `_made_of` how many facts its unit had, and what else it depends on: the parameters and the version of
-this package. A unit whose note is no longer right is computed anew. So it does not matter why facts came or went (late
-rows, a rewind, a backfill beside the run, a kill between two commits) nor whether the table of digests was lost; and
-what another run put in its place in the meantime is found out by the next refresh.
+this package. A unit of which a row's note is no longer right is computed anew, in all tables. So it does not matter why
+facts came or went (late rows, a rewind, a backfill beside the run, a kill between two commits) nor whether a table of
+digests was lost; and what another run put in its place in the meantime is found out by the next refresh.
 
-Cost: one pass over the facts' times, to count them by unit; all else is paid for the units that have changed.
+Cost: one query for the facts' times and all notes; all else is paid for the units that have changed.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from barnabas import __version__
 from barnabas.pipeline.job import Frames, Job, Parameters
 from barnabas.pipeline.runner.outputs import TableWriter
+from barnabas.pipeline.runner.plan import Delivery
+from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
@@ -26,56 +29,64 @@ if TYPE_CHECKING:
 MADE_OF = "_made_of"
 
 
-def digest_rows(job: Job, parameters: Parameters, facts: Frames, writer: TableWriter) -> tuple[DataFrame, str] | None:
-    """Compute what has changed of a digest.
-
-    Returns:
-        The rows, and which rows they take the place of, as SQL ("": all); None where nothing has changed.
-    """
+def refresh_digests(
+    job: Job, parameters: Parameters, facts: Frames, writers: Mapping[str, TableWriter], span: Span
+) -> None:
+    """Compute and write what has changed of a job's digests."""
     from pyspark.sql import functions as F
 
     assert job.digest is not None
-    rows = _digest(job, parameters, facts, writer)
-    known: dict[int, str] = {}
-    is_known = False
-    if writer.table.exists():
-        older = writer.table.read()
-        # Other columns come from another version of the job: then all is computed anew.
-        is_known = set(older.columns) == {*rows.columns, MADE_OF}
-        known = dict(map(tuple, older.select("unit", MADE_OF).distinct().collect())) if is_known else {}
-    now = _notes(job, parameters, facts)
-    changed = {unit for unit in now.keys() | known.keys() if now.get(unit) != known.get(unit)}
-    if is_known and not changed:
-        return None
+    there = {name: writer.table.read() for name, writer in writers.items() if writer.table.exists()}
+    older = {name: rows for name, rows in there.items() if {"unit", MADE_OF} <= set(rows.columns)}
+    counts, known = _look(job, facts, older)
+    beside = zlib.crc32(json.dumps([__version__, job.unit_s, dict(parameters)], sort_keys=True).encode())
+    now = {unit: f"{beside:08x} {count}" for unit, count in counts.items()}
+    if len(older) < len(writers):
+        known = {}
+    changed = {unit for unit in now.keys() | known.keys() if known.get(unit) != {now.get(unit)}}
+    if known and not changed:
+        return
+    rows: Frames = {}
     where = ""
     if known.keys() - changed:
-        rows = _digest(
-            job, parameters, {name: _of_units(all_of, changed, job.unit_s) for name, all_of in facts.items()}, writer
-        )
-        where = f"unit IN ({', '.join(map(str, sorted(changed)))})"
-    notes = rows.sparkSession.createDataFrame(sorted(now.items()), f"unit BIGINT, {MADE_OF} STRING")
-    return rows.join(F.broadcast(notes), "unit"), where
+        rows = job.digest({name: _of_units(each, changed, job.unit_s) for name, each in facts.items()}, parameters)
+        # Other columns come from another version of the job: then all is computed anew.
+        if all(
+            {*_rows(job, rows, each).columns, MADE_OF} == set(older[name].columns) for name, each in writers.items()
+        ):
+            where = f"unit IN ({', '.join(map(str, sorted(changed)))})"
+    if not where:
+        rows = job.digest(facts, parameters)
+    spark = next(iter(facts.values())).sparkSession
+    notes = F.broadcast(spark.createDataFrame(sorted(now.items()), f"unit BIGINT, {MADE_OF} STRING"))
+    for writer in writers.values():
+        writer.write(_rows(job, rows, writer).join(notes, "unit"), span, Delivery.EXACTLY_ONCE, where=where)
 
 
-def _digest(job: Job, parameters: Parameters, facts: Frames, writer: TableWriter) -> DataFrame:
-    assert job.digest is not None
-    rows = job.digest(facts, parameters).get(job.rows_of(writer.declared))
+def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
+    rows = frames.get(job.rows_of(writer.declared))
     if rows is None:
         raise TableError(f"job {job.name} declares output {writer.declared.name}, and its digest gives no rows for it")
     return rows
 
 
-def _notes(job: Job, parameters: Parameters, facts: Frames) -> dict[int, str]:
-    """Count the facts of each unit, and note what else its digest depends on."""
+def _look(job: Job, facts: Frames, older: Frames) -> tuple[dict[int, int], dict[int, set[str | None]]]:
+    """Count the facts of each unit, and look up what the rows of each unit were made of."""
     from pyspark.sql import functions as F
 
-    beside = zlib.crc32(json.dumps([__version__, job.unit_s, dict(parameters)], sort_keys=True).encode())
     unit = F.floor(F.unix_seconds("time") / job.unit_s).alias("unit")
-    counts: dict[int, list[int]] = {}
-    for rows in facts.values():
-        for number, count in rows.groupBy(unit).count().collect():
-            counts.setdefault(number, []).append(count)
-    return {number: f"{beside:08x} {counted}" for number, counted in counts.items()}
+    nothing = F.lit(None)
+    looks = [each.groupBy(unit).agg(F.count("*").alias("count"), nothing.alias("note")) for each in facts.values()]
+    for each in older.values():
+        looks.append(each.select("unit", nothing.alias("count"), MADE_OF).distinct())
+    counts: dict[int, int] = {}
+    known: dict[int, set[str | None]] = {}
+    for number, count, note in reduce(lambda one, other: one.unionAll(other), looks).collect():
+        if count is None:
+            known.setdefault(number, set()).add(note)
+        else:
+            counts[number] = counts.get(number, 0) + count
+    return counts, known
 
 
 def _of_units(facts: DataFrame, units: Collection[int], unit_s: int) -> DataFrame:

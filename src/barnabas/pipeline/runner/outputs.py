@@ -21,7 +21,7 @@ from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 class TableWriter:
@@ -96,16 +96,34 @@ class TopicWriter:
         self._writing = writing
         cluster.create_topic(self.topic, {"cleanup.policy": "compact"} if declared.is_compacted else {})
 
-    def write(self, rows: DataFrame, gone: DataFrame | None = None) -> None:
-        """Write rows as JSON objects under their keys; those of `gone` as tombstones."""
+    def write(self, rows: DataFrame) -> None:
+        """Write rows as JSON objects under their keys."""
+        self._save(rows.select(*self.declared.key, _as_json(rows).alias("value")))
+
+    def write_changes(self, rows: DataFrame, older: DataFrame) -> None:
+        """Write the rows that have no equal among the older ones, and tombstones for the keys that are gone.
+
+        Compared as JSON: maps have no equality in Spark.
+        """
+        from pyspark.sql import functions as F
+
+        key, text = list(self.declared.key), F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)))
+        now = rows.select(*key, _as_json(rows).alias("value"), text.alias("_now"))
+        both = now.join(older.select(*key, text.alias("_older")), key, "full")
+        self._save(both.where(~F.col("_now").eqNullSafe(F.col("_older"))))
+
+    def _save(self, records: DataFrame) -> None:
         from pyspark.sql import functions as F
 
         key = F.concat_ws(" ", *(F.col(name).cast("string") for name in self.declared.key)).alias("key")
-        value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns if not name.startswith("_"))))
-        records = rows.select(key, value.alias("value"))
-        if gone is not None:
-            records = records.unionAll(gone.select(key, F.lit(None).cast("string").alias("value")))
-        self._writing.save(records, self.topic, self._options)
+        self._writing.save(records.select(key, "value"), self.topic, self._options)
+
+
+def _as_json(rows: DataFrame) -> Column:
+    """Return what a topic says of a row: its columns but for those of our own."""
+    from pyspark.sql import functions as F
+
+    return F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns if not name.startswith("_"))))
 
 
 def table_location(tables: str, table_format: str, job: str, output: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Job, Mode, Parameters
-from barnabas.pipeline.runner.digests import digest_rows
+from barnabas.pipeline.runner.digests import refresh_digests
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
@@ -49,12 +49,9 @@ def refresh(
         offsets.update(writer.offsets)
     span = Span({}, offsets, {})
     digests = {name: writer for name, writer in writers.items() if writer.declared.mode is Mode.DIGEST}
-    facts = dict(tables)
-    for name, writer in digests.items():
-        changed = digest_rows(job, parameters, facts, writer)
-        if changed is not None:
-            writer.write(changed[0], span, Delivery.EXACTLY_ONCE, where=changed[1])
-        tables[name] = writer.table.read()
+    if digests:
+        refresh_digests(job, parameters, tables, digests, span)
+        tables |= {name: writer.table.read() for name, writer in digests.items()}
     frames = job.refresh(tables, parameters)
     by_rows: dict[str, list[TopicWriter]] = {}
     for topic in topics.values():
@@ -66,36 +63,21 @@ def refresh(
         rows = frames.get(rows_name)
         if rows is None:
             raise TableError(f"job {job.name} declares output {name}, and its refresh gives no rows for it")
-        rows = rows.persist()
+        followed = by_rows.get(rows_name, [])
+        # Without one of these the rows are looked at once.
+        is_shared = bool(followed) or follow is not None
+        rows = rows.persist() if is_shared else rows
         try:
             if follow is not None:
                 follow(name, rows)
-            for topic in by_rows.get(rows_name, ()):
-                _write_changes(rows, writer, topic)
+            for topic in followed:
+                older = writer.table.read() if writer.table.exists() else None
+                if older is None or set(older.columns) != set(rows.columns):
+                    # A newer version of the job: all of its rows are new.
+                    topic.write(rows)
+                else:
+                    topic.write_changes(rows, older)
             writer.write(rows, span, Delivery.EXACTLY_ONCE)
         finally:
-            rows.unpersist()
-
-
-def _write_changes(rows: DataFrame, writer: TableWriter, topic: TopicWriter) -> None:
-    if not writer.table.exists():
-        topic.write(rows)
-        return
-    older = writer.table.read()
-    if set(older.columns) != set(rows.columns):
-        # A newer version of the job: all of its rows are new.
-        topic.write(rows)
-        return
-    older = older.select(*rows.columns)
-    gone = older.join(rows, list(topic.declared.key), "left_anti")
-    topic.write(_different(rows, older, topic.declared.key), gone)
-
-
-def _different(rows: DataFrame, older: DataFrame, key: tuple[str, ...]) -> DataFrame:
-    """Return the rows that have no equal among the older ones. Compared as JSON: maps have no equality in Spark."""
-    from pyspark.sql import functions as F
-
-    text = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)))
-    known = older.select(*key, text.alias("_older"))
-    joined = rows.withColumn("_text", text).join(known, list(key), "left")
-    return joined.where("_older IS NULL OR _older <> _text").select(*rows.columns)
+            if is_shared:
+                rows.unpersist()
