@@ -1,37 +1,44 @@
 """Reporting: who came, what they looked at, how they got there, how far they went, and what failed.
 
-`transform` (`facts.py`) keeps a slim row of each event, appended exactly once; `refresh` (`results.py`) computes the
-result tables from all of them: anew each time, so that late and repeated events are counted right, and a stopped run
-has nothing to lose.
+`transform` (`facts.py`) keeps a slim row of each event, appended exactly once. The result tables are computed from them
+(`results.py`), so late and repeated events are counted right, and a stopped run has nothing to lose: those that tell of
+one day alone for the days with new facts (`digest`), sessions and what goes over several days from these (`refresh`).
 """
 
 from barnabas.pipeline.facts import ASSETS
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput
 from barnabas.pipeline.jobs.reporting import funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS, INPUTS, keep_facts
-from barnabas.pipeline.jobs.reporting.results import CRAWLERS, compute_results
+from barnabas.pipeline.jobs.reporting.results import CRAWLERS, compute_days, compute_results
+from barnabas.pipeline.jobs.reporting.sessions import SECONDS_PER_DAY
 from barnabas.pipeline.jobs.reporting.summary import summarize
 
-RESULTS = (
-    "report_totals",
-    "report_days",
+# By day, of which those with new facts are computed anew; the last three are what the others are made of.
+DAYS = (
     "report_hours",
-    "report_pages",
     "report_referrers",
     "report_crawlers",
-    "report_sessions",
-    "report_depth",
     "report_funnel",
     "report_searches",
+    "report_views",
+    "report_visitors",
+    "report_visits",
 )
+RESULTS = ("report_totals", "report_days", "report_pages", "report_sessions", "report_depth")
 
 JOB = Job(
     name="reporting",
     does="visitors, sessions, pages, referrers, errors and funnels per day, for tables and the HTML report",
     inputs=tuple(TopicInput(event.name, event) for event in INPUTS),
-    outputs=(TableOutput(FACTS), *(TableOutput(name, Mode.REPLACE) for name in RESULTS)),
+    outputs=(
+        TableOutput(FACTS),
+        *(TableOutput(name, Mode.DIGEST) for name in DAYS),
+        *(TableOutput(name, Mode.REPLACE) for name in RESULTS),
+    ),
     transform=keep_facts,
     refresh=compute_results,
+    digest=compute_days,
+    unit_s=SECONDS_PER_DAY,
     parameters=(
         Parameter("session_gap_s", 1_800, "the longest pause within a session"),
         Parameter("funnel", funnel.DEFAULT, "the steps: event types with | between, a blank and a pattern; next step"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.jobs.reporting import funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS
-from barnabas.pipeline.jobs.reporting.sessions import depth, sessions
+from barnabas.pipeline.jobs.reporting.sessions import SECONDS_PER_DAY, depth, parts_of_sessions, sessions
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 # security job's business.
 CRAWLERS = r"(?i)bot|crawl|spider|slurp|feed|reader|fetch|archiver|(^|[^a-z])rss|\+https?://"
 
-_SECONDS_PER_DAY, _SECONDS_PER_HOUR = 86_400, 3_600
+_SECONDS_PER_HOUR = 3_600
 _MISSING = (404, 410)
 
 
-def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
-    """Compute all result tables.
+def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
+    """Compute the tables that tell of some days what depends on no other day.
 
-    The distinct facts and the sessions are computed here and now, as most tables are made of them, and kept as long as
-    anybody has the result. (Not `persist`, which keeps until somebody gives it back. What it costs: where an executor
-    is lost meanwhile, the refresh fails and has to be done again.)
+    The distinct facts are computed here and now, as all tables are made of them, and kept as long as anybody has the
+    result. (Not `persist`, which keeps until somebody gives it back. What it costs: where an executor is lost
+    meanwhile, the refresh fails and has to be done again.)
 
     Args:
         frames: `report_facts`.
@@ -49,32 +49,64 @@ def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFra
     activity = _activity(frames[FACTS], parameters).localCheckpoint()
     views = activity.where("type = 'page_view'")
     audience = views if parameters["count_crawlers"] else views.where(~F.col("is_crawler"))
-    visits = sessions(audience.where("NOT is_asset"), int(parameters["session_gap_s"])).localCheckpoint()
     counted = activity if parameters["count_crawlers"] else activity.where(~F.col("is_crawler"))
-    return {
-        "report_totals": _totals(frames[FACTS], activity, visits),
-        "report_days": _days(activity, visits),
+    pages = audience.where("NOT is_asset")
+    found = {
         "report_hours": _hours(views),
-        "report_pages": _pages(audience, visits),
-        "report_referrers": _referrers(audience.where("NOT is_asset"), str(parameters["own_hosts"])),
+        "report_referrers": _referrers(pages, str(parameters["own_hosts"])),
         "report_crawlers": _crawlers(views.where("is_crawler")),
-        "report_sessions": visits,
-        "report_depth": depth(visits),
         "report_funnel": funnel.funnel(counted, steps),
         "report_searches": _searches(counted),
+        "report_views": _views(audience),
+        "report_visitors": _visitors(activity),
+    }
+    units = {name: rows.withColumn("unit", _unit_of(rows)) for name, rows in found.items()}
+    return {**units, "report_visits": parts_of_sessions(pages, int(parameters["session_gap_s"]))}
+
+
+def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
+    """Compute the other tables, from what each day tells: sessions go past midnight, visitors come on several days.
+
+    Args:
+        frames: What `compute_days` gives, of all days.
+        parameters: Those of the job.
+
+    Returns:
+        The tables by name.
+    """
+    visits = sessions(frames["report_visits"], int(parameters["session_gap_s"])).localCheckpoint()
+    visitors = frames["report_visitors"]
+    return {
+        "report_totals": _totals(visitors, visits),
+        "report_days": _days(visitors, visits),
+        "report_pages": _pages(frames["report_views"], visits),
+        "report_sessions": visits,
+        "report_depth": depth(visits),
     }
 
 
+def _unit_of(rows: DataFrame) -> Column:
+    """Return the number of a row's day since 1970."""
+    from pyspark.sql import functions as F
+
+    of_hour = F.floor(F.unix_seconds("hour") / SECONDS_PER_DAY) if "hour" in rows.columns else F.unix_date("day")
+    return of_hour.cast("bigint")
+
+
 def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
-    """Leave out repeats; add day, is_crawler and is_asset."""
+    """Leave out repeats, and say how often each fact came (`copies`); add unit, day, is_crawler and is_asset."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    first = Window.partitionBy("type", "id").orderBy("_topic", "_partition", "_offset")
-    distinct = rows.withColumn("_n", F.row_number().over(first)).where("_n = 1").drop("_n", "id", "_timestamp")
-    return distinct.select(
-        "*",
-        F.date_from_unix_date(F.floor(F.unix_seconds("time") / _SECONDS_PER_DAY).cast("int")).alias("day"),
+    same = Window.partitionBy("type", "id")
+    first = same.orderBy("_topic", "_partition", "_offset")
+    numbered = rows.withColumn("_n", F.row_number().over(first)).withColumn("copies", F.count("*").over(same))
+    unit = F.floor(F.unix_seconds("time") / SECONDS_PER_DAY)
+    return numbered.where("_n = 1").select(
+        *(name for name in rows.columns if name not in ("id", "_timestamp")),
+        "copies",
+        unit.alias("unit"),
+        F.date_from_unix_date(unit.cast("int")).alias("day"),
         _matches("agent", str(parameters["crawlers"])).alias("is_crawler"),
         _matches("subject", str(parameters["assets"])).alias("is_asset"),
     )
@@ -150,34 +182,43 @@ def _visit_sums() -> list[Column]:
     ]
 
 
-def _days(activity: DataFrame, visits: DataFrame) -> DataFrame:
-    per_visitor = activity.groupBy("day", "address", "agent", "is_crawler").agg(*_traffic(), *_others())
-    traffic = per_visitor.groupBy("day").agg(*_per_visitor_sums())
+def _visitors(activity: DataFrame) -> DataFrame:
+    """Sum up what each visitor did on each day."""
+    from pyspark.sql import functions as F
+
+    return activity.groupBy("day", "address", "agent", "is_crawler").agg(
+        *_traffic(),
+        *_others(),
+        F.count("*").alias("events"),
+        F.sum("copies").alias("facts"),
+        F.min("time").alias("first"),
+        F.max("time").alias("last"),
+    )
+
+
+def _days(visitors: DataFrame, visits: DataFrame) -> DataFrame:
+    traffic = visitors.groupBy("day").agg(*_per_visitor_sums())
     # Each session begins with a view, so there is no day with sessions and without traffic.
     joined = traffic.join(visits.groupBy("day").agg(*_visit_sums()), "day", "left")
     return joined.fillna(0, ["sessions", "bounces", "session_length_s"])
 
 
-def _totals(rows: DataFrame, activity: DataFrame, visits: DataFrame) -> DataFrame:
+def _totals(visitors: DataFrame, visits: DataFrame) -> DataFrame:
     """One row over all days; visitors are counted once, on however many days they came."""
     from pyspark.sql import functions as F
 
-    per_visitor = activity.groupBy("address", "agent", "is_crawler").agg(
-        *_traffic(), *_others(), F.count("*").alias("events"), F.min("time").alias("first"), F.max("time").alias("last")
+    sums = ("views", *_SUMS, *_OTHER_SUMS, "events", "facts")
+    per_visitor = visitors.groupBy("address", "agent", "is_crawler").agg(
+        *(F.sum(name).alias(name) for name in sums), F.min("first").alias("first"), F.max("last").alias("last")
     )
     traffic = per_visitor.agg(
         F.min("first").alias("first_event"),
         F.max("last").alias("last_event"),
         F.coalesce(F.sum("events"), F.lit(0)).alias("events"),
         *_per_visitor_sums(),
+        F.coalesce(F.sum(F.col("facts") - F.col("events")), F.lit(0)).alias("_repeats"),
     )
-    all_rows = rows.agg(F.count("*").alias("_rows"))
-    return (
-        traffic.crossJoin(all_rows)
-        .crossJoin(visits.agg(*_visit_sums()))
-        .withColumn("repeats", F.col("_rows") - F.col("events"))
-        .drop("_rows")
-    )
+    return traffic.crossJoin(visits.agg(*_visit_sums())).withColumn("repeats", F.col("_repeats")).drop("_repeats")
 
 
 def _hours(views: DataFrame) -> DataFrame:
@@ -199,7 +240,8 @@ def _hours(views: DataFrame) -> DataFrame:
     return per_visitor.groupBy("hour").agg(F.count("*").alias("visitors"), *(F.sum(name).alias(name) for name in sums))
 
 
-def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
+def _views(views: DataFrame) -> DataFrame:
+    """Count the views of each page on each day."""
     from pyspark.sql import functions as F
 
     per_visitor = views.groupBy("day", F.col("subject").alias("page"), "is_asset", "address", "agent").agg(
@@ -207,21 +249,27 @@ def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
         F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
         F.count_if(F.col("status").isin(*_MISSING)).alias("missing"),
     )
-    seen = per_visitor.groupBy("day", "page", "is_asset").agg(
+    return per_visitor.groupBy("day", "page", "is_asset").agg(
         F.sum("views").alias("views"),
         F.count("*").alias("visitors"),
         F.sum("bytes").alias("bytes"),
         F.sum("missing").alias("missing"),
-        F.lit(0).cast("bigint").alias("entries"),
-        F.lit(0).cast("bigint").alias("exits"),
     )
+
+
+def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
+    """Add to the views of pages how many sessions began and ended with them."""
+    from pyspark.sql import functions as F
+
+    sums = ("views", "visitors", "bytes", "missing", "entries", "exits")
+    zero = F.lit(0).cast("bigint")
 
     def ends(column: str, counted: str) -> DataFrame:
         counts = visits.groupBy("day", F.col(column).alias("page")).agg(F.count("*").alias(counted))
-        zeros = [F.lit(0).cast("bigint").alias(name) for name in sums if name != counted]
+        zeros = [zero.alias(name) for name in sums if name != counted]
         return counts.withColumns({"is_asset": F.lit(False)}).select("*", *zeros)
 
-    sums = ("views", "visitors", "bytes", "missing", "entries", "exits")
+    seen = views.select("day", "page", "is_asset", *sums[:4], *(zero.alias(name) for name in sums[4:]))
     # A session of yesterday may end on a page that nobody viewed yesterday.
     both = seen.unionByName(ends("entry_page", "entries")).unionByName(ends("exit_page", "exits"))
     return both.groupBy("day", "page", "is_asset").agg(*(F.sum(name).alias(name) for name in sums))

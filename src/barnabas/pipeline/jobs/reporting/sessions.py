@@ -15,48 +15,55 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MICROS_PER_S = 1_000_000
-_SECONDS_PER_DAY = 86_400
+SECONDS_PER_DAY = 86_400
+_VISITOR = ["address", "agent"]
 
 # At least so many pages: the steps of a funnel for a site of which nothing but its views is known.
 DEPTHS = (1, 2, 3, 5, 10)
 
 
-def sessions(views: DataFrame, gap_s: int) -> DataFrame:
-    """Cut page views into sessions.
+def parts_of_sessions(views: DataFrame, gap_s: int) -> DataFrame:
+    """Cut the page views of each day into sessions, as if there were no other day.
 
     Args:
-        views: Distinct page views: address, agent, is_crawler, time, subject and the place's columns.
+        views: Distinct page views: unit (the day's number), address, agent, is_crawler, time, subject and the place's
+            columns.
+        gap_s: The longest pause within a session, in seconds.
+
+    Returns:
+        A row for each part: unit, address, agent, is_crawler, started, ended, pages, entry_page, exit_page.
+    """
+    from pyspark.sql import functions as F
+
+    each = views.withColumns(
+        {
+            "started": F.col("time"),
+            "ended": F.col("time"),
+            "pages": F.lit(1),
+            "entry_page": F.col("subject"),
+            "exit_page": F.col("subject"),
+        }
+    )
+    return _joined(each, ["unit", *_VISITOR], ["started", "_topic", "_partition", "_offset"], gap_s)
+
+
+def sessions(parts: DataFrame, gap_s: int) -> DataFrame:
+    """Join the parts of sessions that go past midnight.
+
+    Args:
+        parts: Those of all days.
         gap_s: The longest pause within a session, in seconds.
 
     Returns:
         A row per session: day, address, agent, is_crawler, started, ended, length_s, pages, entry_page, exit_page.
         `length_s` is from the first view to the last, in whole seconds: 0 for a session of one view.
     """
-    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    visitor = ["address", "agent"]
-    order = ["time", "_topic", "_partition", "_offset"]
-    in_order = Window.partitionBy(*visitor).orderBy(*order)
-    pause = F.unix_micros("time") - F.lag(F.unix_micros("time")).over(in_order)
-    begins = (F.coalesce(pause, F.lit(0)) > gap_s * MICROS_PER_S).cast("bigint")
-    place = F.struct(*order)
-    found = (
-        views.withColumn("_begins", begins)
-        .withColumn("_session", F.sum("_begins").over(in_order))
-        .groupBy(*visitor, "is_crawler", "_session")
-        .agg(
-            F.min("time").alias("started"),
-            F.max("time").alias("ended"),
-            F.count("*").alias("pages"),
-            F.min_by("subject", place).alias("entry_page"),
-            F.max_by("subject", place).alias("exit_page"),
-        )
-    )
     length_micros = F.unix_micros("ended") - F.unix_micros("started")
-    return found.select(
-        F.date_from_unix_date(F.floor(F.unix_seconds("started") / _SECONDS_PER_DAY).cast("int")).alias("day"),
-        *visitor,
+    return _joined(parts, _VISITOR, ["started"], gap_s).select(
+        F.date_from_unix_date(F.floor(F.unix_seconds("started") / SECONDS_PER_DAY).cast("int")).alias("day"),
+        *_VISITOR,
         "is_crawler",
         "started",
         "ended",
@@ -64,6 +71,30 @@ def sessions(views: DataFrame, gap_s: int) -> DataFrame:
         "pages",
         "entry_page",
         "exit_page",
+    )
+
+
+def _joined(parts: DataFrame, whose: list[str], order: list[str], gap_s: int) -> DataFrame:
+    """Join parts with no longer pause between them than the gap."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    in_order = Window.partitionBy(*whose).orderBy(*order)
+    pause = F.unix_micros("started") - F.lag(F.unix_micros("ended")).over(in_order)
+    begins = (F.coalesce(pause, F.lit(0)) > gap_s * MICROS_PER_S).cast("bigint")
+    place = F.struct(*order)
+    return (
+        parts.withColumn("_begins", begins)
+        .withColumn("_session", F.sum("_begins").over(in_order))
+        .groupBy(*whose, "is_crawler", "_session")
+        .agg(
+            F.min("started").alias("started"),
+            F.max("ended").alias("ended"),
+            F.sum("pages").alias("pages"),
+            F.min_by("entry_page", place).alias("entry_page"),
+            F.max_by("exit_page", place).alias("exit_page"),
+        )
+        .drop("_session")
     )
 
 
