@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from barnabas.pipeline.jobs.feed import JOB, refresh, summarize, transform
+from barnabas.pipeline.job import Frames
+from barnabas.pipeline.jobs.feed import JOB, digest, refresh, summarize, transform
 from tests.pipeline.literal_events import START, Inputs, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -55,9 +56,15 @@ def facts(inputs: Inputs) -> DataFrame:
     return transform(inputs.frames(), JOB.defaults())["feed_facts"]
 
 
+def refreshed(facts: DataFrame, **parameters: float) -> Frames:
+    """Compute what is derived from facts."""
+    all_parameters = {**JOB.defaults(), **parameters}
+    return refresh(digest({"feed_facts": facts, "all_feed_facts": facts}, all_parameters), all_parameters)
+
+
 def feeds(inputs: Inputs, **parameters: float) -> dict[str, list[tuple]]:
     """Give the entries of each user as (verb, item, actors, actor_count, seconds)."""
-    outputs = refresh({"feed_facts": facts(inputs)}, {**JOB.defaults(), **parameters})
+    outputs = refreshed(facts(inputs), **parameters)
     return {row["user"]: [entry(each) for each in row["entries"]] for row in values(outputs["feed"])}
 
 
@@ -215,7 +222,7 @@ def test_feeds_are_those_of_a_plain_computation_in_whatever_order(inputs: Inputs
                 view(inputs, second, user, item)
     in_order = facts(inputs)
     for each in (in_order, shuffled(in_order, seed)):
-        rows = values(refresh({"feed_facts": each}, JOB.defaults())["feed"])
+        rows = values(refreshed(each)["feed"])
         assert {row["user"]: [entry(told) for told in row["entries"]] for row in rows} == plainly(made_up)
 
 
@@ -228,9 +235,9 @@ def test_summary_is_a_sentence_for_each_of_the_fullest_feeds(inputs: Inputs) -> 
         view(inputs, 10, user, "/coffee")
     for user in people:
         vote(inputs, 20, user, "tea")
-    (summary,) = summarize(refresh({"feed_facts": facts(inputs)}, JOB.defaults()), JOB.defaults())
+    (summary,) = summarize(refreshed(facts(inputs)), JOB.defaults())
     sentences = {row["user"]: row["newest_entry"] for row in summary.rows.collect()}
     told = "bert, carl, dora and 2 others voted for tea"
     assert sentences == {"ada": told, "zoe": told, "yan": "carl voted for tea"}
-    feed = refresh({"feed_facts": facts(inputs)}, {**JOB.defaults(), "entries": 1, "least_viewers": 1})
+    feed = refreshed(facts(inputs), entries=1, least_viewers=1)
     assert seconds(values(feed["feed"])[0]["entries"][0]["time"]) == 20

@@ -1,19 +1,22 @@
 """Running a job: its batches, dead letters, derived tables and topics, limits, its end; what it does with losses."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.facts import of_same
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import Bound, Delivery
 from barnabas.pipeline.runner.supervisor import RunFailedError
-from barnabas.pipeline.tables.table import TableError
+from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import Progress, TableError
 from tests.pipeline.site import Site
 from tests.spark import forgets_sockets
 
@@ -83,14 +86,15 @@ def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
     assert len(changes) == 5
 
 
-def test_digest_computes_anew_the_units_that_have_changed(site: Site):
-    """With new, late and rewound facts."""
+def test_digest_computes_anew_the_units_and_subjects_that_have_changed(site: Site):
+    """With new, late and rewound facts, and another run that wrote at the same time."""
     asked: list[list[int]] = []
 
     def sum_up(tables, parameters):
-        rows = tables["facts"].selectExpr("floor(unix_seconds(time) / 60) AS unit", "id")
+        rows = tables["facts"].selectExpr("floor(unix_seconds(time) / 60) AS unit", "id", "address")
         asked.append(sorted(row[0] for row in rows.select("unit").distinct().collect()))
-        return {"minutes": rows.groupBy("unit").count()}
+        people = of_same(tables["all_facts"], rows, "address").groupBy("address").count()
+        return {"minutes": rows.groupBy("unit").count(), "people": people}
 
     def total(tables, parameters):
         return {"total": tables["minutes"].selectExpr("CAST(sum(count) AS BIGINT) AS total")}
@@ -99,8 +103,13 @@ def test_digest_computes_anew_the_units_that_have_changed(site: Site):
         "minutes",
         "counts by minute",
         (TopicInput("views", EVENT_TYPES["page_view"]),),
-        (TableOutput("facts"), TableOutput("minutes", Mode.DIGEST), TableOutput("total", Mode.REPLACE)),
-        lambda inputs, parameters: {"facts": inputs["views"].select("id", "time", *PLACE)},
+        (
+            TableOutput("facts"),
+            TableOutput("minutes", Mode.DIGEST),
+            TableOutput("people", Mode.DIGEST, key=("address",)),
+            TableOutput("total", Mode.REPLACE),
+        ),
+        lambda inputs, parameters: {"facts": inputs["views"].select("id", "time", "address", *PLACE)},
         refresh=total,
         digest=sum_up,
         unit_s=60,
@@ -112,6 +121,10 @@ def test_digest_computes_anew_the_units_that_have_changed(site: Site):
         first = int(START.timestamp()) // 60
         return [unit - first for unit in asked[-1]]
 
+    def people() -> list[tuple[str, int]]:
+        numbers = Counter(number % 7 for number in [*range(320), 70, 130])
+        return [(f"192.0.2.{number}", count) for number, count in sorted(numbers.items())]
+
     fill(site, 300)
     assert counted() == [0, 1, 2, 3, 4]
     fill(site, 20, 300)
@@ -119,6 +132,7 @@ def test_digest_computes_anew_the_units_that_have_changed(site: Site):
     fill(site, 1, 130)
     assert counted() == [1, 2, 5]
     assert site.rows(job, "total") == [(322,)]
+    assert site.rows(job, "people", "address", "count") == people()
     # What is read again is made anew, be it as many facts as before.
     plan = site.plan(job, start=Bound(offsets={site.topic("page_view"): {0: 0, 1: 0, 2: 0}}))
     cluster = Cluster(site.spark, plan.kafka)
@@ -127,6 +141,13 @@ def test_digest_computes_anew_the_units_that_have_changed(site: Site):
     finally:
         cluster.close()
     assert counted() == [0, 1, 2, 3, 4, 5]
+    # Rows by key that are not of the units' facts are another run's, which began before this one and ended after it.
+    table = open_table(site.spark, str(site.directory / "tables" / job.name / "people"), "delta")
+    older = table.read().selectExpr("address", "count - 1 AS count", "'321' AS _made_of")
+    table.replace(older, Progress("other", 1, "", {}, {}))
+    fill(site, 0, 1)
+    assert counted() == [0, 1, 2, 3, 4, 5]
+    assert site.rows(job, "people", "address", "count") == people()
     assert site.rows(job, "total") == [(322,)]
     assert site.rows(job, "minutes", "unit", "count") == [
         (int(START.timestamp()) // 60 + n, count) for n, count in enumerate([60, 61, 61, 60, 60, 20])

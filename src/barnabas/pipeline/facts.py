@@ -65,12 +65,12 @@ def latest_micros(facts: DataFrame, time: Column | None = None) -> int:
     return 0 if row is None or row["latest"] is None else int(row["latest"])
 
 
-def between(facts: DataFrame, start_micros: int, end_micros: int) -> DataFrame:
-    """Keep the facts after `start_micros`, up to and with `end_micros`; files without any are not read."""
+def of_same(every: DataFrame, some: DataFrame, *key: str) -> DataFrame:
+    """Keep of all facts those of the subjects who have some among the others; it is quick where these are all."""
     from pyspark.sql import functions as F
 
-    start, end = (F.timestamp_micros(F.lit(micros)) for micros in (start_micros, end_micros))
-    return facts.where((F.col("time") > start) & (F.col("time") <= end))
+    # A subject's columns are no nulls, or it is none.
+    return every if some is every else every.join(F.broadcast(some.select(*key).distinct()), list(key), "left_semi")
 
 
 def once(facts: DataFrame) -> DataFrame:

@@ -50,7 +50,8 @@ class Mode(Enum):
     """All rows at once, instead of all that were there: what `refresh` gives."""
 
     DIGEST = "digest"
-    """The rows of some units of event time (column `unit`), instead of those of the same units: what `digest` gives."""
+    """What `digest` gives: the rows of some units of event time (column `unit`) instead of those of the same units; or,
+    where the output has a key, those of some subjects, instead of those with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,9 @@ class Job:
 
     `digest` gives the rows of all outputs of `Mode.DIGEST`, with the unit's number since 1970 in the column `unit`, and
     of each unit that has a fact at least one row in one of them. What it gives depends on the facts of that unit and
-    the parameters, and on nothing else.
+    the parameters, and on nothing else. Outputs with a key have no units: their rows are those of all subjects with
+    facts among the ones it is given, and depend on all facts of the subject, which it is given as `all_` and the
+    table's name.
     """
 
     name: str

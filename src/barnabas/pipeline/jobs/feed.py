@@ -1,10 +1,10 @@
 """News feed: for each user what the people did whom he follows, newest first, several people's doings in one entry.
 
-**Shape.** `transform` makes one slim fact of each post, vote, follow and view by somebody who is logged in. `refresh`
-computes all feeds anew from the facts: who follows whom from all follow events, what happened from the last
-`horizon_days` days before the latest event. So a feed is a function of the set of facts: late votes, a vote that is
-taken back and an unfollow are right in whatever order they came. Only users whose feed has changed are written to the
-topic.
+**Shape.** `transform` makes one slim fact of each post, vote, follow and view by somebody who is logged in. `digest`
+notes of each user with new facts whom he follows in the end, and the newest of what he did. `refresh` puts the feeds
+together from that: what happened in the last `horizon_days` days before the latest event. So a feed is a function of
+the set of facts: late votes, a vote that is taken back and an unfollow are right in whatever order they came. Only
+users whose feed has changed are written to the topic.
 
 **Entries.** One entry for each (verb, item): "anna, bert and 3 others voted for X", with the time of the newest.
 
@@ -19,7 +19,8 @@ Views have no names, as who reads what is nobody's business: only a number, and 
 own doings are not in one's feed, and following oneself does nothing. Whether A follows B is what the last follow event
 by time says, or by id where the times are the same.
 
-**Costs.** What each user did is made distinct before it meets the followers, and of each user only the newest
+**Costs.** Of a user with new facts all of his own are read; of the others only whom they follow and the newest of what
+they did. What each user did is made distinct before it meets the followers, and of each user only the newest
 `newest_per_user` named doings, and as many views, go to the followers: rows of the join are bounded by follows × 2 ×
 `newest_per_user`, however busy a celebrity is. **What that gets wrong.** As long as `newest_per_user` is not below
 `entries`, no named entry is missing and none has a wrong time: an older doing can't be among the newest entries of
@@ -32,7 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.facts import MICROS, between, is_shown, last_of, latest_micros, page_of
+from barnabas.pipeline.facts import MICROS, believed_micros, is_shown, last_of, latest_micros, of_same, page_of
 from barnabas.pipeline.job import (
     PLACE,
     Frames,
@@ -49,7 +50,7 @@ from barnabas.pipeline.job import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-DAY_S = 24 * 3600
+HOUR_S, DAY_S = 3600, 24 * 3600
 
 # So many names are told, the newest first; the others are a number.
 NAMED_ACTORS = 3
@@ -74,14 +75,40 @@ def transform(inputs: Frames, parameters: Parameters) -> Frames:
     return {"feed_facts": together}
 
 
+def digest(tables: Frames, parameters: Parameters) -> Frames:
+    """Find whom each user with new facts follows, and the newest of what he did."""
+    from pyspark.sql import functions as F
+
+    some, unit = tables["feed_facts"], F.floor(F.unix_seconds("time") / HOUR_S).alias("unit")
+    hours = some.groupBy(unit, "kind").agg(F.count("*").alias("count"), F.max(believed_micros()).alias("believed"))
+    facts = of_same(tables["all_feed_facts"], some, "user")
+    # An event that claims to be much later than its record would be the newest for ever.
+    believed = facts.where(F.unix_micros("time") == believed_micros())
+    done = F.struct("verb", "item", "time")
+    doings = _doings(believed.where("kind <> 'follow'"), int(parameters["newest_per_user"]))
+    parts = (
+        # Who has nothing left to be told of has a row as well.
+        facts.select("user").distinct(),
+        _follows(believed.where("kind = 'follow'")),
+        doings.select(F.col("actor").alias("user"), done.alias("done")),
+    )
+    together = parts[0].unionByName(parts[1], True).unionByName(parts[2], True)
+    people = together.groupBy("user").agg(
+        F.sort_array(F.collect_list("actor")).alias("follows"), F.sort_array(F.collect_list("done")).alias("doings")
+    )
+    return {"feed_people": people, "feed_hours": hours}
+
+
 def refresh(tables: Frames, parameters: Parameters) -> Frames:
-    """Compute all feeds from all facts."""
-    facts = tables["feed_facts"]
-    latest = latest_micros(facts)
-    follows = between(facts.where("kind = 'follow'"), -1, latest)
+    """Put the feeds together."""
+    from pyspark.sql import functions as F
+
+    people = tables["feed_people"]
+    latest = latest_micros(tables["feed_hours"], F.col("believed"))
     horizon = int(float(parameters["horizon_days"]) * DAY_S * MICROS)
-    doings = between(facts.where("kind <> 'follow'"), latest - horizon, latest)
-    return {"feed": _feeds(_follows(follows), _doings(doings, int(parameters["newest_per_user"])), parameters)}
+    follows = people.select("user", F.explode("follows").alias("actor"))
+    doings = people.select(F.col("user").alias("actor"), F.inline("doings"))
+    return {"feed": _feeds(follows, doings.where(F.unix_micros("time") > latest - horizon), parameters)}
 
 
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
@@ -176,9 +203,17 @@ JOB = Job(
     name="feed",
     does="makes each user's news feed: what the people did whom he follows",
     inputs=tuple(TopicInput(name, EVENT_TYPES[name]) for name in ("post", "vote", "follow", "page_view")),
-    outputs=(TableOutput("feed_facts"), TableOutput("feed", Mode.REPLACE), TopicOutput("feed", ("user",))),
+    outputs=(
+        TableOutput("feed_facts"),
+        TableOutput("feed_people", Mode.DIGEST, key=("user",)),
+        TableOutput("feed_hours", Mode.DIGEST),
+        TableOutput("feed", Mode.REPLACE),
+        TopicOutput("feed", ("user",)),
+    ),
     transform=transform,
     refresh=refresh,
+    digest=digest,
+    unit_s=HOUR_S,
     parameters=(
         Parameter("entries", 50, "the most entries a feed has"),
         Parameter("horizon_days", 7.0, "what is older than so many days is in no feed"),

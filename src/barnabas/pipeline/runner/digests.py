@@ -1,11 +1,15 @@
-"""Digests: rows by unit of event time, of which only those units are computed anew whose facts have changed.
+"""Digests: rows of which only those are computed anew whose facts have changed, by unit of event time or by key.
 
-Each row notes in `_made_of` how many facts its unit had, and what else it depends on: the parameters and the version of
-this package. A unit of which a row's note is no longer right is computed anew, in all tables. So it does not matter why
-facts came or went (late rows, a rewind, a backfill beside the run, a kill between two commits) nor whether a table of
-digests was lost; and what another run put in its place in the meantime is found out by the next refresh.
+Each row by unit notes in `_made_of` how many facts its unit had, and what else it depends on: the parameters and the
+version of this package. A unit of which a row's note is no longer right is computed anew, in all tables. So it does not
+matter why facts came or went (late rows, a rewind, a backfill beside the run, a kill between two commits) nor whether a
+table of digests was lost; and what another run put in its place in the meantime is found out by the next refresh.
 
-Cost: one query for the facts' times and all notes; all else is paid for the units that have changed.
+Rows by key are those of subjects with facts in the units that have changed. Each notes how many facts there were in
+all: where that is not what the units' notes add up to, as after a kill or when two runs wrote at the same time, all is
+computed anew.
+
+Cost: one query for the facts' times and all notes; all else is paid for what has changed.
 """
 
 from __future__ import annotations
@@ -37,30 +41,58 @@ def refresh_digests(
 
     assert job.digest is not None
     there = {name: writer.table.read() for name, writer in writers.items() if writer.table.exists()}
-    older = {name: rows for name, rows in there.items() if {"unit", MADE_OF} <= set(rows.columns)}
-    counts, known = _look(job, facts, older)
+    older = {name: rows for name, rows in there.items() if {_unit(writers[name]), MADE_OF} <= set(rows.columns)}
+    counts, known, totals = _look(job, facts, {name: (writers[name], rows) for name, rows in older.items()})
     beside = zlib.crc32(json.dumps([__version__, job.unit_s, dict(parameters)], sort_keys=True).encode())
     now = {unit: f"{beside:08x} {count}" for unit, count in counts.items()}
-    if len(older) < len(writers):
+    if len(older) < len(writers) or not totals <= {_total(known)}:
         known = {}
     changed = {unit for unit in now.keys() | known.keys() if known.get(unit) != {now.get(unit)}}
     if known and not changed:
         return
     rows: Frames = {}
     where = ""
+    all_facts = {f"all_{name}": each for name, each in facts.items()}
     if known.keys() - changed:
-        rows = job.digest({name: _of_units(each, changed, job.unit_s) for name, each in facts.items()}, parameters)
+        some = {name: _of_units(each, changed, job.unit_s) for name, each in facts.items()}
+        rows = job.digest({**all_facts, **some}, parameters)
         # Other columns come from another version of the job: then all is computed anew.
         if all(
             {*_rows(job, rows, each).columns, MADE_OF} == set(older[name].columns) for name, each in writers.items()
         ):
             where = f"unit IN ({', '.join(map(str, sorted(changed)))})"
     if not where:
-        rows = job.digest(facts, parameters)
+        rows = job.digest({**all_facts, **facts}, parameters)
     spark = next(iter(facts.values())).sparkSession
     notes = F.broadcast(spark.createDataFrame(sorted(now.items()), f"unit BIGINT, {MADE_OF} STRING"))
-    for writer in writers.values():
-        writer.write(_rows(job, rows, writer).join(notes, "unit"), span, Delivery.EXACTLY_ONCE, where=where)
+    total = F.lit(_total({unit: {note} for unit, note in now.items()})).alias(MADE_OF)
+    # By key first: the units' notes say that all is done.
+    for name, writer in sorted(writers.items(), key=lambda each: not each[1].declared.key):
+        new, key = _rows(job, rows, writer), writer.declared.key
+        if not key:
+            writer.write(new.join(notes, "unit"), span, Delivery.EXACTLY_ONCE, where=where)
+        elif not where:
+            writer.write(new.select("*", total), span, Delivery.EXACTLY_ONCE)
+        else:
+            new = new.persist()
+            try:
+                same = reduce(
+                    lambda one, other: one & other, (F.col(f"o.{k}").eqNullSafe(F.col(f"n.{k}")) for k in key)
+                )
+                rest = older[name].drop(MADE_OF).alias("o").join(new.alias("n"), same, "left_anti")
+                writer.write(rest.unionByName(new).select("*", total), span, Delivery.EXACTLY_ONCE)
+            finally:
+                new.unpersist()
+
+
+def _unit(writer: TableWriter) -> str:
+    """Name the column that says what a digest's rows are of."""
+    return writer.declared.key[0] if writer.declared.key else "unit"
+
+
+def _total(notes: Mapping[int, Collection[str | None]]) -> str:
+    """Add up the facts of all units."""
+    return str(sum(int(note.split()[-1]) for each in notes.values() for note in each if note))
 
 
 def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
@@ -70,23 +102,29 @@ def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
     return rows
 
 
-def _look(job: Job, facts: Frames, older: Frames) -> tuple[dict[int, int], dict[int, set[str | None]]]:
-    """Count the facts of each unit, and look up what the rows of each unit were made of."""
+def _look(
+    job: Job, facts: Frames, older: Mapping[str, tuple[TableWriter, DataFrame]]
+) -> tuple[dict[int, int], dict[int, set[str | None]], set[str | None]]:
+    """Count the facts of each unit; look up what the rows of each unit were made of, and those by key."""
     from pyspark.sql import functions as F
 
     unit = F.floor(F.unix_seconds("time") / job.unit_s).alias("unit")
-    nothing = F.lit(None)
-    looks = [each.groupBy(unit).agg(F.count("*").alias("count"), nothing.alias("note")) for each in facts.values()]
-    for each in older.values():
-        looks.append(each.select("unit", nothing.alias("count"), MADE_OF).distinct())
+    nothing = F.lit(None).cast("BIGINT")
+    looks = [each.groupBy(unit).agg(F.count("*").alias("count"), F.lit(None).alias("note")) for each in facts.values()]
+    for writer, rows in older.values():
+        of = nothing if writer.declared.key else F.col("unit")
+        looks.append(rows.select(of.alias("unit"), nothing.alias("count"), MADE_OF).distinct())
     counts: dict[int, int] = {}
     known: dict[int, set[str | None]] = {}
+    totals: set[str | None] = set()
     for number, count, note in reduce(lambda one, other: one.unionAll(other), looks).collect():
-        if count is None:
+        if count is not None:
+            counts[number] = counts.get(number, 0) + count
+        elif number is not None:
             known.setdefault(number, set()).add(note)
         else:
-            counts[number] = counts.get(number, 0) + count
-    return counts, known
+            totals.add(note)
+    return counts, known, totals
 
 
 def _of_units(facts: DataFrame, units: Collection[int], unit_s: int) -> DataFrame:
