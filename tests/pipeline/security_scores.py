@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.jobs.security import JOB, refresh
+from barnabas.pipeline.job import Parameters
+from barnabas.pipeline.jobs.security import JOB, digest, refresh
 from barnabas.pipeline.jobs.security.crawlers import find_crawlers
 from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of
 from barnabas.pipeline.jobs.security.judging import VERDICTS
@@ -66,6 +67,11 @@ class Score:
         return len(self.right) / max(1, len(self.right) + len(self.missed))
 
 
+def verdicts_of(facts: DataFrame, parameters: Parameters) -> DataFrame:
+    """Give the verdicts that facts lead to."""
+    return refresh(digest({FACTS: facts, f"all_{FACTS}": facts}, parameters), parameters)[VERDICTS]
+
+
 def plan_of(seed: int) -> SitePlan:
     """Give a small site's day: some 35,000 events that the job looks at, with enough misbehaviour to count."""
     return SitePlan(seed=seed, events_per_s=1.0, shares=Shares(late=0.02))
@@ -77,8 +83,8 @@ def site_scores(spark: SparkSession, plan: SitePlan) -> dict[str, Score]:
     events = (arrival.what for arrival in truth.arrivals())
     with tempfile.TemporaryDirectory() as directory:
         frames = frames_of(spark, JOB, (event for event in events if not isinstance(event, Broken)), Path(directory))
-        facts = JOB.transform(frames, JOB.defaults())
-        rows = refresh(facts, JOB.defaults())[VERDICTS].select("subject_kind", "subject", "what").collect()
+        facts = JOB.transform(frames, JOB.defaults())[FACTS]
+        rows = verdicts_of(facts, JOB.defaults()).select("subject_kind", "subject", "what").collect()
     told = truth.to_json()
     return {group: _score(group, [tuple(row) for row in rows], told) for group in _GROUPS}
 
@@ -146,7 +152,7 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
     events: Iterator[Event] = (event for line in access_log_lines(raw, plan) for event in line.events)
     with tempfile.TemporaryDirectory() as directory:
         facts = JOB.transform(frames_of(spark, JOB, events, Path(directory)), JOB.defaults())[FACTS]
-        verdicts = refresh({FACTS: facts}, JOB.defaults())[VERDICTS].where("is_declared").collect()
+        verdicts = verdicts_of(facts, JOB.defaults()).where("is_declared").collect()
         behaviour = _behaviour(facts)
     declared = {row["subject"] for row in verdicts}
     requests = Counter(view.agent or NO_AGENT for view in views)

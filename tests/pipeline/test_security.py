@@ -15,7 +15,8 @@ from barnabas.pipeline.jobs.security import JOB
 from barnabas.pipeline.jobs.security.agents import declared_pattern, is_declared
 from barnabas.pipeline.jobs.security.crawlers import VISITOR_SIGNS
 from barnabas.pipeline.jobs.security.facts import FACTS
-from barnabas.pipeline.jobs.security.judging import VERDICTS, Rule, Sign, judge
+from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge
+from tests.pipeline import security_scores
 from tests.pipeline.activity import START, Event, frames_of
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -131,8 +132,7 @@ def facts_of(spark: SparkSession, events: list[Event], directory: Path) -> DataF
 
 
 def verdicts_of(facts: DataFrame, **parameters: str | int) -> Verdicts:
-    assert JOB.refresh is not None
-    rows = JOB.refresh({FACTS: facts}, {**JOB.defaults(), **parameters})[VERDICTS].collect()
+    rows = security_scores.verdicts_of(facts, {**JOB.defaults(), **parameters}).collect()
     return {(row["subject_kind"], row["subject"]): row.asDict(recursive=True) for row in rows}
 
 

@@ -1,8 +1,9 @@
 """Security: who crawls, scrapes, spams, votes in rings, or tries stolen passwords; and why it is thought so.
 
-`transform` keeps of each event what the rules need, as a row of `security_facts`; `refresh` drops repeats, sums up the
-facts by visitor, agent, address and user, and judges the sums (`judging.py`). So a verdict does not depend on the order
-in which events came, and comes and goes with the events that speak for it; its delay is the time between two refreshes.
+`transform` keeps of each event what the rules need, as a row of `security_facts`. `digest` drops repeats and sums up
+all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the sums
+(`judging.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events that
+speak for it; its delay is the time between two refreshes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
+from barnabas.pipeline.facts import of_same
 from barnabas.pipeline.job import (
     Frames,
     Job,
@@ -26,24 +28,73 @@ from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of, transform
 from barnabas.pipeline.jobs.security.judging import VERDICTS, strongest
 from barnabas.pipeline.jobs.security.logins import find_credential_stuffing, login_figures
 from barnabas.pipeline.jobs.security.users import find_spammers, find_vote_rings, ring_figures, user_figures
-from barnabas.pipeline.jobs.security.visitors import visitor_figures
+from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+VISITORS, USERS, HOURS = "security_visitors", "security_users", "security_hours"
+
+HOUR_S, DAY_S = 3600, 24 * 3600
+
+
+def digest(frames: Frames, parameters: Parameters) -> Frames:
+    """Sum up the facts of some hours, and all facts of the visitors and users who are in them."""
+    from pyspark.sql import functions as F
+
+    agent, days = F.coalesce("agent", F.lit(NO_AGENT)), int(parameters["lookback_days"])
+    every = frames[f"all_{FACTS}"].withColumn("agent", agent)
+    some = every if frames[FACTS] is frames[f"all_{FACTS}"] else frames[FACTS].withColumn("agent", agent)
+
+    def own(*key: str) -> DataFrame:
+        return _recent(of_same(every, some, *key), days, key)
+
+    of_visitors, of_users = own("address", "agent"), own("user")
+    return {
+        VISITORS: visitor_figures(distinct_of(of_visitors, "page_view"), distinct_of(of_visitors, "vote", "post")),
+        USERS: user_figures(distinct_of(of_users, "post", "follow", "vote")),
+        HOURS: _hours(some),
+    }
+
+
+def _hours(facts: DataFrame) -> DataFrame:
+    """Sum up logins by address and user, votes by user and target, and what else there is by kind."""
+    from pyspark.sql import functions as F
+
+    def only(kinds: str, value: str) -> Column:
+        return F.when(F.expr(kinds), F.expr(value))
+
+    is_login, is_vote = "kind = 'login' AND address IS NOT NULL", "kind = 'vote' AND user IS NOT NULL AND number != 0"
+    sums = facts.dropDuplicates(["kind", "id"]).groupBy(
+        F.floor(F.unix_seconds("time") / HOUR_S).alias("unit"),
+        only(f"({is_login}) OR ({is_vote})", "kind").alias("kind"),
+        only(is_login, "address").alias("address"),
+        F.coalesce(only(is_login, "coalesce(user, '')"), only(is_vote, "user")).alias("user"),
+        only(is_vote, "target").alias("target"),
+    )
+    return sums.agg(
+        F.count("*").alias("events"),
+        F.count_if(F.expr("kind = 'login' AND number = 0")).alias("failures"),
+        F.min("time").alias("first_seen"),
+        F.max("time").alias("last_seen"),
+    )
 
 
 def refresh(frames: Frames, parameters: Parameters) -> Frames:
-    """Judge all that the facts tell of."""
+    """Judge all that the sums tell of."""
     from pyspark.sql import functions as F
 
-    facts = _recent(frames[FACTS], int(parameters["lookback_days"]))
-    views = distinct_of(facts, "page_view")
-    figures = _once(visitor_figures(views, distinct_of(facts, "vote", "post")))
-    declared = _once(declared_agents(facts.where("kind = 'page_view'")))
-    logins = _once(login_figures(distinct_of(facts, "login"), int(parameters["strange_names"])))
-    users = _once(user_figures(distinct_of(facts, "post", "follow", "vote")))
+    hours = frames[HOURS]
+    figures, users = frames[VISITORS], frames[USERS]
+    if (days := int(parameters["lookback_days"])) > 0:
+        newest = hours.agg(F.max("unit")).collect()[0][0] or 0
+        recent = F.col("last_seen") >= F.timestamp_seconds(F.lit((newest // 24 + 1 - days) * DAY_S))
+        figures, users, hours = figures.where(recent), users.where(recent), hours.where(recent)
+    # Small, and looked at three times. Not `persist`, which keeps for the session what nobody gives back.
+    declared = declared_agents(figures).localCheckpoint()
+    logins = login_figures(hours.where("kind = 'login'"), int(parameters["strange_names"]))
     rings = ring_figures(
-        distinct_of(facts, "vote"), int(parameters["ring_window_s"]), int(parameters["ring_least_items"])
+        hours.where("kind = 'vote'"), int(parameters["ring_window_s"]), int(parameters["ring_least_items"])
     )
     verdicts = (
         declared_bots(figures, declared, parameters)
@@ -56,22 +107,15 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
     return {VERDICTS: strongest(_not_allowed(verdicts, str(parameters["allow"])))}
 
 
-def _once(figures: DataFrame) -> DataFrame:
-    """Compute figures here and now, and keep them: several rules look at them.
-
-    Not `persist`, which keeps for the whole session what nobody gives back: this is gone with the last reference to it.
-    What it costs: when an executor is lost meanwhile, the refresh fails and has to be done again.
-    """
-    return figures.localCheckpoint()
-
-
-def _recent(facts: DataFrame, lookback_days: int) -> DataFrame:
+def _recent(facts: DataFrame, lookback_days: int, key: tuple[str, ...]) -> DataFrame:
+    """Leave out what is so many days before the subject's newest fact, if not 0."""
+    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     if lookback_days <= 0:
         return facts
-    newest = facts.agg(F.max("day").alias("newest")).first()
-    return facts if newest is None else facts.where(F.col("day") > F.date_sub(F.lit(newest["newest"]), lookback_days))
+    newest = facts.withColumn("_newest", F.max("day").over(Window.partitionBy(*key)))
+    return newest.where(F.col("day") > F.date_sub("_newest", lookback_days)).drop("_newest")
 
 
 def _not_allowed(verdicts: DataFrame, allowed: str) -> DataFrame:
@@ -103,13 +147,22 @@ JOB = Job(
     inputs=tuple(TopicInput(event.name, event) for event in (PAGE_VIEW, VOTE, POST, FOLLOW, LOGIN)),
     outputs=(
         TableOutput(FACTS, partition_by=("day",)),
+        TableOutput(VISITORS, Mode.DIGEST, key=("address", "agent")),
+        TableOutput(USERS, Mode.DIGEST, key=("user",)),
+        TableOutput(HOURS, Mode.DIGEST),
         TableOutput(VERDICTS, Mode.REPLACE),
         TopicOutput(VERDICTS, key=("subject_kind", "subject")),
     ),
     transform=transform,
     refresh=refresh,
+    digest=digest,
+    unit_s=HOUR_S,
     parameters=(
-        Parameter("lookback_days", 0, "how many days before the newest event count, with it; 0: all that are kept"),
+        Parameter(
+            "lookback_days",
+            0,
+            "days before a subject's newest event that count, if it was seen as lately; 0: all",
+        ),
         Parameter("lapse_hours", 168, "how long after its subject was seen last a verdict holds"),
         Parameter("allow", "", "addresses, agents and users that get no verdict, comma between"),
         Parameter("crawler_points", 5, "points that make a crawler"),

@@ -22,7 +22,7 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
     """Count what each address tried.
 
     Args:
-        logins: Facts of logins, each once.
+        logins: Attempts and failures of each address and user by hour (`unit`), with the first and the last of them.
         least_strange_names: So many names that never got in make an address strange.
 
     Returns:
@@ -31,13 +31,11 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    logins = logins.where("address IS NOT NULL").withColumn("user", F.coalesce("user", F.lit("")))
-    failed = F.col("number") == 0
     tried = logins.groupBy("address", "user").agg(
-        F.count("*").alias("attempts"),
-        F.sum(failed.cast("int")).alias("failures"),
-        F.min("time").alias("first_seen"),
-        F.max("time").alias("last_seen"),
+        F.sum("events").alias("attempts"),
+        F.sum("failures").alias("failures"),
+        F.min("first_seen").alias("first_seen"),
+        F.max("last_seen").alias("last_seen"),
     )
     is_in = F.col("failures") < F.col("attempts")
     figures = tried.groupBy("address").agg(
@@ -51,15 +49,14 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
     )
     figures = figures.withColumn("failure_share", F.round(F.col("failures") / F.col("attempts"), 3))
     strange = figures.where(is_strange(least_strange_names)).select("address")
-    failures = logins.where(failed).join(strange, "address", "left_semi")
-    hours = failures.withColumn("hour", F.date_trunc("hour", "time"))
-    of_hour = hours.groupBy("hour").agg(
+    hours = logins.where("failures > 0").join(strange, "address", "left_semi")
+    of_hour = hours.groupBy("unit").agg(
         F.count_distinct("address").alias("campaign_addresses"), F.count_distinct("user").alias("campaign_names")
     )
     campaigns = (
-        hours.select("address", "hour")
+        hours.select("address", "unit")
         .distinct()
-        .join(of_hour, "hour")
+        .join(of_hour, "unit")
         .groupBy("address")
         .agg(F.max(F.struct("campaign_addresses", "campaign_names")).alias("_campaign"))
         .select("address", "_campaign.*")

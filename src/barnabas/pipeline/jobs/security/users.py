@@ -88,7 +88,7 @@ def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame
     """Find who votes together.
 
     Args:
-        votes: Facts of votes, each once.
+        votes: The time (`first_seen`) of each user's first vote for each target, by hour.
         window_s: Votes so far apart, at most, were cast together.
         least_items: Two who voted so for fewer items than this have not met.
 
@@ -99,11 +99,7 @@ def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame
     from pyspark.sql import functions as F
 
     # A vote is for the item; one that is cast again, or taken back, is not another.
-    cast = (
-        votes.where("user IS NOT NULL AND number != 0")
-        .groupBy("user", F.col("target").alias("item"))
-        .agg(F.min(F.unix_seconds("time")).alias("second"))
-    )
+    cast = votes.groupBy("user", F.col("target").alias("item")).agg(F.unix_seconds(F.min("first_seen")).alias("second"))
     total = cast.groupBy("user").agg(F.count("*").alias("items"))
     slot = F.floor(F.col("second") / window_s)
     in_slot = cast.withColumn("slot", slot).withColumn("voters", F.count("*").over(Window.partitionBy("item", "slot")))

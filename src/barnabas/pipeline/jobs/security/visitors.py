@@ -74,7 +74,10 @@ def visitor_figures(views: DataFrame, actions: DataFrame) -> DataFrame:
     done = actions.groupBy("address", F.coalesce("agent", F.lit(NO_AGENT)).alias("agent")).agg(
         F.count("*").alias("actions")
     )
-    return totals.join(done, visitor, "left").withColumn("actions", F.coalesce("actions", F.lit(0)))
+    gaps, mean_s, variation = pace()
+    of_pace = {"paced_gaps": gaps, "seconds_between_pages": mean_s, "pace_variation": variation}
+    figures = totals.withColumns(of_pace).drop(*GAPS).join(done, visitor, "left")
+    return figures.withColumn("actions", F.coalesce("actions", F.lit(0)))
 
 
 def _sums_by_page(paced: DataFrame, visitor: list[str]) -> DataFrame:
@@ -120,19 +123,14 @@ def with_shares(figures: DataFrame) -> DataFrame:
 
 
 def with_paces(figures: DataFrame) -> DataFrame:
-    """Add what only one visitor's figures tell: which pages, at what pace and time of day, with what pauses."""
+    """Add what only one visitor's figures tell: which pages, at what time of day, with what pauses."""
     from pyspark.sql import functions as F
-
-    gaps, mean_s, variation = pace()
 
     def of_pages(part: str) -> Column:
         return F.round(F.col(part) / F.when(F.col("pages") > 0, F.col("pages")), 3)
 
     return (
-        figures.withColumn("paced_gaps", gaps)
-        .withColumn("seconds_between_pages", mean_s)
-        .withColumn("pace_variation", variation)
-        .withColumn("top_page_share", of_pages("top_page_requests"))
+        figures.withColumn("top_page_share", of_pages("top_page_requests"))
         .withColumn("distinct_share", of_pages("distinct_pages"))
         .withColumn("hours_of_day", F.bit_count("hours"))
         .withColumn("span_hours", F.expr("(unix_millis(last_seen) - unix_millis(first_seen)) / 3600000"))
