@@ -149,8 +149,27 @@ def test_digest_computes_anew_the_units_and_subjects_that_have_changed(site: Sit
     assert counted() == [0, 1, 2, 3, 4, 5]
     assert site.rows(job, "people", "address", "count") == people()
     assert site.rows(job, "total") == [(322,)]
+    # What has been told by facts that are not kept any more stays; what comes late for them is put aside.
+    done = site.run(job, keep_facts_s=120.0)
+    assert done.figures.facts_from == "2026-03-06T19:03:00+00:00"
+    assert len(site.rows(job, "facts")) == 140
+    fill(site, 1, 30)
+    fill(site, 1, 320)
+    asked.clear()
+    done = site.run(job, keep_facts_s=120.0)
+    assert [[unit - int(START.timestamp()) // 60 for unit in units] for units in asked] == [[5]]
+    assert done.figures.late_row_count == 1
+    assert "1 late" in done.figures.line()
+    assert len(site.rows(job, "facts")) == 142
+    assert site.rows(job, "total") == [(323,)]
+    # A file of the facts that is gone is told.
+    fill(site, 1, 321)
+    for file in (site.directory / "tables" / job.name / "facts").glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(TableError, match=r"minutes: a file of its tables is gone, as after a VACUUM"):
+        site.run(job)
     assert site.rows(job, "minutes", "unit", "count") == [
-        (int(START.timestamp()) // 60 + n, count) for n, count in enumerate([60, 61, 61, 60, 60, 20])
+        (int(START.timestamp()) // 60 + n, count) for n, count in enumerate([60, 61, 61, 60, 60, 21])
     ]
 
 

@@ -377,6 +377,16 @@ def test_replace_of_some_rows_leaves_the_others(place: Place, table: Table) -> N
     assert place.open().progress("load") == progress_of("load", 2, 0)
 
 
+def test_cut_takes_away_the_rows_for_which_a_condition_holds(place: Place, table: Table) -> None:
+    """As a retention of facts tells it: what is old, and was there."""
+    columns = ("timestamp_seconds(id) AS time", "'t' AS _topic", "0 AS _partition", "id AS _offset")
+    table.append(place.spark.range(10).selectExpr(*columns), place.next())
+    old = "(time < '1970-01-01 00:00:05+00:00') AND (_topic = 't' AND _partition = 0 AND _offset <= 3)"
+    assert table.cut({}, place.next("keep", 5), old) == 4
+    assert sorted(row["_offset"] for row in place.open().read().collect()) == [4, 5, 6, 7, 8, 9]
+    assert place.open().progress("keep") == progress_of("keep", 1, 5)
+
+
 def test_cut_takes_away_what_was_read_from_an_offset_on(place: Place, table: Table) -> None:
     table.append(rows_at(place.spark, 0, 10), place.next())
     table.append(rows_at(place.spark, 10, 20).unionAll(rows_at(place.spark, 0, 5, partition=1)), place.next())

@@ -23,6 +23,7 @@ from barnabas.pipeline.commands.options import (
     kafka_options,
     pairs,
     parse_bound,
+    parse_duration,
     session_options,
 )
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
@@ -96,6 +97,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=10.0,
         metavar="S",
         help="seconds between two computations of what is derived from a job's tables (%(default)s)",
+    )
+    pace.add_argument(
+        "--keep-facts",
+        metavar="AGE",
+        help="of jobs that sum up their facts by hour or day: delete those that are older (30d, 12h); default: none",
     )
     pace.add_argument("--max-bytes-per-s", type=float, default=0.0, metavar="N", help="by the measured size of records")
     pace.add_argument("--max-messages-per-s", type=float, default=0.0, metavar="N", help="of all partitions together")
@@ -242,6 +248,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         {name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
         not arguments.ignore_quotas,
         _registry(arguments, of_registry),
+        parse_duration(arguments.keep_facts) / 1000 if arguments.keep_facts else None,
     )
 
 

@@ -17,14 +17,17 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from barnabas import __version__
+from barnabas.pipeline.facts import MICROS, believed_micros
 from barnabas.pipeline.job import Frames, Job, Parameters
 from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
+from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
@@ -34,21 +37,48 @@ MADE_OF = "_made_of"
 
 
 def refresh_digests(
-    job: Job, parameters: Parameters, facts: Frames, writers: Mapping[str, TableWriter], span: Span
+    job: Job,
+    parameters: Parameters,
+    facts: Frames,
+    writers: Mapping[str, TableWriter],
+    span: Span,
+    retention: Retention,
 ) -> None:
-    """Compute and write what has changed of a job's digests."""
+    """Compute and write what has changed of a job's digests; then delete the facts that are not to be kept."""
+    older = {name: writer.table.read() for name, writer in writers.items() if writer.table.exists()}
+    # Others come from another version of the job: then all is computed anew.
+    older = {name: rows for name, rows in older.items() if {_unit(writers[name]), MADE_OF} <= set(rows.columns)}
+    look = _look(job, facts, {name: (writers[name], rows) for name, rows in older.items()})
+    (name,) = facts
+    old = retention.old_places(facts[name], look.counts, look.latest_s)
+    facts = {name: retention.kept(facts[name])}
+    _compute(job, parameters, facts, writers, older, look, span, retention)
+    if old is not None:
+        retention.delete(*old)
+
+
+def _compute(
+    job: Job,
+    parameters: Parameters,
+    facts: Frames,
+    writers: Mapping[str, TableWriter],
+    older: Frames,
+    look: _Look,
+    span: Span,
+    retention: Retention,
+) -> None:
     from pyspark.sql import functions as F
 
     assert job.digest is not None
-    there = {name: writer.table.read() for name, writer in writers.items() if writer.table.exists()}
-    older = {name: rows for name, rows in there.items() if {_unit(writers[name]), MADE_OF} <= set(rows.columns)}
-    counts, known, totals = _look(job, facts, {name: (writers[name], rows) for name, rows in older.items()})
     beside = zlib.crc32(json.dumps([__version__, job.unit_s, dict(parameters)], sort_keys=True).encode())
-    now = {unit: f"{beside:08x} {count}" for unit, count in counts.items()}
-    if len(older) < len(writers) or not totals <= {_total(known)}:
+    now = {unit: f"{beside:08x} {count}" for unit, count in look.counts.items() if retention.has(unit)}
+    gone = {unit: notes for unit, notes in look.notes.items() if not retention.has(unit)}
+    known = {unit: notes for unit, notes in look.notes.items() if retention.has(unit)}
+    is_right = len(older) == len(writers) and look.totals <= {_total(look.notes)}
+    if not is_right:
         known = {}
     changed = {unit for unit in now.keys() | known.keys() if known.get(unit) != {now.get(unit)}}
-    if known and not changed:
+    if is_right and not changed and look.notes:
         return
     rows: Frames = {}
     where = ""
@@ -56,21 +86,26 @@ def refresh_digests(
     if known.keys() - changed:
         some = {name: _of_units(each, changed, job.unit_s) for name, each in facts.items()}
         rows = job.digest({**all_facts, **some}, parameters)
-        # Other columns come from another version of the job: then all is computed anew.
-        if all(
-            {*_rows(job, rows, each).columns, MADE_OF} == set(older[name].columns) for name, each in writers.items()
-        ):
+        if all(_has_columns(older.get(name), _rows(job, rows, each)) for name, each in writers.items()):
             where = f"unit IN ({', '.join(map(str, sorted(changed)))})"
     if not where:
         rows = job.digest({**all_facts, **facts}, parameters)
     spark = next(iter(facts.values())).sparkSession
     notes = F.broadcast(spark.createDataFrame(sorted(now.items()), f"unit BIGINT, {MADE_OF} STRING"))
-    total = F.lit(_total({unit: {note} for unit, note in now.items()})).alias(MADE_OF)
+    total = F.lit(_total({**gone, **{unit: {note} for unit, note in now.items()}})).alias(MADE_OF)
     # By key first: the units' notes say that all is done.
     for name, writer in sorted(writers.items(), key=lambda each: not each[1].declared.key):
         new, key = _rows(job, rows, writer), writer.declared.key
         if not key:
-            writer.write(new.join(notes, "unit"), span, Delivery.EXACTLY_ONCE, where=where)
+            if gone and not where and name in older and not _has_columns(older[name], new):
+                raise TableError(
+                    f"table {name} has other columns than this version of job {job.name} gives it, and is not computed "
+                    f"anew before {retention.first_time}, as those facts were not kept: move it away, or go on with "
+                    "the older version"
+                )
+            # What the facts that are gone have told stays.
+            rest = f"unit >= {retention.first_unit}" if gone and name in older else ""
+            writer.write(new.join(notes, "unit"), span, Delivery.EXACTLY_ONCE, where=where or rest)
         elif not where:
             writer.write(new.select("*", total), span, Delivery.EXACTLY_ONCE)
         else:
@@ -79,8 +114,8 @@ def refresh_digests(
                 same = reduce(
                     lambda one, other: one & other, (F.col(f"o.{k}").eqNullSafe(F.col(f"n.{k}")) for k in key)
                 )
-                rest = older[name].drop(MADE_OF).alias("o").join(new.alias("n"), same, "left_anti")
-                writer.write(rest.unionByName(new).select("*", total), span, Delivery.EXACTLY_ONCE)
+                others = older[name].drop(MADE_OF).alias("o").join(new.alias("n"), same, "left_anti")
+                writer.write(others.unionByName(new).select("*", total), span, Delivery.EXACTLY_ONCE)
             finally:
                 new.unpersist()
 
@@ -88,6 +123,10 @@ def refresh_digests(
 def _unit(writer: TableWriter) -> str:
     """Name the column that says what a digest's rows are of."""
     return writer.declared.key[0] if writer.declared.key else "unit"
+
+
+def _has_columns(older: DataFrame | None, new: DataFrame) -> bool:
+    return older is not None and {*new.columns, MADE_OF} == set(older.columns)
 
 
 def _total(notes: Mapping[int, Collection[str | None]]) -> str:
@@ -102,29 +141,39 @@ def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
     return rows
 
 
-def _look(
-    job: Job, facts: Frames, older: Mapping[str, tuple[TableWriter, DataFrame]]
-) -> tuple[dict[int, int], dict[int, set[str | None]], set[str | None]]:
-    """Count the facts of each unit; look up what the rows of each unit were made of, and those by key."""
+@dataclass(slots=True)
+class _Look:
+    """What there is: facts by unit and the time of the latest; notes of rows by unit, and of those by key."""
+
+    counts: dict[int, int] = field(default_factory=dict)
+    latest_s: float = 0.0
+    notes: dict[int, set[str | None]] = field(default_factory=dict)
+    totals: set[str | None] = field(default_factory=set)
+
+
+def _look(job: Job, facts: Frames, older: Mapping[str, tuple[TableWriter, DataFrame]]) -> _Look:
     from pyspark.sql import functions as F
 
     unit = F.floor(F.unix_seconds("time") / job.unit_s).alias("unit")
     nothing = F.lit(None).cast("BIGINT")
-    looks = [each.groupBy(unit).agg(F.count("*").alias("count"), F.lit(None).alias("note")) for each in facts.values()]
+    latest = F.max(believed_micros()).alias("latest")
+    looks = [
+        each.groupBy(unit).agg(F.count("*").alias("count"), latest, F.lit(None).alias("note"))
+        for each in facts.values()
+    ]
     for writer, rows in older.values():
         of = nothing if writer.declared.key else F.col("unit")
-        looks.append(rows.select(of.alias("unit"), nothing.alias("count"), MADE_OF).distinct())
-    counts: dict[int, int] = {}
-    known: dict[int, set[str | None]] = {}
-    totals: set[str | None] = set()
-    for number, count, note in reduce(lambda one, other: one.unionAll(other), looks).collect():
+        looks.append(rows.select(of.alias("unit"), nothing.alias("count"), nothing.alias("latest"), MADE_OF).distinct())
+    found = _Look()
+    for number, count, micros, note in reduce(lambda one, other: one.unionAll(other), looks).collect():
         if count is not None:
-            counts[number] = counts.get(number, 0) + count
+            found.counts[number] = found.counts.get(number, 0) + count
+            found.latest_s = max(found.latest_s, micros / MICROS)
         elif number is not None:
-            known.setdefault(number, set()).add(note)
+            found.notes.setdefault(number, set()).add(note)
         else:
-            totals.add(note)
-    return counts, known, totals
+            found.totals.add(note)
+    return found
 
 
 def _of_units(facts: DataFrame, units: Collection[int], unit_s: int) -> DataFrame:

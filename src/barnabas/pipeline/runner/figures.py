@@ -53,6 +53,8 @@ class Figures:
     lag: dict[str, dict[int, int]] = field(default_factory=dict)
     state: str = "starting"
     limited_by: str = "nothing"
+    # From when on facts are kept; empty: all are.
+    facts_from: str = ""
 
     @property
     def lag_count(self) -> int:
@@ -77,7 +79,7 @@ class Figures:
         return (
             f"{self.run}: {records} in {batches}{letters}{late}{skipped}; "
             f"the last took {self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}; "
-            f"limited by {self.limited_by}"
+            f"limited by {self.limited_by}" + (f"; facts from {self.facts_from} on" if self.facts_from else "")
         )
 
     def to_json(self) -> str:
@@ -100,6 +102,7 @@ class Figures:
                 "positions": self.positions,
                 "lag": self.lag,
                 "limited_by": self.limited_by,
+                "facts_from": self.facts_from,
             }
         )
 

@@ -32,6 +32,7 @@ from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.reading import Allowance, Reading
 from barnabas.pipeline.runner.refresh import refresh
+from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError
@@ -153,6 +154,11 @@ class JobRun(QueryRun):
             )
         except (PySparkException, Py4JJavaError) as error:
             self._is_stale = True
+            if "FILE_NOT_EXIST" in str(error):
+                raise TableError(
+                    f"{self.plan.run}: a file of its tables is gone, as after a VACUUM that kept too little: "
+                    f"bring it back, or move the tables away and let the job read its topics again: {first_line(error)}"
+                ) from error
             raise QueryStoppedError(first_line(error)) from error
 
     def _refresh(self) -> None:
@@ -163,7 +169,12 @@ class JobRun(QueryRun):
             if isinstance(output, TopicOutput) and self._is_derived(output)
         }
         follow = self._follower.follow if self._follower is not None else None
-        refresh(self._job, self._parameters, self._writers, self._derived, topics, follow)
+        keep_s = self.plan.keep_facts_s
+        kept = refresh(self._job, self._parameters, self._writers, self._derived, topics, follow, keep_s)
+        if kept is not None and kept.first_time is not None:
+            self._metrics.late(self.plan.run, max(0, kept.late_count - self.figures.late_row_count))
+            self.figures.late_row_count = kept.late_count
+            self.figures.facts_from = kept.first_time.isoformat()
         self._last_refresh_s = time.monotonic()
         self.figures.refresh_s = self._last_refresh_s - began_s
         self.figures.refresh_count += 1
@@ -193,7 +204,10 @@ class JobRun(QueryRun):
         for writer in self._derived.values():
             # Before the facts go: they may come back in the same number, made by another version of the job.
             if writer.declared.mode is Mode.DIGEST and writer.table.exists() and not is_dry:
-                writer.write(writer.table.read().limit(0), Span({}, {}, {}), Delivery.EXACTLY_ONCE)
+                (facts,) = self._writers.values()
+                first_unit = Retention(facts.table, self._job.unit_s, None).first_unit
+                where = "" if first_unit is None or writer.declared.key else f"unit >= {first_unit}"
+                writer.write(writer.table.read().limit(0), Span({}, {}, {}), Delivery.EXACTLY_ONCE, where)
         for name, writer in self._writers.items():
             # Only back: what has not been read yet is no row that could go.
             back = _earlier(wanted, writer.offsets)

@@ -59,6 +59,7 @@ class RunPlan:
         trigger_s: Seconds between batches, at least; None: one.
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
+        keep_facts_s: For how long facts are kept that digests are made of; None: for ever.
         compact_every: How many batches there are from one compaction of the tables to the next; 0: none.
         keeps_quotas: Size batches by the quotas of its user and client id, and say which one holds it.
         registry: Gives the schemas of values that it has framed, in topics of any kind; None: they are JSON.
@@ -86,6 +87,7 @@ class RunPlan:
     parameters: Mapping[str, Value] = field(default_factory=dict)
     keeps_quotas: bool = True
     registry: SchemaRegistry | None = None
+    keep_facts_s: float | None = None
 
     def topic_of_input(self, declared: TopicInput) -> str:
         """Name the topic of an input."""
@@ -124,6 +126,8 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError(f"job {job.name} reads topics of its own; --topic INPUT=TOPIC names another")
     if plan.registry is not None and not takes_any:
         raise PlanError(f"job {job.name} reads events of its own: --schema-registry is for jobs that read any topics")
+    if plan.keep_facts_s is not None and job.digest is None:
+        raise PlanError(f"job {job.name} has no facts that it could do without: --keep-facts is for jobs with digests")
     parameters = job.defaults()
     for name, value in plan.parameters.items():
         if name not in parameters:

@@ -15,6 +15,7 @@ from barnabas.pipeline.runner.digests import refresh_digests
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
+from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.tables.table import Offsets, TableError
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def refresh(
     writers: Mapping[str, TableWriter],
     topics: Mapping[str, TopicWriter],
     follow: Callable[[str, DataFrame], None] | None = None,
-) -> None:
+    keep_s: float | None = None,
+) -> Retention | None:
     """Compute and write what is derived.
 
     Args:
@@ -38,19 +40,26 @@ def refresh(
         writers: The tables that `refresh` fills.
         topics: The topics that `refresh` fills.
         follow: Called with each output's name and rows, before they are written: writing takes seconds.
+        keep_s: For how long facts are kept that digests are made of; None: for ever.
+
+    Returns:
+        What is kept of these facts; None: all.
     """
     assert job.refresh is not None
     tables = {name: writer.table.read() for name, writer in sources.items() if writer.table.exists()}
     if len(tables) < len(sources):
         # Nothing has come yet for one of them.
-        return
+        return None
     offsets: Offsets = {}
     for writer in sources.values():
         offsets.update(writer.offsets)
     span = Span({}, offsets, {})
     digests = {name: writer for name, writer in writers.items() if writer.declared.mode is Mode.DIGEST}
+    retention = None
     if digests:
-        refresh_digests(job, parameters, tables, digests, span)
+        (source,) = sources.values()
+        retention = Retention(source.table, job.unit_s, keep_s)
+        refresh_digests(job, parameters, tables, digests, span, retention)
         tables |= {name: writer.table.read() for name, writer in digests.items()}
     frames = job.refresh(tables, parameters)
     by_rows: dict[str, list[TopicWriter]] = {}
@@ -81,3 +90,4 @@ def refresh(
         finally:
             if is_shared:
                 rows.unpersist()
+    return retention

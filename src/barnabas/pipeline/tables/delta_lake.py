@@ -153,10 +153,10 @@ class DeltaLakeTable:
 
         self._commit(progress, write)
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
+    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         if not self.exists():
             raise TableError(f"{self._location}: there is no Delta table")
-        condition = condition_of_cut(offsets, self._schema(), self._location)
+        condition = where or condition_of_cut(offsets, self._schema(), self._location)
         count = 0
 
         def write(note: str) -> None:

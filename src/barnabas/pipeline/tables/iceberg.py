@@ -204,7 +204,7 @@ class IcebergTable:
 
         self._commit(change, progress)
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
+    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         """Take away the rows of these partitions from these offsets on, and say how many, see `Table.cut`."""
         partition = self._encoded_name("_partition")
         conditions = [
@@ -212,7 +212,8 @@ class IcebergTable:
             for topic, partitions in offsets.items()
             for number, offset in partitions.items()
         ]
-        condition = f"coalesce({' OR '.join(conditions) or 'false'}, false)"
+        where = where.replace("_partition", quoted(partition))
+        condition = f"coalesce({where or ' OR '.join(conditions) or 'false'}, false)"
         count = 0
 
         def change(transaction: Java | None) -> Java:

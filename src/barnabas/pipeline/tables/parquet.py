@@ -113,7 +113,7 @@ class ParquetTable:
                 return
         raise self._busy()
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
+    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         from pyspark.sql import functions as F
 
         for _ in range(_TRIES):
@@ -122,7 +122,8 @@ class ParquetTable:
             check_sequence(snapshot.runs.get(progress.run), progress, self._location)
             schema = self._schema(snapshot)
             assert schema is not None
-            goes = F.coalesce(F.expr(condition_of_cut(offsets, schema, self._location)), F.lit(False))
+            condition = where or condition_of_cut(offsets, schema, self._location)
+            goes = F.coalesce(F.expr(condition), F.lit(False))
             rows = self._rows(snapshot, snapshot.commits)
             counts = {row[0]: row[1] for row in rows.where(goes).groupBy(COMMIT_COLUMN).count().collect()}
             straddling = [name for name in snapshot.commits if name.partition("=")[2] in counts]

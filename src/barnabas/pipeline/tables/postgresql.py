@@ -203,7 +203,7 @@ class PostgresqlTable:
             self._widen(cursor, staged)
             self._insert(cursor, staged)
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
+    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         """Take away the rows of these partitions from these offsets on, and say how many, see `Table.cut`."""
         count = 0
         with self._transaction(progress) as cursor:
@@ -213,6 +213,9 @@ class PostgresqlTable:
                 raise TableError(
                     f"{self._location} can't be cut: it lacks one of the columns _topic, _partition, _offset"
                 )
+            if where:
+                cursor.execute(sql.SQL("DELETE FROM {} WHERE {}").format(self._target, sql.SQL(where)))
+                count = cursor.rowcount
             for topic, partitions in offsets.items():
                 for number, offset in partitions.items():
                     cursor.execute(

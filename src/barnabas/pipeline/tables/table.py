@@ -159,8 +159,10 @@ class Table(Protocol):
         """
         ...
 
-    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
+    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         """Take away the rows of these partitions from these offsets on (columns `_topic`, `_partition`, `_offset`).
+
+        With `where` (SQL) those for which it holds instead.
 
         Returns:
             How many rows went.
