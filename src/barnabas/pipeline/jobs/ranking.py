@@ -100,7 +100,8 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
     recent = sums.where(age_hours.between(0, half_life_hours * float(parameters["horizon_half_lives"])))
     weight = F.round(F.pow(F.lit(0.5), age_hours / half_life_hours) * ONE).cast("BIGINT")
     recent = recent.withColumn("weight", weight)
-    by_query = _by_query(recent, parameters)
+    # Here and now, as both rankings are made of it; gone with the last reference to it.
+    by_query = _by_query(recent, parameters).localCheckpoint()
     return {"ranking": _by_item(recent, by_query, parameters), "query_ranking": by_query.drop("_searches")}
 
 

@@ -90,9 +90,9 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
         newest = hours.agg(F.max("unit")).collect()[0][0] or 0
         recent = F.col("last_seen") >= F.timestamp_seconds(F.lit((newest // 24 + 1 - days) * DAY_S))
         figures, users, hours = figures.where(recent), users.where(recent), hours.where(recent)
-    # Small, and looked at three times. Not `persist`, which keeps for the session what nobody gives back.
-    declared = declared_agents(figures).localCheckpoint()
-    logins = login_figures(hours.where("kind = 'login'"), int(parameters["strange_names"]))
+    figures, users, hours = _once(figures), _once(users), _once(hours)
+    declared = _once(declared_agents(figures))
+    logins = _once(login_figures(hours.where("kind = 'login'"), int(parameters["strange_names"])))
     rings = ring_figures(
         hours.where("kind = 'vote'"), int(parameters["ring_window_s"]), int(parameters["ring_least_items"])
     )
@@ -105,6 +105,15 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
         .unionByName(find_vote_rings(users, rings, parameters))
     )
     return {VERDICTS: strongest(_not_allowed(verdicts, str(parameters["allow"])))}
+
+
+def _once(figures: DataFrame) -> DataFrame:
+    """Compute figures here and now, and keep them: several rules look at them, and plan long to read them again.
+
+    Not `persist`, which keeps for the whole session what nobody gives back: this is gone with the last reference to it.
+    What it costs: when an executor is lost meanwhile, the refresh fails and has to be done again.
+    """
+    return figures.localCheckpoint()
 
 
 def _recent(facts: DataFrame, lookback_days: int, key: tuple[str, ...]) -> DataFrame:
