@@ -211,7 +211,7 @@ def test_a_replica_on_its_way_is_told_of_and_comes_back(place: Place, name: str)
     place.move(place.first, (name, 0))
     place.create(name)
     place.produce(name, 4_000)
-    place.throttle(100_000)
+    place.throttle(10_000)
     try:
         assert place.move(place.second, (name, 0)) == {(name, 0): 0}
         until(lambda: (place.second, 0) in place.replicas(name))
