@@ -21,7 +21,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
 
@@ -51,9 +51,10 @@ _PYTHON: dict[Kind, frozenset[type]] = {
     Kind.TIME: frozenset({str}),
 }
 _BITS = {Kind.INT: 31, Kind.LONG: 63}
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:)(\d\d?)(\.\d*)?(Z|[+-](?:0\d|1[0-8]):\d\d)")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:)(\d\d?)(\.\d*)?(Z|[+-](?:0\d|1[0-8]):[0-5]\d)")
 # What Arrow reads as it stands.
-_PLAIN_TIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-](0\d|1[0-7]):\d\d)$"
+_PLAIN_TIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-](0\d|1[0-7]):[0-5]\d)$"
+_ARROW_TIME = re.compile(_PLAIN_TIME)
 _NULL = frozenset({type(None)})
 
 Object = Mapping[str, Any]
@@ -247,10 +248,11 @@ def _plain_time(text: str) -> str | None:
     date, minutes, seconds, fraction, zone = match.groups()
     plain = f"{date}T{minutes}{seconds:0>2}{(fraction or '.')[:7]}".removesuffix(".") + zone
     try:
-        datetime.fromisoformat(plain)
-    except ValueError:
+        time = datetime.fromisoformat(plain)
+        # Arrow takes no zone that is so far away.
+        return plain if _ARROW_TIME.match(plain) else f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27)
+    except (ValueError, OverflowError):
         return None
-    return plain
 
 
 def _decode_json(value: bytes) -> Object:

@@ -3,7 +3,8 @@
 import pytest
 
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.events.read import EventReader
+from barnabas.pipeline.events.read import EventReader, column, right_value
+from barnabas.pipeline.events.types import Kind
 from tests.pipeline.test_parse import BAD_VALUES, GOOD, GOOD_VALUES, PAGE_VIEW, having
 
 READER = EventReader(PAGE_VIEW, "json")
@@ -52,3 +53,9 @@ def test_no_values_are_no_events(event: object) -> None:
     for event_format in ("json", "avro"):
         events, reasons = EventReader(event, event_format).read([])  # type: ignore[arg-type]  # each of the formats
         assert (len(events), reasons) == (0, [])
+
+
+def test_a_zone_that_arrow_does_not_take_is_read_or_has_a_reason() -> None:
+    assert right_value(Kind.TIME, "2026-11-24T10:00:00+18:00") == "2026-11-23T16:00:00.000000Z"
+    assert column(Kind.TIME, ["2026-11-23T16:00:00.000000Z"]).null_count == 0
+    assert right_value(Kind.TIME, "2026-11-24T10:00:00+05:60") is None

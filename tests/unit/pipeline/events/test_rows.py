@@ -76,3 +76,8 @@ def test_what_is_not_plainly_a_row_is_left(value: bytes) -> None:
 @pytest.mark.parametrize("value", PLAINLY_BAD)
 def test_what_is_plainly_none_has_its_reason(value: bytes | None) -> None:
     assert reason_of(value) == PLAINLY_BAD[value]
+
+
+@pytest.mark.parametrize("zone", ["+18:00", "-18:59", "+05:60"])
+def test_a_zone_that_arrow_does_not_take_ends_no_batch(zone: str) -> None:
+    assert reason_of(b'{"at":"2026-11-24T10:00:00%s"}' % zone.encode()) is None
