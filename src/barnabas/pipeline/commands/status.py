@@ -69,7 +69,18 @@ def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("run", "state"):
         table.add_column(name)
-    for name in ("records", "dead letters", "late", "batches", "restarts", "records/s", "last batch", "lag"):
+    for name in (
+        "records",
+        "dead letters",
+        "late",
+        "batches",
+        "restarts",
+        "records/s",
+        "last batch",
+        "fresh p50",
+        "p99",
+        "lag",
+    ):
         table.add_column(name, justify="right")
     for each in found:
         ago_s = time.time() - each["last_batch_time_s"]
@@ -84,6 +95,7 @@ def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
             f"{each['restart_count']:,}",
             f"{each['records_per_s']:,.0f}",
             f"{ago_s:,.0f} s ago" if each["batch_count"] else "none",
+            *(_seconds(each.get(name)) for name in ("fresh_p50_s", "fresh_p99_s")),
             f"{lag:,}",
         )
     console = Console()
@@ -93,6 +105,10 @@ def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
             console.print(f"{each['run']} is limited by {limit}", highlight=False, markup=False, soft_wrap=True)
     if has_partitions:
         _print_partitions(found, console)
+
+
+def _seconds(wait_s: float | None) -> str:
+    return "" if wait_s is None else f"{wait_s:,.1f} s"
 
 
 def _print_partitions(found: list[dict[str, Any]], console: Any) -> None:

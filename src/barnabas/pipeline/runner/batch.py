@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
@@ -13,6 +14,7 @@ from barnabas.pipeline.job import Job, Parameters, TopicInput
 from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.evolving import conformed, reader_of_rows, rows_read
+from barnabas.pipeline.runner.freshness import Waits, step_expression, waits_of
 from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, before, events_of
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
@@ -31,7 +33,7 @@ _TASKS_PER_CORE = 2
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """A batch that is done: counts of records and dead letters, bytes of keys and values, seconds."""
+    """A batch that is done: counts of records and dead letters, bytes of keys and values, seconds, waits by count."""
 
     batch_id: int
     record_count: int
@@ -39,6 +41,7 @@ class BatchReport:
     payload_bytes: int
     duration_s: float
     ends: Offsets
+    waits: Waits = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class _Counted:
     payload_bytes: int
     marks: dict[str, dict[int, Mark]]
     unread: set[str]
+    steps: Counter[int | None]
 
 
 class BatchRunner:
@@ -115,7 +119,8 @@ class BatchRunner:
         readers = self._readers_of_rows(records)
         parsed = self._parser.parse(records, readers).persist()
         try:
-            counted = _count(parsed, readers)
+            counted_s = time.time()
+            counted = _count(parsed, readers, counted_s)
             span = Span(starts, ends, counted.marks)
             frames, misfits = self._frames(parsed, readers, counted.unread)
             misfit_count = sum(rows.count() for rows in misfits)
@@ -147,6 +152,7 @@ class BatchRunner:
             counted.payload_bytes,
             time.monotonic() - began_s,
             ends,
+            waits_of(counted.steps, time.time() - counted_s),
         )
 
     def _readers_of_rows(self, records: DataFrame) -> dict[str, RowReader]:
@@ -186,12 +192,13 @@ class BatchRunner:
         return frames, misfits
 
 
-def _count(parsed: DataFrame, readers: Collection[str]) -> _Counted:
+def _count(parsed: DataFrame, readers: Collection[str], now_s: float) -> _Counted:
     """Count a batch's records, in one pass that also puts it into the cache.
 
     Args:
         parsed: The batch.
         readers: The topics whose records were read as rows.
+        now_s: The time of day.
     """
     from pyspark.sql import functions as F
 
@@ -201,7 +208,7 @@ def _count(parsed: DataFrame, readers: Collection[str]) -> _Counted:
 
     mark = mark_of("_offset", "_timestamp")
     rows = (
-        parsed.groupBy("_topic", "_partition")
+        parsed.groupBy("_topic", "_partition", F.expr(step_expression(now_s)).alias("step"))
         .agg(
             F.count(F.lit(1)).alias("records"),
             F.count(REASON).alias("dead_letters"),
@@ -212,12 +219,15 @@ def _count(parsed: DataFrame, readers: Collection[str]) -> _Counted:
         .collect()
     )
     marks: dict[str, dict[int, Mark]] = {}
-    for row in rows:
+    steps: Counter[int | None] = Counter()
+    for row in sorted(rows, key=lambda row: row["mark"][0]):
         marks.setdefault(row["_topic"], {})[row["_partition"]] = Mark(*row["mark"])
+        steps[row["step"]] += row["records"]
     return _Counted(
         sum(row["records"] for row in rows),
         sum(row["dead_letters"] for row in rows),
         sum(row["bytes"] for row in rows),
         marks,
         {row["_topic"] for row in rows if row["unread"]},
+        steps,
     )

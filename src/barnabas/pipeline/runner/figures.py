@@ -9,6 +9,7 @@
 | barnabas_pipeline_batches_total | counter | run | batches done |
 | barnabas_pipeline_batch_seconds | histogram | run | how long a batch took |
 | barnabas_pipeline_refresh_seconds | histogram | run | how long a refresh took |
+| barnabas_pipeline_fresh_seconds | gauge | run, quantile | from a record's timestamp to its rows, in the last minute |
 | barnabas_pipeline_restarts_total | counter | run | how often the query was started again |
 | barnabas_pipeline_lag_records | gauge | run, topic, partition | offsets still to be read |
 | barnabas_pipeline_last_batch_timestamp_seconds | gauge | run | when the last batch was done |
@@ -53,6 +54,9 @@ class Figures:
     lag: dict[str, dict[int, int]] = field(default_factory=dict)
     state: str = "starting"
     limited_by: str = "nothing"
+    # Seconds from a record's timestamp until its rows were in the tables, in the last minute; None: there were none.
+    fresh_p50_s: float | None = None
+    fresh_p99_s: float | None = None
     # From when on facts are kept; empty: all are.
     facts_from: str = ""
 
@@ -75,10 +79,15 @@ class Figures:
         letters = f", {_counted(self.dead_letter_count, 'dead letter')}" if self.dead_letter_count else ""
         late = f", {self.late_row_count:,} late" if self.late_row_count else ""
         skipped = f", {self.skipped_count:,} skipped" if self.skipped_count else ""
+        fresh = (
+            f"; rows after {self.fresh_p50_s:,.1f} s (p50), {self.fresh_p99_s:,.1f} s (p99)"
+            if self.fresh_p50_s is not None and self.fresh_p99_s is not None
+            else ""
+        )
         records, batches = _counted(self.record_count, "record"), _counted(self.batch_count, "batch", "batches")
         return (
             f"{self.run}: {records} in {batches}{letters}{late}{skipped}; "
-            f"the last took {self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}; "
+            f"the last took {self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}{fresh}; "
             f"limited by {self.limited_by}" + (f"; facts from {self.facts_from} on" if self.facts_from else "")
         )
 
@@ -102,6 +111,8 @@ class Figures:
                 "positions": self.positions,
                 "lag": self.lag,
                 "limited_by": self.limited_by,
+                "fresh_p50_s": self.fresh_p50_s and round(self.fresh_p50_s, 3),
+                "fresh_p99_s": self.fresh_p99_s and round(self.fresh_p99_s, 3),
                 "facts_from": self.facts_from,
             }
         )
@@ -141,6 +152,12 @@ class Metrics:
             ("run", "topic", "partition"),
             registry=self.registry,
         )
+        self._fresh = Gauge(
+            "barnabas_pipeline_fresh_seconds",
+            "From a record's timestamp to its rows, in the last minute.",
+            ("run", "quantile"),
+            registry=self.registry,
+        )
         self._last = Gauge(
             "barnabas_pipeline_last_batch_timestamp_seconds",
             "When the last batch was done.",
@@ -163,6 +180,12 @@ class Metrics:
         self._batches.labels(run).inc()
         self._batch_s.labels(run).observe(report.duration_s)
         self._last.labels(run).set_to_current_time()
+
+    def fresh(self, run: str, p50_s: float | None, p99_s: float | None) -> None:
+        """Set what records waited for their rows."""
+        for quantile, wait_s in (("0.5", p50_s), ("0.99", p99_s)):
+            if wait_s is not None:
+                self._fresh.labels(run, quantile).set(wait_s)
 
     def late(self, run: str, count: int) -> None:
         """Take in rows that came too late."""

@@ -20,6 +20,7 @@ from barnabas.pipeline.runner.cluster import Cluster, NoSuchTopicError
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
+from barnabas.pipeline.runner.freshness import Freshness
 from barnabas.pipeline.runner.inputs import RecordParser, events_of, read_stream
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
@@ -94,6 +95,7 @@ class JobRun(QueryRun):
         self._is_stale = True
         self._seen_batches: dict[str, int] = {}
         self._last_refresh_s = 0.0
+        self._freshness = Freshness()
         self._job: Job = plan.job
         self._inputs: dict[str, TopicInput] = {}
         self._writers: dict[str, TableWriter] = {}
@@ -145,8 +147,10 @@ class JobRun(QueryRun):
         if self._job.refresh is None or not self._is_stale:
             return
         self._is_stale = False
+        opened, is_done = self._freshness.begin_refresh(), False
         try:
             self._refresh()
+            is_done = True
         except WritingStoppedError as error:
             # What is left is not tried again at the end, but at the next start, which refreshes in any case.
             self._warn(
@@ -160,6 +164,14 @@ class JobRun(QueryRun):
                     f"bring it back, or move the tables away and let the job read its topics again: {first_line(error)}"
                 ) from error
             raise QueryStoppedError(first_line(error)) from error
+        finally:
+            self._freshness.end_refresh(opened, is_done)
+            self._tell_freshness()
+
+    def _tell_freshness(self) -> None:
+        p50_s, p99_s = self._freshness.quantiles(0.5, 0.99)
+        self.figures.fresh_p50_s, self.figures.fresh_p99_s = p50_s, p99_s
+        self._metrics.fresh(self.plan.run, p50_s, p99_s)
 
     def _refresh(self) -> None:
         began_s = time.monotonic()
@@ -501,6 +513,8 @@ class JobRun(QueryRun):
     # While it runs.
 
     def _take(self, report: BatchReport) -> None:
+        self._freshness.commit(report.waits, is_derived=self._job.refresh is not None)
+        self._tell_freshness()
         super()._take(report)
         self._is_stale = True
         if self.plan.compact_every and self.figures.batch_count % self.plan.compact_every == 0:

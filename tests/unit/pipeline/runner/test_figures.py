@@ -22,6 +22,9 @@ def test_a_run_is_said_in_a_line():
     assert figures.line().startswith("load: 1 record in 1 batch, 1 dead letter; ")
     figures.add(REPORT)
     assert figures.line().startswith("load: 1,001 records in 2 batches, 4 dead letters; ")
+    figures.fresh_p50_s, figures.fresh_p99_s = 1.25, 3.0
+    assert "; lag 0; rows after 1.2 s (p50), 3.0 s (p99); limited" in figures.line()
+    assert json.loads(figures.to_json())["fresh_p99_s"] == 3.0
 
 
 def test_the_status_holds_positions_and_lag():
@@ -38,6 +41,7 @@ def test_metrics_are_what_prometheus_reads():
     metrics.restart("load")
     metrics.refresh("load", 1.0)
     metrics.lag("load", {"t": {0: 5}})
+    metrics.fresh("load", 2.0, None)
 
     def sample(name, **labels):
         return metrics.registry.get_sample_value(f"barnabas_pipeline_{name}", {"run": "load", **labels})
@@ -51,4 +55,6 @@ def test_metrics_are_what_prometheus_reads():
     assert sample("restarts_total") == 1
     assert sample("refresh_seconds_sum") == 1.0
     assert sample("lag_records", topic="t", partition="0") == 5
+    assert sample("fresh_seconds", quantile="0.5") == 2.0
+    assert sample("fresh_seconds", quantile="0.99") is None
     assert sample("last_batch_timestamp_seconds") > 0

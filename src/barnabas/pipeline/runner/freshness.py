@@ -1,0 +1,74 @@
+"""How fresh rows are: what passes from a record's timestamp until its rows are in the tables. Pure, but for the clock.
+
+Waits are counted by steps, each a quarter longer than the one before, so a quantile is at most so much too long.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+
+# Seconds by records.
+Waits = Mapping[float, int]
+
+_STEP = 1.25
+_LEAST_S = 0.05
+_WINDOW_S = 60.0
+
+
+def step_expression(now_s: float) -> str:
+    """Return SQL for the step of a record's wait until now, by `_timestamp`; null where a record has no time."""
+    wait = f"greatest({now_s:.3f}D - unix_millis(_timestamp) / 1000, {_LEAST_S}D)"
+    return f"CASE WHEN unix_millis(_timestamp) >= 0 THEN CAST(ceil(log({_STEP}D, {wait})) AS INT) END"
+
+
+def waits_of(steps: Mapping[int | None, int], passed_s: float) -> Counter[float]:
+    """Return waits of so many records by step, `passed_s` after the steps were told."""
+    return Counter({_STEP**step + passed_s: count for step, count in steps.items() if step is not None})
+
+
+class Freshness:
+    """The waits of those records whose rows came in the last minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, Waits]] = deque()
+        # Of batches whose rows are in the job's own tables, and not yet in what is derived from them.
+        self._open: list[tuple[float, Waits]] = []
+
+    def commit(self, waits: Waits, is_derived: bool) -> None:
+        """Take in a batch that has been written now; where rows are derived from it, its records wait for those."""
+        (self._open if is_derived else self._seen).append((self._clock(), waits))
+
+    def begin_refresh(self) -> list[tuple[float, Waits]]:
+        """Return what a refresh that begins now will have taken in."""
+        opened, self._open = self._open, []
+        return opened
+
+    def end_refresh(self, opened: list[tuple[float, Waits]], is_done: bool = True) -> None:
+        """Take in that rows have been derived, or that they have not: then they are of the next refresh."""
+        if not is_done:
+            self._open = opened + self._open
+            return
+        now_s = self._clock()
+        for committed_s, waits in opened:
+            longer = {wait_s + now_s - committed_s: count for wait_s, count in waits.items()}
+            self._seen.append((now_s, longer))
+
+    def quantiles(self, *shares: float) -> list[float | None]:
+        """Return how long at most such shares of the records waited, in seconds; None where there were none."""
+        while self._seen and self._seen[0][0] < self._clock() - _WINDOW_S:
+            self._seen.popleft()
+        waits: Counter[float] = Counter()
+        for _, each in self._seen:
+            waits.update(each)
+        return [_quantile(waits, share) for share in shares]
+
+
+def _quantile(waits: Waits, share: float) -> float | None:
+    wanted = share * sum(waits.values())
+    below = 0
+    for wait_s, count in sorted(waits.items()):
+        below += count
+        if below >= wanted:
+            return wait_s
+    return None
