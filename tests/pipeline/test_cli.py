@@ -132,7 +132,7 @@ def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
         text = urllib.request.urlopen(url).read().decode()
         assert 'barnabas_pipeline_batches_total{run="load"} 1.0' in text
         assert 'barnabas_pipeline_lag_records{partition="0",run="load",topic="page-views"} 0.0' in text
-        process.terminate()
+        process.send_signal(signal.SIGINT)
         done = {event["run"]: event["lag"] for event in events if event["event"] == "done"}
         assert done == dict.fromkeys(runs, 0)
         assert process.wait(PATIENCE_S) == 0

@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -172,7 +173,11 @@ def spark_session(
     conf.setAll(list((settings or {}).items()))
     jvm = _start_jvm(conf, scratch, locks, log)
     try:
+        on_interrupt = signal.getsignal(signal.SIGINT)
         context = SparkContext(conf=conf, gateway=_connect(jvm, scratch))
+        if threading.current_thread() is threading.main_thread():
+            # Spark's own, which the context has just set, cancels what is being written.
+            signal.signal(signal.SIGINT, on_interrupt)
         session = SparkSession(context)
         try:
             yield session
