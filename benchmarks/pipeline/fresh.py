@@ -3,7 +3,8 @@
 A broker gets the events of the made-up site as they happen, by `barnabas pipeline generate --speed 1`; beside it one
 `barnabas pipeline run` has the jobs, with its defaults. Each batch's line tells how long the records of the last minute
 waited from their timestamp until their rows were in the tables, derived ones included. Printed for each job are the
-median of its p50, and its median and largest p99, of the lines after a first minute, in which Spark warms up.
+median of its p50, and its median and largest p99, of the lines of so many last minutes: not of the first, in which
+Spark warms up.
 """
 
 import argparse
@@ -20,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from confluent_kafka.admin import AdminClient
 
 from benchmarks.load.targets import TARGETS
-from benchmarks.pipeline.jobs import JOBS
+from benchmarks.pipeline.jobs import JOBS, topics_of
 from tools.kafka.java import die_with_parent
 
 _WARM_S = 60.0
@@ -42,11 +44,10 @@ def main() -> None:
         cluster = ["--bootstrap-server", broker.address]
         made = [*cluster, "--rate", str(arguments.rate), "--duration", str(int(duration_s) + 120), "--speed", "1"]
         users = str(max(2_000, 20 * arguments.rate))
-        # A site from now on: its topics are there before the jobs look for them.
         source = _start(["generate", *made, "--start", "now", "--users", users], name, "generate")
-        time.sleep(5)
+        _wait_for_topics(broker.address, topics_of("load"))
         where = ["--tables", f"{name}/tables", "--checkpoint", f"{name}/checkpoint", "--no-summary", "--json"]
-        topics = ["--topics", "/.*/"] if "load" in arguments.jobs else []
+        topics = ["--topics", ",".join(topics_of("load"))] if "load" in arguments.jobs else []
         run = _start(["run", *arguments.jobs, *cluster, *where, *topics, *arguments.options.split()], name, "run")
         try:
             began_s = time.monotonic()
@@ -68,16 +69,15 @@ def main() -> None:
             elif line["event"] in ("warning", "text"):
                 print(line.get("text"), file=sys.stderr)
         end_s = max((each[-1]["last_batch_time_s"] for each in lines.values()), default=0.0)
-        print(
-            f"{arguments.rate:,} events/s, {wall_s:.0f} s, {cpu_s / wall_s:.2f} cores, load {os.getloadavg()[0]:.1f}\n"
-        )
+        used = f"{cpu_s / wall_s:.2f} cores, load {os.getloadavg()[0]:.1f}"
+        print(f"{arguments.rate:,} events/s, {wall_s:.0f} s, {used}\n")
         print("| job | records | batches | s a batch | refreshes | p50 s | p99 s | largest p99 s | lag |")
         print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
         for job, told in lines.items():
             warm = [each for each in told if each["last_batch_time_s"] > end_s - 60 * arguments.minutes]
             p50, p99 = ([each[f] for each in warm if each[f] is not None] for f in ("fresh_p50_s", "fresh_p99_s"))
             last = told[-1]
-            batch_s = statistics.median(each["batch_s"] for each in warm)
+            batch_s = statistics.median(each["batch_s"] for each in warm or told)
             counts = f"{last['record_count']:,} | {last['batch_count']} | {batch_s:.1f} | {last['refresh_count']}"
             waits = f"{statistics.median(p50):.1f} | {statistics.median(p99):.1f} | {max(p99):.1f}" if p50 else "| |"
             lag = sum(sum(partitions.values()) for partitions in last["lag"].values())
@@ -92,6 +92,15 @@ def _start(command: list[str], directory: str, name: str) -> subprocess.Popen[by
             stderr=subprocess.STDOUT,
             preexec_fn=die_with_parent,
         )
+
+
+def _wait_for_topics(address: str, topics: list[str]) -> None:
+    """Wait until topics are there, so that no job begins anew as they come."""
+    admin, deadline_s = AdminClient({"bootstrap.servers": address}), time.monotonic() + 30
+    while not set(topics) <= set(admin.list_topics(timeout=10).topics):
+        if time.monotonic() > deadline_s:
+            raise RuntimeError(f"not there after 30 s: {', '.join(topics)}")
+        time.sleep(0.2)
 
 
 def _cpu_s(process: psutil.Process) -> float:

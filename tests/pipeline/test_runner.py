@@ -72,6 +72,10 @@ def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
     topics = {**site.plan(JOB).topics, **out}
     done = site.run(JOB, topics=topics)
     assert (done.figures.record_count, done.figures.dead_letter_count, done.figures.lag_count) == (35, 0, 0)
+    p50_s, p99_s = done.figures.fresh_p50_s, done.figures.fresh_p99_s
+    assert p50_s is not None
+    assert p99_s is not None
+    assert 0 < p50_s <= p99_s
     assert site.rows(JOB, "pages") == [("/0", 15), ("/1", 10), ("/2", 10)]
     assert site.latest(out["page-counts"])["/0"] == {"page": "/0", "count": 15}
 

@@ -69,18 +69,8 @@ def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("run", "state"):
         table.add_column(name)
-    for name in (
-        "records",
-        "dead letters",
-        "late",
-        "batches",
-        "restarts",
-        "records/s",
-        "last batch",
-        "fresh p50",
-        "p99",
-        "lag",
-    ):
+    counts = ("records", "dead letters", "late", "batches", "restarts", "records/s")
+    for name in (*counts, "last batch", "fresh p50", "p99", "lag"):
         table.add_column(name, justify="right")
     for each in found:
         ago_s = time.time() - each["last_batch_time_s"]

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field
+from math import nan
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.runner.batch import BatchReport
@@ -182,10 +183,9 @@ class Metrics:
         self._last.labels(run).set_to_current_time()
 
     def fresh(self, run: str, p50_s: float | None, p99_s: float | None) -> None:
-        """Set what records waited for their rows."""
+        """Set what records waited for their rows; NaN, as Prometheus has it, where there were none."""
         for quantile, wait_s in (("0.5", p50_s), ("0.99", p99_s)):
-            if wait_s is not None:
-                self._fresh.labels(run, quantile).set(wait_s)
+            self._fresh.labels(run, quantile).set(nan if wait_s is None else wait_s)
 
     def late(self, run: str, count: int) -> None:
         """Take in rows that came too late."""

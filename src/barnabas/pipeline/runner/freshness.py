@@ -3,11 +3,12 @@
 Waits are counted by steps, each a quarter longer than the one before, so a quantile is at most so much too long.
 """
 
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 
-# Seconds by records.
+# Counts of records by the seconds that they waited.
 Waits = Mapping[float, int]
 
 _STEP = 1.25
@@ -27,40 +28,45 @@ def waits_of(steps: Mapping[int | None, int], passed_s: float) -> Counter[float]
 
 
 class Freshness:
-    """The waits of those records whose rows came in the last minute."""
+    """The waits of those records whose rows came in the last minute; batches and refreshes are of several threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
+        self._lock = threading.Lock()
         self._seen: deque[tuple[float, Waits]] = deque()
         # Of batches whose rows are in the job's own tables, and not yet in what is derived from them.
         self._open: list[tuple[float, Waits]] = []
 
     def commit(self, waits: Waits, is_derived: bool) -> None:
         """Take in a batch that has been written now; where rows are derived from it, its records wait for those."""
-        (self._open if is_derived else self._seen).append((self._clock(), waits))
+        with self._lock:
+            (self._open if is_derived else self._seen).append((self._clock(), waits))
 
     def begin_refresh(self) -> list[tuple[float, Waits]]:
         """Return what a refresh that begins now will have taken in."""
-        opened, self._open = self._open, []
+        with self._lock:
+            opened, self._open = self._open, []
         return opened
 
     def end_refresh(self, opened: list[tuple[float, Waits]], is_done: bool = True) -> None:
         """Take in that rows have been derived, or that they have not: then they are of the next refresh."""
-        if not is_done:
-            self._open = opened + self._open
-            return
         now_s = self._clock()
-        for committed_s, waits in opened:
-            longer = {wait_s + now_s - committed_s: count for wait_s, count in waits.items()}
-            self._seen.append((now_s, longer))
+        with self._lock:
+            if not is_done:
+                self._open = opened + self._open
+                return
+            for committed_s, waits in opened:
+                longer = {wait_s + now_s - committed_s: count for wait_s, count in waits.items()}
+                self._seen.append((now_s, longer))
 
     def quantiles(self, *shares: float) -> list[float | None]:
         """Return how long at most such shares of the records waited, in seconds; None where there were none."""
-        while self._seen and self._seen[0][0] < self._clock() - _WINDOW_S:
-            self._seen.popleft()
         waits: Counter[float] = Counter()
-        for _, each in self._seen:
-            waits.update(each)
+        with self._lock:
+            while self._seen and self._seen[0][0] < self._clock() - _WINDOW_S:
+                self._seen.popleft()
+            for _, each in self._seen:
+                waits.update(each)
         return [_quantile(waits, share) for share in shares]
 
 

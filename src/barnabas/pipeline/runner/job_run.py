@@ -513,8 +513,10 @@ class JobRun(QueryRun):
     # While it runs.
 
     def _take(self, report: BatchReport) -> None:
-        self._freshness.commit(report.waits, is_derived=self._job.refresh is not None)
-        self._tell_freshness()
+        if not self._job.keeps_state:
+            # With state the report is of the dead letters alone: what Spark keeps of a record nobody knows.
+            self._freshness.commit(report.waits, is_derived=self._job.refresh is not None)
+            self._tell_freshness()
         super()._take(report)
         self._is_stale = True
         if self.plan.compact_every and self.figures.batch_count % self.plan.compact_every == 0:
@@ -523,7 +525,8 @@ class JobRun(QueryRun):
                 writer.table.compact()
 
     def _complete_figures(self) -> None:
-        """Count what Spark's state has refused as too late."""
+        """Forget the waits of more than a minute ago, and count what Spark's state has refused as too late."""
+        self._tell_freshness()
         if not self._job.keeps_state:
             return
         for query in self._queries:
