@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,7 +23,7 @@ class SessionOptions:
     Attributes:
         table_format: Of the tables; None: there are none.
         reads_avro: Whether it needs Spark's Avro package.
-        master: Where Spark runs; empty: here, with two cores for each run.
+        master: Where Spark runs; None: here, with two task slots for each run.
         settings: Spark's own, over those that are chosen.
         scratch: For what is needed while it runs; None: a temporary directory.
         is_verbose: Whether Spark's log goes to standard error.
@@ -68,8 +69,13 @@ def session_for(
         own_packages, own_settings = requirements_of(options.table_format)
         packages += own_packages
         settings |= own_settings
-    # Tasks that a quota holds keep their cores: so each run has two of its own.
-    settings["spark.master"] = options.master or f"local[{2 * max(1, len(plans))}]"
+    if options.master is None:
+        # Tasks that a quota holds keep their slots: so each run has two. Work is cut for the cores there are.
+        slot_count = 2 * max(1, len(plans))
+        settings["spark.master"] = f"local[{slot_count}]"
+        settings["spark.default.parallelism"] = str(min(slot_count, max(2, len(os.sched_getaffinity(0)))))
+    else:
+        settings["spark.master"] = options.master
     settings |= options.settings
     with ExitStack() as stack:
         locks = []
