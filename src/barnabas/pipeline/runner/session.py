@@ -53,6 +53,24 @@ class Locked(Protocol):
         """The seconds to wait for an earlier run of the same name."""
 
 
+def placement(options: SessionOptions, run_count: int, core_count: int) -> dict[str, str]:
+    """Return the settings of where Spark runs, and into how many tasks work is cut where that is here.
+
+    Args:
+        options: Those of the user; who names a master, as an option or a setting, has Spark's own parallelism.
+        run_count: The runs that share the session.
+        core_count: The machine's.
+    """
+    if options.master:
+        return {"spark.master": options.master}
+    if "spark.master" in options.settings:
+        return {}
+    # Tasks that a quota holds keep their slots, so each run has two; more tasks than cores only cost more.
+    slot_count = 2 * max(1, run_count)
+    parallelism = min(slot_count, max(2, core_count))
+    return {"spark.master": f"local[{slot_count}]", "spark.default.parallelism": str(parallelism)}
+
+
 @contextmanager
 def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
@@ -69,13 +87,7 @@ def session_for(
         own_packages, own_settings = requirements_of(options.table_format)
         packages += own_packages
         settings |= own_settings
-    if options.master is None:
-        # Tasks that a quota holds keep their slots: so each run has two. Work is cut for the cores there are.
-        slot_count = 2 * max(1, len(plans))
-        settings["spark.master"] = f"local[{slot_count}]"
-        settings["spark.default.parallelism"] = str(min(slot_count, max(2, len(os.sched_getaffinity(0)))))
-    else:
-        settings["spark.master"] = options.master
+    settings |= placement(options, len(plans), os.cpu_count() or 1)
     settings |= options.settings
     with ExitStack() as stack:
         locks = []
