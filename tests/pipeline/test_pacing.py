@@ -20,6 +20,7 @@ from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.job import Frames, Job, Mode, Parameters, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner import quota_client
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.quota import READ, WRITE
 from barnabas.pipeline.runner.quota_client import QuotaClient
@@ -141,52 +142,36 @@ def test_a_run_that_ignores_quotas_reads_all_as_one_batch(quotas: Quotas, site_o
     assert done.figures.limited_by == "nothing"
 
 
-def test_a_limit_that_falls_while_a_batch_is_read_is_planned_by_at_once_and_no_row_is_there_twice(
-    quotas: Quotas, site_of: Callable[..., Site]
+def test_a_limit_that_falls_while_a_batch_is_read_is_the_next_one_s_and_no_row_is_there_twice(
+    quotas: Quotas, site_of: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = filled(quotas, site_of, RECORD_COUNT)
     quotas.limit(consumer_byte_rate=LIMIT)
-    limits = [0.6 * LIMIT]
-
-    def changed() -> bool:
-        if limits and any(each.batch_count for each in site.figures):
-            quotas.limit(consumer_byte_rate=limits.pop())
-        return False
-
-    site.run(READS, changed, table_format="parquet")
-    rows = site.rows(READS, "facts", table_format="parquet")
-    assert (len(rows), len(set(rows))) == (RECORD_COUNT, RECORD_COUNT)
-    assert any("a quota has changed" in each for each in site.warnings)
-
-
-def test_a_run_that_waits_for_its_batch_to_start_again_keeps_no_other_waiting(
-    quotas: Quotas, site_of: Callable[..., Site]
-) -> None:
-    site = filled(quotas, site_of, RECORD_COUNT)
-    quotas.limit(consumer_byte_rate=20 * LIMIT)
+    # It is asked for when a batch is planned, however short the one before was.
+    monkeypatch.setattr(quota_client, "_EVERY_S", 0.0)
     is_written, may_be_written = threading.Event(), threading.Event()
-    queries: list[set[str]] = []
+    limited_by: set[str] = set()
 
     def transform(inputs: Frames, parameters: Parameters) -> Frames:
         is_written.set()
         assert may_be_written.wait(PATIENCE_S)
         return READS.transform(inputs, parameters)
 
-    def looked_after() -> bool:
-        if is_written.is_set() and not queries:
-            quotas.limit(consumer_byte_rate=40 * LIMIT)
-        elif not any("a quota has changed" in each for each in site.warnings) or may_be_written.is_set():
-            return False
-        queries.append({str(query.runId) for query in site.spark.streams.active})
-        if len(queries) == 2:
+    def changed() -> bool:
+        limited_by.update(each.limited_by for each in site.figures)
+        if is_written.is_set() and not may_be_written.is_set():
+            quotas.limit(consumer_byte_rate=0.2 * LIMIT)
+            with quotas.client() as client:
+                await_rate(client, 0.2 * LIMIT)
             may_be_written.set()
         return False
 
-    site.run(replace(READS, transform=transform), looked_after, table_format="parquet")
-    # It was to start again, and had not yet when all were looked after again.
-    assert queries[0] == queries[1]
+    done = site.run(replace(READS, transform=transform), changed, table_format="parquet")
     rows = site.rows(READS, "facts", table_format="parquet")
     assert (len(rows), len(set(rows))) == (RECORD_COUNT, RECORD_COUNT)
+    # Some 1,000, then by 200.
+    assert done.figures.batch_count >= 3
+    assert any("consumer_byte_rate 20,000 B/s" in each for each in limited_by)
 
 
 def test_a_limit_that_is_changed_or_taken_away_is_told(quotas: Quotas) -> None:

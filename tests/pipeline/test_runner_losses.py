@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.events.encode import encode_json
-from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput
+from barnabas.pipeline.job import Job, TableOutput, TopicInput
 from barnabas.pipeline.runner.losses import DataLossError
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss
 from barnabas.pipeline.runner.supervisor import RunFailedError
@@ -125,51 +125,6 @@ def test_rewinding_cuts_the_table_and_the_next_run_reads_again(site: Site):
     done = site.run(VIEWS)
     assert done.figures.record_count == 12
     assert ids(site) == list(range(20))
-
-
-def per_minute(inputs, parameters):
-    from pyspark.sql import functions as F
-
-    minutes = inputs["views"].groupBy(F.window("time", "1 minute"), "page").count()
-    rows = minutes.selectExpr("window.start AS minute", "page", "count")
-    return {"closed": rows, "minutes": rows}
-
-
-MINUTES = Job(
-    "minutes",
-    "counts by the minute: those that are closed, and all",
-    (TopicInput("views", EVENT_TYPES["page_view"], watermark_s=60),),
-    (TableOutput("closed", Mode.APPEND), TableOutput("minutes", Mode.UPDATE, key=("minute", "page"))),
-    per_minute,
-    keeps_state=True,
-)
-
-
-def test_a_job_with_state_counts_windows_over_several_runs_and_goes_on_behind_what_was_lost(site: Site):
-    def minutes(table: str) -> list[tuple[int, int]]:
-        return [(row[0].minute, row[2]) for row in site.rows(MINUTES, table)]
-
-    fill(site, 90, partition_count=1)
-    site.send(site.topic("page_view"), [(None, b"broken")])
-    site.run(MINUTES)
-    fill(site, 300, start=90)
-    done = site.run(MINUTES)
-    # The last event is 389 s after the start: what is open is told by updates alone.
-    whole = [(minute, 60) for minute in range(6)]
-    assert minutes("closed") == whole[:5]
-    assert minutes("minutes") == [*whole, (6, 30)]
-    assert [headers["offset"] for _, _, headers in site.records(f"{site.topic('page_view')}.dlq")] == ["90"]
-    assert done.figures.dead_letter_count == 0
-    assert done.figures.lag_count == 0
-
-    # One offset is of what is no event: these are the events of 390 to 449 s.
-    fill(site, 90, start=390)
-    delete_records(site, 451, site.topic("page_view"))
-    with pytest.raises(DataLossError, match="offsets 391 to 450"):
-        site.run(MINUTES)
-    site.run(MINUTES, on_data_loss=OnDataLoss.CONTINUE)
-    assert minutes("closed") == whole
-    assert minutes("minutes") == [*whole, (6, 30), (7, 30)]
 
 
 def delete_records(site: Site, before_offset: int, topic: str) -> None:

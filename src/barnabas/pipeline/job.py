@@ -3,9 +3,7 @@
 A job is data and functions over DataFrames: no session, no source, no sink and no clock in it, so that it is tested on
 literal rows. There are two kinds of function:
 
-- `transform` is given the new events of each input and gives the rows of each output. A job that keeps state
-  (`keeps_state`: windows, sessions, duplicates) is given streams, with the watermarks of its inputs set, and Spark
-  keeps the state in the checkpoint. One that does not is given each batch as it comes, all inputs at once.
+- `transform` is given the new events of each input, batch by batch, and gives the rows of each output.
 - `refresh` is given the job's own tables and gives the rows of outputs that are derived from them, in batch, whenever
   the tables have grown. What is derived so is right in whatever order the events came, needs no state that could be
   lost, and is the same however often it is done.
@@ -58,15 +56,13 @@ class Mode(Enum):
 class TopicInput:
     """Events of one type, out of one topic.
 
-    `topic` is the topic's name where the run names no other; "" stands for the event's own. `watermark_s`: how far
-    events may be out of order before they count as late; meaningful where the job keeps state. A job with an input
+    `topic` is the topic's name where the run names no other; "" stands for the event's own. A job with an input
     whose `event` is None takes any topics that the run names, record by record.
     """
 
     name: str
     event: EventType | None
     topic: str = ""
-    watermark_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +139,6 @@ class Job:
     refresh: Transform | None = None
     digest: Transform | None = None
     unit_s: int = 3600
-    keeps_state: bool = False
     parameters: tuple[Parameter, ...] = ()
     summarize: Summarize | None = None
 

@@ -58,9 +58,7 @@ def _about(job: Job) -> str:
 def _input_name(declared: TopicInput | TableInput) -> str:
     if isinstance(declared, TableInput):
         return f"table {declared.name}"
-    topic = declared.topic or (declared.event.topic if declared.event else "any topics")
-    late = f" (up to {declared.watermark_s} s late)" if declared.watermark_s else ""
-    return f"{topic}{late}"
+    return declared.topic or (declared.event.topic if declared.event else "any topics")
 
 
 def _output_name(declared: TopicOutput | TableOutput) -> str:
@@ -77,6 +75,5 @@ def _as_dict(job: Job) -> dict[str, object]:
         "does": job.does,
         "reads": [_input_name(each) for each in job.inputs],
         "writes": [_output_name(each) for each in job.outputs],
-        "keeps_state": job.keeps_state,
         "parameters": {each.name: each.default for each in job.parameters},
     }

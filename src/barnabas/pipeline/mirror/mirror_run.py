@@ -1,8 +1,6 @@
-"""One source of a mirror as it runs: a streaming query whose place is in the target.
+"""One source of a mirror as it runs: batches whose place is in the target.
 
-    source's topics ─► a Spark task per partition ─► records and places, in transactions (`task.py`, `writer.py`)
-
-Spark's own checkpoint is made anew at each start and holds nothing of worth.
+source's topics ─► a Spark task per partition ─► records and places, in transactions (`task.py`, `writer.py`)
 """
 
 from __future__ import annotations
@@ -20,29 +18,29 @@ from barnabas.pipeline.mirror.targets import Targets
 from barnabas.pipeline.mirror.task import MirrorTask, TaskReport, mirror_partition
 from barnabas.pipeline.mirror.writer import Hint, PartitionWriter
 from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.batch_run import BatchRun
 from barnabas.pipeline.runner.bounds import start_offsets
-from barnabas.pipeline.runner.checkpoint import Files, planned_offsets
+from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.inputs import read_stream
+from barnabas.pipeline.runner.inputs import read_records
+from barnabas.pipeline.runner.pace import Allowance, Pace
 from barnabas.pipeline.runner.plan import Bound, PlanError
-from barnabas.pipeline.runner.positions import Extents, merged
+from barnabas.pipeline.runner.positions import Extents
 from barnabas.pipeline.runner.query import QueryStoppedError, matching_topics
-from barnabas.pipeline.runner.query_run import QueryRun
 from barnabas.pipeline.runner.quota import READ, WRITE
 from barnabas.pipeline.runner.quota_client import QuotaClient
-from barnabas.pipeline.runner.reading import Allowance, Reading
 from barnabas.pipeline.runner.supervisor import quota_client_of, supervise
 from barnabas.pipeline.tables.table import Offsets
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 # Of a batch without a limit: a few seconds' work, as progress is told, and a stop waited for, between two batches.
 _BATCH_OFFSETS = 100_000
 
 
-class MirrorRun(QueryRun):
+class MirrorRun(BatchRun):
     """One source into the target."""
 
     _TOPICS_EVERY_S = 10.0
@@ -69,22 +67,20 @@ class MirrorRun(QueryRun):
             source: The plan's source.
             target: The plan's target.
             metrics: Takes the figures.
-            report: Called with the figures after each batch, in the batch's thread.
+            report: Called with the figures after each batch, in the batches' thread.
             warn: Told in one line what a person should know.
             quotas: At the source and at the target; None: they are left to the brokers.
         """
         allowances = [
             Allowance(each, kind) for each, kind in zip(quotas, (READ, WRITE), strict=True) if each is not None
         ]
-        reading = Reading(plan, allowances, most_offsets=_BATCH_OFFSETS)
-        super().__init__(plan.run, Files(spark, plan.own_checkpoint), source, reading, metrics, report, warn)
+        pace = Pace(plan, allowances, _BATCH_OFFSETS)
+        super().__init__(plan.run, spark, Files(spark, plan.own_checkpoint), source, pace, metrics, report, warn)
         self.plan = plan
-        self._spark = spark
-        self._targets = Targets(plan, source, target, warn)
+        self._topics = Targets(plan, source, target, warn)
         self._target = target
         self._progress = MirrorProgress(plan, source, warn)
         self._target_id = ""
-        self._starts: Offsets = {}
         # What the plan's start means, until it is in the table; None: not known yet.
         self._chosen: Offsets | None = None
         self._tokens: dict[tuple[str, int], str] = {}
@@ -98,22 +94,21 @@ class MirrorRun(QueryRun):
         """The source's own id; empty before the first `start`."""
         return self._progress.source_cluster_id
 
-    def _start_queries(self) -> None:
+    def _begin(self) -> None:
         source_id, self._target_id = self._source.cluster_id(), self._target.cluster_id()
         check_clusters(self.plan, source_id, self._target_id)
-        self._topics = self._find_topics()
-        self._targets.forget()
-        self._targets.prepare_table()
+        topics = self._find_topics()
+        self._topics.forget()
+        self._topics.prepare_table()
         self._progress.claim(source_id)
-        extents = self._source.extents(self._topics)
-        self._targets.prepare(
-            {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
-        )
-        self._reading.begin()
-        starts = self.figures.positions = self._find_starts(extents)
+        extents = self._source.extents(topics)
+        ends = {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
+        self._topics.prepare(ends)
+        if self._targets is None and self.plan.is_once:
+            self._targets = ends
+        self.figures.positions = self._find_starts(extents)
         self._extents = extents
         self._tokens.clear()
-        self._start_query(starts)
 
     # Where it stands.
 
@@ -141,34 +136,16 @@ class MirrorRun(QueryRun):
             for topic, partitions in extents.items()
         }
 
-    # The query.
+    # Its batches.
 
-    def _start_query(self, starts: Offsets) -> None:
-        plans = self._reading.sources(starts)
-        records = read_stream(self._spark, self.plan.source, plans, columns=COLUMNS)
-        checkpoint = f"{self.plan.own_checkpoint}/batches"
-        files = Files(self._spark, checkpoint)
-        files.remove()
-        self._starts = starts
-
-        def do_batch(batch: DataFrame, batch_id: int) -> None:
-            # Where nothing is done Spark takes the batch for done: its checkpoint is nothing that anybody goes on from.
-            self._do_batch(lambda: self._mirror_batch(batch, batch_id, planned_offsets(files, batch_id)))
-
-        writer = records.writeStream.foreachBatch(do_batch).queryName(self.plan.run)
-        writer = writer.option("checkpointLocation", checkpoint)
-        if self.plan.is_once:
-            writer = writer.trigger(availableNow=True)
-        else:
-            writer = writer.trigger(processingTime=f"{round(self._reading.trigger_s * 1000)} milliseconds")
-        self._queries.append(writer.start())
-
-    def _mirror_batch(self, records: DataFrame, batch_id: int, ends: Offsets) -> BatchReport:
+    def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
         began_s = time.monotonic()
-        self._targets.prepare(ends)
+        self._topics.prepare(ends)
         self._progress.table.refresh()
         self._progress.check()
-        task = self._task(ends)
+        task = self._task(starts, ends)
+        readers, fetch_bytes = self._readers, self._pace.fetch_bytes
+        records = read_records(self._spark, self.plan.source, starts, ends, readers, fetch_bytes, COLUMNS)
 
         def mirror(packed: Iterable[bytes]) -> Iterator[TaskReport]:
             return mirror_partition(task, packed)
@@ -179,10 +156,8 @@ class MirrorRun(QueryRun):
                 raise (MirrorFencedError if each.is_fenced else QueryStoppedError)(each.failure)
             self._tokens[each.topic, each.partition] = each.token
         self._pass_over(task, {(each.topic, each.partition) for each in reports})
-        self._starts = merged(self._starts, ends)
         self.figures.skipped_count += sum(each.skipped_count for each in reports)
         return BatchReport(
-            batch_id,
             sum(each.record_count for each in reports),
             0,
             sum(each.payload_bytes for each in reports),
@@ -190,7 +165,7 @@ class MirrorRun(QueryRun):
             ends,
         )
 
-    def _task(self, ends: Offsets) -> MirrorTask:
+    def _task(self, starts: Offsets, ends: Offsets) -> MirrorTask:
         table = self._progress.table
         hints: dict[str, dict[int, Hint]] = {}
         for topic, partitions in ends.items():
@@ -202,7 +177,7 @@ class MirrorRun(QueryRun):
                 hints.setdefault(topic, {})[number] = Hint(
                     table.offsets.places.get(source),
                     table.read_offset,
-                    self._starts.get(topic, {}).get(number, 0),
+                    starts[topic][number],
                     end_offset,
                     self._tokens.get((topic, number), ""),
                     tuple((first, each.end_offset) for first, each in segments.items() if each.end_offset <= log_start),

@@ -15,10 +15,9 @@ from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.evolving import conformed, reader_of_rows, rows_read
 from barnabas.pipeline.runner.freshness import Waits, step_expression, waits_of
-from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, before, events_of
+from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, events_of
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
-from barnabas.pipeline.runner.positions import clamped
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.tables.columns import quoted
 from barnabas.pipeline.tables.table import Mark, Offsets
@@ -35,7 +34,6 @@ _TASKS_PER_CORE = 2
 class BatchReport:
     """A batch that is done: counts of records and dead letters, bytes of keys and values, seconds, waits by count."""
 
-    batch_id: int
     record_count: int
     dead_letter_count: int
     payload_bytes: int
@@ -55,7 +53,7 @@ class _Counted:
 
 
 class BatchRunner:
-    """Takes a stateless job's batches, one at a time and in order."""
+    """Takes a job's batches, one at a time and in order."""
 
     def __init__(
         self,
@@ -67,7 +65,6 @@ class BatchRunner:
         topics: Mapping[str, TopicWriter],
         dead_letters: DeadLetters,
         side_inputs: Callable[[], Mapping[str, DataFrame]],
-        until: Offsets | None,
         delivery: Delivery,
         progress_file: ProgressFile | None,
         registry: SchemaRegistry | None = None,
@@ -75,7 +72,7 @@ class BatchRunner:
         """Describe what is to be done with each batch.
 
         Args:
-            job: The job; it keeps no state.
+            job: The job.
             parameters: Of the run.
             inputs: By topic.
             event_format: json or avro.
@@ -83,7 +80,6 @@ class BatchRunner:
             topics: Topics that `transform` fills, by output.
             dead_letters: Where what is no event goes.
             side_inputs: Gives the tables that the job reads, by input.
-            until: Offsets at which the run ends; None: none.
             delivery: How often a row may be there.
             progress_file: Where it is noted how far the run is, if no table says it.
             registry: Whose frames the values of topics without a schema have; None: they are JSON.
@@ -96,24 +92,19 @@ class BatchRunner:
         self._topics = topics
         self._dead_letters = dead_letters
         self._side_inputs = side_inputs
-        self._until = until
         self._delivery = delivery
         self._progress_file = progress_file
         self._registry = registry
 
-    def run(self, records: DataFrame, batch_id: int, starts: Offsets, ends: Offsets) -> BatchReport:
+    def run(self, records: DataFrame, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
 
         Args:
             records: The batch's records (`inputs.py`).
-            batch_id: Spark's number of it.
             starts: Where it begins.
             ends: Where it ends.
         """
         began_s = time.monotonic()
-        if self._until is not None:
-            ends = clamped(ends, self._until)
-            records = before(records, ends)
         # Each task of what follows goes over all of the batch's partitions, once for each input; and makes a file.
         records = records.coalesce(_TASKS_PER_CORE * records.sparkSession.sparkContext.defaultParallelism)
         readers = self._readers_of_rows(records)
@@ -146,7 +137,6 @@ class BatchRunner:
         finally:
             parsed.unpersist()
         return BatchReport(
-            batch_id,
             counted.record_count,
             counted.dead_letter_count + misfit_count,
             counted.payload_bytes,

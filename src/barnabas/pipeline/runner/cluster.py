@@ -122,6 +122,10 @@ class Cluster:
             for topic, numbers in partitions.items()
         }
 
+    def ends(self, partitions: Mapping[str, Iterable[int]]) -> Offsets:
+        """Return where partitions end for a reader of the options' isolation level; they must be there."""
+        return self._offsets(partitions, self._jvm.org.apache.kafka.clients.admin.OffsetSpec.latest())
+
     def offsets_at(self, topics: Iterable[str], time_ms: int) -> Offsets:
         """Return, for each partition, the first offset whose record is of this time or later; its end where none is."""
         partitions = self.partitions(topics)
@@ -211,7 +215,11 @@ class Cluster:
             for number in numbers:
                 asked.put(new_partition(topic, number), spec)
         result: Offsets = {topic: {} for topic in partitions}
-        answer = self._ask(lambda admin: admin.listOffsets(asked).all().get())
+        level = self._options.options.get("isolation.level", "read_uncommitted").upper()
+        options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(
+            self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(level)
+        )
+        answer = self._ask(lambda admin: admin.listOffsets(asked, options).all().get())
         for partition in answer:
             result[partition.topic()][partition.partition()] = answer[partition].offset()
         return result

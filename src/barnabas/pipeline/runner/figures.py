@@ -5,12 +5,12 @@
 | barnabas_pipeline_records_total | counter | run | records read, dead letters included |
 | barnabas_pipeline_bytes_total | counter | run | bytes of their keys and values |
 | barnabas_pipeline_dead_letters_total | counter | run | records that were no event |
-| barnabas_pipeline_late_rows_total | counter | run | rows that came after their watermark |
+| barnabas_pipeline_late_rows_total | counter | run | rows of a time whose facts were not kept |
 | barnabas_pipeline_batches_total | counter | run | batches done |
 | barnabas_pipeline_batch_seconds | histogram | run | how long a batch took |
 | barnabas_pipeline_refresh_seconds | histogram | run | how long a refresh took |
 | barnabas_pipeline_fresh_seconds | gauge | run, quantile | from a record's timestamp to its rows, in the last minute |
-| barnabas_pipeline_restarts_total | counter | run | how often the query was started again |
+| barnabas_pipeline_restarts_total | counter | run | how often it was started again |
 | barnabas_pipeline_lag_records | gauge | run, topic, partition | offsets still to be read |
 | barnabas_pipeline_last_batch_timestamp_seconds | gauge | run | when the last batch was done |
 """
@@ -142,9 +142,9 @@ class Metrics:
         self._records = counter("records", "Records read, dead letters included.")
         self._bytes = counter("bytes", "Bytes of keys and values read.")
         self._dead_letters = counter("dead_letters", "Records that were no event.")
-        self._late = counter("late_rows", "Rows that came after their watermark.")
+        self._late = counter("late_rows", "Rows of a time whose facts were not kept.")
         self._batches = counter("batches", "Batches done.")
-        self._restarts = counter("restarts", "How often the query was started again.")
+        self._restarts = counter("restarts", "How often it was started again.")
         self._batch_s = histogram("batch_seconds", "How long a batch took.")
         self._refresh_s = histogram("refresh_seconds", "How long a refresh took.")
         self._lag = Gauge(
@@ -192,7 +192,7 @@ class Metrics:
         self._late.labels(run).inc(count)
 
     def restart(self, run: str) -> None:
-        """Take in that a query was started again."""
+        """Take in that it was started again."""
         self._restarts.labels(run).inc()
 
     def refresh(self, run: str, duration_s: float) -> None:

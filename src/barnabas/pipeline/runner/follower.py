@@ -12,7 +12,7 @@ class Follower(Protocol):
     """Something that acts upon what a job derives; no call but `follow` and `settle` takes long."""
 
     def start(self) -> None:
-        """Begin; called each time that the run's queries are started."""
+        """Begin; called each time that the run is started."""
         ...
 
     def follow(self, output: str, rows: DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""Records of topics as a stream, and events out of them.
+"""Records of topics, and events out of them.
 
 Columns of a record: `key` and `value` (binary), then the place's (`job.PLACE`). Parsing adds `_reason` (text, null
 where the record is good) and a struct of the event's fields for each input, under the input's name.
@@ -18,7 +18,7 @@ from barnabas.pipeline.events.parse import Reader, parsed_by_topic
 from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import PLACE, TopicInput
 from barnabas.pipeline.runner.cluster import SOURCE_REQUEST_TIMEOUT_MS, KafkaOptions
-from barnabas.pipeline.runner.source_plan import SourcePlan
+from barnabas.pipeline.tables.table import Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -34,36 +34,40 @@ RECORD = (
 )
 
 
-def read_stream(
-    spark: SparkSession, kafka: KafkaOptions, plans: Sequence[SourcePlan], columns: Sequence[str] = RECORD
+def read_records(
+    spark: SparkSession,
+    kafka: KafkaOptions,
+    starts: Offsets,
+    ends: Offsets,
+    readers: str,
+    fetch_bytes: int | None = None,
+    columns: Sequence[str] = RECORD,
 ) -> DataFrame:
-    """Return the records of topics as a stream.
+    """Return the records of partitions between offsets.
 
     Args:
         spark: The session.
         kafka: The cluster.
-        plans: The sources. One that is not assigned has every partition of each of its topics; a partition that comes
-            later begins at its start, and is not read by those that are assigned.
+        starts: Where each partition begins.
+        ends: Where each of these ends.
+        readers: Names those who read one batch after the other: executors keep their consumers for the next.
+        fetch_bytes: Of a partition in one answer; None: as consumers do by default.
         columns: SQL over those of Spark's source, headers included.
     """
-    frames = [_source(spark, kafka, plan, columns) for plan in plans]
-    stream = frames[0]
-    for frame in frames[1:]:
-        stream = stream.unionAll(frame)
-    return stream
-
-
-def _source(spark: SparkSession, kafka: KafkaOptions, plan: SourcePlan, columns: Sequence[str]) -> DataFrame:
-    if plan.is_assigned:
-        assigned = {topic: sorted(partitions) for topic, partitions in plan.starts.items()}
-        which = {"assign": json.dumps(assigned)}
-    else:
-        which = {"subscribe": ",".join(sorted(plan.starts))}
+    ranges = {
+        topic: {
+            number: (start, ends[topic][number]) for number, start in numbers.items() if ends[topic][number] > start
+        }
+        for topic, numbers in starts.items()
+    }
+    ranges = {topic: numbers for topic, numbers in ranges.items() if numbers}
     sizes: dict[str, int] = {}
-    if plan.fetch_bytes is not None:
-        sizes = {"kafka.max.partition.fetch.bytes": plan.fetch_bytes, "kafka.fetch.max.bytes": plan.fetch_bytes}
+    if fetch_bytes is not None:
+        sizes = {"kafka.max.partition.fetch.bytes": fetch_bytes, "kafka.fetch.max.bytes": fetch_bytes}
     reader = (
-        spark.readStream.format("kafka")
+        spark.read.format("kafka")
+        # Spark keeps consumers by group and partition, with the options that they were made with.
+        .option("kafka.group.id", f"{readers}-{fetch_bytes}" if fetch_bytes else readers)
         # A broker that is restarted is back in a second or two: ask again soon, and give up soon enough to tell.
         .option("kafka.reconnect.backoff.max.ms", 500)
         .option("kafka.request.timeout.ms", SOURCE_REQUEST_TIMEOUT_MS)
@@ -74,15 +78,18 @@ def _source(spark: SparkSession, kafka: KafkaOptions, plan: SourcePlan, columns:
         .option("kafka.max.poll.records", 10_000)
         .options(**sizes)
         .options(**kafka.for_spark())
-        .options(**which)
-        .option("startingOffsets", json.dumps(plan.starts))
-        # What is lost is found and told before a query starts (`positions.py`); what is lost while it runs stops it.
+        .option("assign", json.dumps({topic: sorted(numbers) for topic, numbers in ranges.items()}))
+        .option("startingOffsets", _places(ranges, 0))
+        .option("endingOffsets", _places(ranges, 1))
+        # What is lost is found and told before batches are read (`positions.py`); what is lost meanwhile fails one.
         .option("failOnDataLoss", "true")
         .option("includeHeaders", str("headers" in columns).lower())
     )
-    if plan.max_offsets is not None:
-        reader = reader.option("maxOffsetsPerTrigger", plan.max_offsets)
     return reader.load().selectExpr(*columns)
+
+
+def _places(ranges: Mapping[str, Mapping[int, tuple[int, int]]], side: int) -> str:
+    return json.dumps({topic: {str(n): each[side] for n, each in numbers.items()} for topic, numbers in ranges.items()})
 
 
 class RecordParser:
@@ -127,22 +134,13 @@ def events_of(parsed_records: DataFrame, topic: str, declared: TopicInput) -> Da
     return own.select(f"{declared.name}.*", *PLACE)
 
 
-def before(rows: DataFrame, ends: Mapping[str, Mapping[int, int]]) -> DataFrame:
-    """Return the rows whose place is before these offsets; partitions that are not named are left out."""
-    return rows.where(_is_before(ends))
-
-
 def at_or_after(rows: DataFrame, starts: Mapping[str, Mapping[int, int]]) -> DataFrame:
     """Return the rows whose place is at or after these offsets; partitions that are not named are kept whole."""
-    return rows.where(~_is_before(starts))
-
-
-def _is_before(offsets: Mapping[str, Mapping[int, int]]) -> Column:
     from pyspark.sql import functions as F
 
-    result: Column = F.lit(False)
-    for topic, partitions in offsets.items():
+    is_before: Column = F.lit(False)
+    for topic, partitions in starts.items():
         for number, offset in partitions.items():
             is_there = (F.col("_topic") == topic) & (F.col("_partition") == number)
-            result = result | (is_there & (F.col("_offset") < offset))
-    return result
+            is_before = is_before | (is_there & (F.col("_offset") < offset))
+    return rows.where(~is_before)

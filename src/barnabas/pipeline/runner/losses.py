@@ -1,4 +1,4 @@
-"""Records that were lost before a run read them: found before a query starts, told exactly, and kept in a table.
+"""Records that were lost before a run read them: found before batches are read, told exactly, and kept in a table.
 
 | column of `lost_ranges` | type | meaning |
 | --- | --- | --- |

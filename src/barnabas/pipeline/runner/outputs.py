@@ -50,14 +50,7 @@ class TableWriter:
         """
         if delivery is Delivery.AT_MOST_ONCE:
             self._commit(rows.limit(0), span)
-        self._commit(rows, span, where=where)
-
-    def write_batch(self, rows: DataFrame, batch_id: int, span: Span) -> bool:
-        """Commit the rows of a stateful query's batch, known by its number; False where it is there already."""
-        if self.progress is not None and self.progress.sequence > batch_id:
-            return False
-        self._commit(rows, span, batch_id + 1)
-        return True
+        self._commit(rows, span, where)
 
     def rebase(self, spark: SparkSession, offsets: Offsets) -> None:
         """Commit that the run goes on at other offsets, and no rows."""
@@ -71,8 +64,8 @@ class TableWriter:
         self.progress = progress
         return count
 
-    def _commit(self, rows: DataFrame, span: Span, sequence: int | None = None, where: str = "") -> None:
-        progress = advanced(self.progress, self._run, self._cluster_id, span, sequence)
+    def _commit(self, rows: DataFrame, span: Span, where: str = "") -> None:
+        progress = advanced(self.progress, self._run, self._cluster_id, span)
         self._put(rows, progress, self.declared.mode, where)
 
     def _put(self, rows: DataFrame, progress: Progress, mode: Mode, where: str = "") -> None:
@@ -153,7 +146,7 @@ def write_rows(
     span: Span,
     delivery: Delivery,
 ) -> None:
-    """Write the rows of a stateless job's batch to all its outputs.
+    """Write the rows of a job's batch to all its outputs.
 
     Args:
         job: The job.

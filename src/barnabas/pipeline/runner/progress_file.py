@@ -21,8 +21,8 @@ class Span:
     marks: Marks
 
 
-def advanced(older: Progress | None, run: str, cluster_id: str, span: Span, sequence: int | None = None) -> Progress:
-    """Return the progress after a batch; its number is the next one, or the one given.
+def advanced(older: Progress | None, run: str, cluster_id: str, span: Span) -> Progress:
+    """Return the progress after a batch.
 
     Where a table is beyond the batch's end already (another table of the job was behind, and the batches are cut in
     other places now), it stays there: going back would write rows again.
@@ -37,7 +37,7 @@ def advanced(older: Progress | None, run: str, cluster_id: str, span: Span, sequ
         for number, mark in partitions.items():
             if mark.offset >= known.get(topic, {}).get(number, 0):
                 marks.setdefault(topic, {})[number] = mark
-    return Progress(run, sequence or _next(older), cluster_id, merged(known, ends), marks)
+    return Progress(run, _next(older), cluster_id, merged(known, ends), marks)
 
 
 def rebased(older: Progress | None, run: str, cluster_id: str, offsets: Offsets) -> Progress:
@@ -54,7 +54,7 @@ def _next(older: Progress | None) -> int:
 
 
 class ProgressFile:
-    """A run's progress in a file of its checkpoint, for a job that writes topics alone, or keeps state."""
+    """A run's progress in a file of its checkpoint, for a job that writes topics alone."""
 
     def __init__(self, files: Files, run: str, cluster_id: str) -> None:
         self._files = files

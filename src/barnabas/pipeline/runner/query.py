@@ -1,11 +1,11 @@
-"""What all that runs a streaming query shares: how it is told that one has failed, and which topics it takes."""
+"""What all runs share: how it is told that a batch has failed, and which topics they take."""
 
 import re
 from collections.abc import Iterable, Sequence
 
 
 class QueryStoppedError(Exception):
-    """A query failed: one line with its reason."""
+    """A batch failed: one line with its reason."""
 
 
 def first_line(error: object) -> str:

@@ -31,7 +31,7 @@ class RunFailedError(Exception):
 class Run(Protocol):
     """A job or a mirror: it can be started again after it has stopped.
 
-    `start` and `poll` may raise what passes (a cluster that is away, a query that failed); anything else ends all runs.
+    `start` and `poll` may raise what passes (a cluster that is away, a batch that failed); anything else ends all runs.
     """
 
     figures: Figures
@@ -41,6 +41,9 @@ class Run(Protocol):
 
     def poll(self) -> bool:
         """Look after it; True when it has come to its end."""
+
+    def end(self) -> None:
+        """Begin no other batch."""
 
     def stop(self, timeout_s: float = 30.0) -> None:
         """Stop, between two batches if the one under way ends in time."""
@@ -165,6 +168,8 @@ def supervise(
                 if not each.is_done:
                     each.step(warn, metrics)
             time.sleep(_POLL_S)
+        for each in supervised:
+            each.run.end()
         for each in supervised:
             if each.is_running:
                 each.run.stop()

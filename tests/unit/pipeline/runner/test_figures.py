@@ -7,7 +7,7 @@ from math import isnan
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.figures import Figures, Metrics
 
-REPORT = BatchReport(0, 1_000, 3, 200_000, 0.5, {"t": {0: 1_000}})
+REPORT = BatchReport(1_000, 3, 200_000, 0.5, {"t": {0: 1_000}})
 
 
 def test_a_run_is_said_in_a_line():

@@ -1,0 +1,243 @@
+"""The life that a job and a mirror share: batch after batch, its figures, its end.
+
+Batches are done in a thread of the run's own, each planned when its turn comes; all else is `poll`'s thread's. A
+subclass finds its topics and where it stands, and does its batches.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from threading import Event, Thread
+from typing import TYPE_CHECKING, ClassVar
+from uuid import uuid4
+
+from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.checkpoint import Files
+from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.figures import Figures, Metrics
+from barnabas.pipeline.runner.pace import Pace
+from barnabas.pipeline.runner.positions import Extents, clamped, is_reached, lag_of, merged
+from barnabas.pipeline.runner.query import QueryStoppedError, first_line
+from barnabas.pipeline.tables.table import Offsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LAG_EVERY_S = 5.0
+_STATUS_EVERY_S = 2.0
+_STATUS_FILE = "status.json"
+# A batch has so long to end before it is interrupted.
+_STOP_S = 30.0
+# Where nothing is there to be read, it is asked for again after so long, or a shorter trigger's time.
+_IDLE_S = 1.0
+
+
+class BatchRun(ABC):
+    """A run of batches, one after the other, which can be started again after it has stopped."""
+
+    _TOPICS_EVERY_S: ClassVar[float]
+    # A batch that was interrupted has so long to come to its end: the next start goes by what it has written.
+    _INTERRUPTED_S: ClassVar[float]
+    # What is raised as it is; other failures of a batch pass, and it is started again.
+    _FINAL_ERRORS: ClassVar[tuple[type[Exception], ...]]
+
+    def __init__(
+        self,
+        run: str,
+        spark: SparkSession,
+        files: Files,
+        source: Cluster,
+        pace: Pace,
+        metrics: Metrics,
+        report: Callable[[Figures], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        """Nothing is read or written yet.
+
+        Args:
+            run: What it is called.
+            spark: The session.
+            files: Where its status is written.
+            source: The cluster that is read.
+            pace: Tells how much a batch takes.
+            metrics: Takes the figures.
+            report: Called with the figures after each batch, in the batches' thread.
+            warn: Told in one line what a person should know.
+        """
+        self.figures = Figures(run)
+        self._spark = spark
+        self._files = files
+        self._source = source
+        self._pace = pace
+        self._metrics = metrics
+        self._report = report
+        self._warn = warn
+        # Names this run to Spark: its jobs, and its consumers.
+        self._readers = f"barnabas-{run}-{uuid4()}"
+        self._thread: Thread | None = None
+        self._is_ending = Event()
+        self._failure: Exception | None = None
+        self._targets: Offsets | None = None
+        self._extents: Extents = {}
+        self._next_lag_s = self._next_status_s = 0.0
+
+    @abstractmethod
+    def _find_topics(self) -> Collection[str]:
+        """Return the topics to be read, of those that are there."""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Find out where the run stands, and open what it writes.
+
+        Sets the figures' positions, of each partition that is to be read; and `_extents`, and `_targets`: where it is
+        to end, None: it goes on. Called again, by the batches' thread, where topics or partitions have come or gone.
+        """
+
+    @abstractmethod
+    def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
+        """Do one batch: the records from `starts` to `ends`."""
+
+    def _complete_figures(self) -> None:
+        """Complete the figures, before they are written: nothing is left to add where a batch's report has all."""
+        return
+
+    def start(self) -> None:
+        """Begin where the run stands.
+
+        Raises:
+            DataLossError: records are gone before they were read, and the plan says to stop.
+            NoSuchTopicError: none of the topics is there.
+            ClusterUnavailableError: a cluster did not answer.
+            QueryStoppedError: what was interrupted has not ended yet.
+            Exception: the subclass's.
+        """
+        from pyspark import InheritableThread
+
+        if self._thread is not None and self._thread.is_alive():
+            raise QueryStoppedError("the batch that was interrupted has not ended yet")
+        self._failure = None
+        self._is_ending.clear()
+        self._begin()
+        self.figures.state = "running"
+        self._thread = InheritableThread(target=self._run_batches, name=self.figures.run, daemon=True)
+        self._thread.start()
+
+    def poll(self) -> bool:
+        """Look after the run; True when it has come to its end.
+
+        Raises:
+            QueryStoppedError: a batch has failed; `start` can be tried again.
+            Exception: what ends the run (`_FINAL_ERRORS`).
+        """
+        now = time.monotonic()
+        if now >= self._next_lag_s:
+            self._measure_lag()
+            self._next_lag_s = now + _LAG_EVERY_S
+        if now >= self._next_status_s:
+            self._write_status()
+            self._next_status_s = now + _STATUS_EVERY_S
+        is_at_end = self._thread is None or not self._thread.is_alive()
+        self._raise_failure()
+        return is_at_end
+
+    def end(self) -> None:
+        """Begin no other batch."""
+        self._is_ending.set()
+
+    def stop(self, timeout_s: float = _STOP_S) -> None:
+        """Stop, between two batches if the one under way ends in time."""
+        self.end()
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+            if self._thread.is_alive():
+                # What it asks of Spark from now on fails as well.
+                self._spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self._readers)
+                self._thread.join(self._INTERRUPTED_S)
+        self._complete_figures()
+        self.figures.state = "stopped"
+
+    def finish(self) -> None:
+        """Note how far it came, when it has stopped."""
+        self._measure_lag()
+        self._write_status()
+
+    # The batches' thread.
+
+    def _run_batches(self) -> None:
+        self._readers = f"barnabas-{self.figures.run}-{uuid4()}"
+        self._spark.sparkContext.setJobGroup(self._readers, self.figures.run, interruptOnCancel=True)
+        try:
+            self._go_on()
+        except Exception as error:
+            self._failure = error
+
+    def _go_on(self) -> None:
+        next_topics_s = time.monotonic() + self._TOPICS_EVERY_S
+        while not self._is_ending.is_set():
+            began_s = time.monotonic()
+            if began_s >= next_topics_s:
+                self._look_for_partitions()
+                next_topics_s = began_s + self._TOPICS_EVERY_S
+            starts = self.figures.positions
+            if self._targets is not None and is_reached(starts, self._targets):
+                return
+            ends = self._next_ends(starts)
+            pause_s = min(self._pace.trigger_s, _IDLE_S)
+            if ends != starts:
+                pause_s = self._pace.trigger_s
+                self._take(self._do_batch(starts, ends))
+                if self._targets is not None and is_reached(self.figures.positions, self._targets):
+                    return
+            self._is_ending.wait(max(0.0, began_s + pause_s - time.monotonic()))
+
+    def _look_for_partitions(self) -> None:
+        partitions = self._source.partitions(self._find_topics())
+        if {(topic, number) for topic, numbers in partitions.items() for number in numbers} != {
+            (topic, number) for topic, numbers in self.figures.positions.items() for number in numbers
+        }:
+            self._warn(f"{self.figures.run}: there are other topics or partitions than before")
+            self._begin()
+
+    def _next_ends(self, starts: Offsets) -> Offsets:
+        ends = self._source.ends(starts)
+        if any(ends[topic][number] < start for topic, numbers in starts.items() for number, start in numbers.items()):
+            # What is lost is told at the next start.
+            raise QueryStoppedError("a partition ends before what was read of it")
+        return self._pace.next_ends(starts, clamped(ends, self._targets))
+
+    def _take(self, report: BatchReport) -> None:
+        self.figures.add(report)
+        self.figures.positions = merged(self.figures.positions, report.ends)
+        self._tell_lag()
+        self._pace.account(report)
+        self.figures.limited_by = self._pace.limited_by
+        self._metrics.batch(self.figures.run, report)
+        self._report(self.figures)
+
+    # What is told.
+
+    def _raise_failure(self) -> None:
+        failure = self._failure
+        if failure is None:
+            return
+        if isinstance(failure, (*self._FINAL_ERRORS, ClusterUnavailableError, NoSuchTopicError)):
+            raise failure
+        raise QueryStoppedError(first_line(failure)) from failure
+
+    def _measure_lag(self) -> None:
+        try:
+            self._extents = self._source.extents(self.figures.positions)
+        except ClusterUnavailableError:
+            # The batches' thread says so itself, if it lasts.
+            return
+        self._tell_lag()
+
+    def _tell_lag(self) -> None:
+        self.figures.lag = lag_of(self.figures.positions, self._extents)
+        self._metrics.lag(self.figures.run, self.figures.lag)
+
+    def _write_status(self) -> None:
+        self._complete_figures()
+        self._files.write(_STATUS_FILE, self.figures.to_json())

@@ -1,0 +1,175 @@
+"""How much a run reads at a time, by its own limits and by quotas.
+
+A batch is what a quota allows in ten seconds (or a longer trigger's time):
+
+    records of a batch = bytes/s x seconds / mean size of a record
+
+One batch follows the other, and brokers hold who is faster: so a run takes what the quota gives. A batch has a size so
+that rows come, and a stop is heeded, every ten seconds, and an answer a size so that no hold is a long one. Each batch
+is planned when its turn comes, by the limits of that moment.
+
+Bytes are taken as they are without compression. Where it makes batches end in less than half of their time, they are
+made larger.
+
+Whatever is allowed, a batch has a bound: its records are kept until it is written, and a backlog is of any size.
+"""
+
+import time
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple, Protocol
+
+from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.limits import Limits, RecordSize
+from barnabas.pipeline.runner.quota_client import QuotaClient
+from barnabas.pipeline.tables.table import Offsets
+from barnabas.wire.quotas.limits import QuotaKind
+
+_TRIGGER_S = 1.0
+_FIRST_RECORD_BYTES = 1_000.0
+# What a quota allows in so many seconds is a batch. A broker takes its rate over ten, so what a job does beside reading
+# costs it nothing as long as that is less.
+_BATCH_S = 10.0
+# What batches take is looked at after so many full ones: the first ones may take what brokers allow at once.
+_LEAST_BATCH_COUNT = 4
+# A batch that has so much of what it may was cut short by that.
+_FULL = 0.9
+_MOST_GROWTH = 32.0
+# Of one batch: it takes some ten seconds, and a driver with Spark's memory by default keeps it.
+_MOST_OFFSETS = 250_000
+# An answer is a small part of a batch: a broker holds a client for as long as one answer was too large.
+_ANSWERS_PER_BATCH = 8
+_LEAST_ANSWER_BYTES, _MOST_ANSWER_BYTES = 16_384, 1_048_576
+
+
+class Paced(Protocol):
+    """A plan's part about a run's pace."""
+
+    @property
+    def limits(self) -> Limits:
+        """Its own."""
+
+    @property
+    def trigger_s(self) -> float | None:
+        """Seconds between batches, at least; None: one."""
+
+
+class Allowance(NamedTuple):
+    """Quotas of one kind at one cluster, of which a batch uses as many bytes as it has."""
+
+    quotas: QuotaClient
+    kind: QuotaKind
+
+
+class Pace:
+    """The pace of one run.
+
+    Attributes:
+        limited_by: What holds the run back, for people.
+        fetch_bytes: Of a partition in one answer; None: as consumers do by default.
+    """
+
+    def __init__(self, plan: Paced, allowances: Sequence[Allowance] = (), most_offsets: int = _MOST_OFFSETS) -> None:
+        """Args:
+        plan: The run's own limits.
+        allowances: The quotas that batches are sized by.
+        most_offsets: Of a batch, whatever is allowed.
+        """
+        self.limited_by = "nothing"
+        self.fetch_bytes: int | None = None
+        self._plan = plan
+        self._allowances = allowances
+        self._most_offsets = most_offsets
+        self._record_size = RecordSize(_FIRST_RECORD_BYTES)
+        self._growth = 1.0
+        # Of the batch that was planned last: its bound, and the records/s that the run's own limits allow.
+        self._most = self._own_per_s = inf
+        self._full_count = 0
+        self._ended_at_s: float | None = None
+        self._took_s: float | None = None
+
+    @property
+    def trigger_s(self) -> float:
+        """Seconds from batch to batch, at the least."""
+        return _TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
+
+    def next_ends(self, starts: Offsets, ends: Offsets) -> Offsets:
+        """Return where a batch ends that begins now, by how far each partition is behind; asks which quotas hold.
+
+        Args:
+            starts: Where it begins.
+            ends: What is there.
+        """
+        for each in self._allowances:
+            each.quotas.ask(again=True)
+        limits, record_bytes = self._plan.limits, self._record_size.mean_bytes
+        partition_count = max(1, sum(map(len, starts.values())))
+        own_per_s, most_of_each = limits.rate(record_bytes), None
+        if limits.records_per_s_per_partition:
+            most_of_each = max(1, int(limits.records_per_s_per_partition * self.trigger_s))
+            own_per_s = min(own_per_s, limits.records_per_s_per_partition * partition_count)
+        self._own_per_s = own_per_s
+        self._most = min(self._most_offsets, max(1.0, own_per_s * self.trigger_s))
+        self.fetch_bytes = None
+        if (rate := self._rate()) is not None:
+            byte_count = rate * self._batch_s
+            self._most = min(self._most, max(1.0, self._growth * byte_count / record_bytes))
+            answer_bytes = byte_count / partition_count / _ANSWERS_PER_BATCH
+            answer_bytes = min(max(answer_bytes, _LEAST_ANSWER_BYTES), _MOST_ANSWER_BYTES)
+            # Consumers are kept from batch to batch as long as this is the same.
+            self.fetch_bytes = 1 << int(answer_bytes).bit_length() - 1
+        return _shared_out(starts, ends, int(self._most), most_of_each)
+
+    def account(self, report: BatchReport) -> None:
+        """Take in a batch that has ended."""
+        self._record_size.measure(report.record_count, report.payload_bytes)
+        now_s = time.monotonic()
+        is_full = report.record_count >= _FULL * self._most
+        if is_full and self._ended_at_s is not None:
+            took_s = now_s - self._ended_at_s
+            self._took_s = took_s if self._took_s is None else (self._took_s + took_s) / 2
+        self._ended_at_s = now_s if is_full else None
+        self.limited_by = self._limit() if is_full else "nothing"
+        self._full_count += is_full
+        if self._full_count >= _LEAST_BATCH_COUNT and self._took_s is not None and self._rate() is not None:
+            if 2 * self._took_s < self._batch_s:
+                self._growth = min(self._growth * self._batch_s / self._took_s, _MOST_GROWTH)
+            self._full_count, self._took_s = 0, None
+
+    @property
+    def _batch_s(self) -> float:
+        return max(_BATCH_S, self.trigger_s)
+
+    def _rates(self) -> list[tuple[float, Allowance]]:
+        """Return the bytes/s that each quota allows."""
+        return [(rate, each) for each in self._allowances if (rate := each.quotas.rate(each.kind)) is not None]
+
+    def _rate(self) -> float | None:
+        """Return the bytes/s that quotas allow; None where none holds."""
+        return min((rate for rate, _ in self._rates()), default=None)
+
+    def _limit(self) -> str:
+        """Return what made a full batch no larger: the quota or own limit that allows the fewest records/s."""
+        record_bytes = self._record_size.mean_bytes
+        rate, strictest = min(self._rates(), key=lambda each: each[0], default=(0.0, None))
+        if strictest is None or self._own_per_s <= self._growth * rate / record_bytes:
+            return self._plan.limits.strictest(record_bytes) or "nothing"
+        strictest.quotas.note_limited(strictest.kind)
+        return strictest.quotas.strictest(strictest.kind)
+
+
+def _shared_out(starts: Offsets, ends: Offsets, most: int, most_of_each: int | None) -> Offsets:
+    """Return where a batch of so many offsets ends; each partition that is behind gets one at the least."""
+    behind = {
+        (topic, number): max(0, ends[topic][number] - start)
+        for topic, partitions in starts.items()
+        for number, start in partitions.items()
+    }
+    if most_of_each is not None:
+        behind = {place: min(count, most_of_each) for place, count in behind.items()}
+    if (total := sum(behind.values())) > most:
+        behind = {place: max(1, count * most // total) if count else 0 for place, count in behind.items()}
+    return {
+        topic: {number: start + behind[topic, number] for number, start in partitions.items()}
+        for topic, partitions in starts.items()
+    }

@@ -1,0 +1,216 @@
+"""How large a run's batches are by quotas and its own limits, and what it says limits it."""
+
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from barnabas.pipeline.runner import pace as module
+from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES, Limits
+from barnabas.pipeline.runner.pace import Allowance, Pace
+from barnabas.pipeline.runner.quota import READ, WRITE, Quota
+from barnabas.pipeline.runner.quota_client import QuotaClient
+from barnabas.wire.quotas.limits import QuotaKind
+
+STARTS = {"t": {0: 0, 1: 0}}
+PLENTY = {"t": {0: 10_000_000, 1: 10_000_000}}
+# As it is guessed before a batch was read.
+RECORD_BYTES = 1_000
+
+
+@dataclass
+class Plan:
+    limits: Limits = field(default_factory=Limits)
+    trigger_s: float | None = 1.0
+
+
+class Told:
+    """Quotas as a cluster tells them."""
+
+    def __init__(self, *limits: float, kind: QuotaKind = READ, sharer_count: int = 1) -> None:
+        self.kind = kind
+        self.limits = list(limits)
+        self.sharer_count = sharer_count
+        self.limited: list[QuotaKind] = []
+
+    def ask(self, *, again: bool = False) -> None:
+        pass
+
+    def of(self, kind: QuotaKind) -> list[Quota]:
+        assert kind is self.kind
+        return [Quota(kind, broker_id, limit, "me", self.sharer_count) for broker_id, limit in enumerate(self.limits)]
+
+    def rate(self, kind: QuotaKind) -> float | None:
+        return sum(self.limits) / self.sharer_count if self.limits else None
+
+    def strictest(self, kind: QuotaKind) -> str:
+        return str(min(self.of(kind), key=lambda each: each.limit))
+
+    def note_limited(self, kind: QuotaKind) -> None:
+        self.limited.append(kind)
+
+
+def pace_of(*told: Told, plan: Plan | None = None, most_offsets: int = 1_000_000) -> Pace:
+    allowances = [Allowance(cast(QuotaClient, each), each.kind) for each in told]
+    return Pace(plan or Plan(), allowances, most_offsets)
+
+
+def planned(pace: Pace) -> int:
+    """Plan a batch where there is plenty to be read; gives how many offsets it has."""
+    return sum(pace.next_ends(STARTS, PLENTY)["t"].values())
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def take(pace: Pace, count: int, record_bytes: int = RECORD_BYTES) -> None:
+    pace.account(BatchReport(count, 0, count * (record_bytes - RECORD_OVERHEAD_BYTES), 0.5, {}))
+
+
+def test_a_batch_is_what_quotas_allow_in_ten_seconds_or_a_longer_trigger_s_time() -> None:
+    assert planned(pace_of()) == 1_000_000
+    assert planned(pace_of(Told())) == 1_000_000
+    assert planned(pace_of(Told(100_000.0))) == 1_000
+    assert planned(pace_of(Told(100_000.0), plan=Plan(trigger_s=None))) == 1_000
+    assert planned(pace_of(Told(100_000.0), plan=Plan(trigger_s=20.0))) == 2_000
+    # Limits are per broker, and shared by all who use what they allow.
+    assert planned(pace_of(Told(100_000.0, 60_000.0))) == 1_600
+    assert planned(pace_of(Told(100_000.0, sharer_count=2))) == 500
+    # One of each partition that is behind.
+    assert planned(pace_of(Told(1.0))) == 2
+
+
+def test_of_what_may_be_read_and_what_may_be_written_the_lesser_is_a_batch() -> None:
+    assert planned(pace_of(Told(100_000.0), Told(40_000.0, kind=WRITE))) == 400
+    assert planned(pace_of(Told(), Told(40_000.0, kind=WRITE))) == 400
+    assert planned(pace_of(Told(100_000.0), Told(kind=WRITE))) == 1_000
+
+
+def test_a_batch_has_no_more_than_it_may_whatever_quotas_allow() -> None:
+    assert planned(pace_of(Told(), most_offsets=100)) == 100
+    assert planned(pace_of(Told(100_000.0), most_offsets=100)) == 100
+    assert planned(pace_of(Told(100_000.0), most_offsets=2_000)) == 1_000
+
+
+def test_partitions_share_a_batch_by_how_far_they_are_behind() -> None:
+    pace = pace_of(most_offsets=100)
+    starts = {"t": {0: 50, 1: 0, 2: 7}, "u": {0: 3}}
+    assert pace.next_ends(starts, {"t": {0: 60, 1: 20, 2: 7}, "u": {0: 9}}) == {"t": {0: 60, 1: 20, 2: 7}, "u": {0: 9}}
+    # Who is little behind waits for nobody; what ends before it begins, as at the end of a run, is left as it is.
+    ends = {"t": {0: 51, 1: 900, 2: 5}, "u": {0: 102}}
+    assert pace.next_ends(starts, ends) == {"t": {0: 51, 1: 90, 2: 7}, "u": {0: 12}}
+
+
+def test_a_rate_per_partition_holds_for_each_and_what_one_leaves_is_not_for_the_other() -> None:
+    pace = pace_of(plan=Plan(Limits(records_per_s_per_partition=10), 2.0))
+    assert pace.next_ends(STARTS, {"t": {0: 5, 1: 100}}) == {"t": {0: 5, 1: 20}}
+    # Together with a limit for all.
+    pace = pace_of(plan=Plan(Limits(records_per_s=10, records_per_s_per_partition=8)))
+    assert pace.next_ends(STARTS, {"t": {0: 100, 1: 100}}) == {"t": {0: 5, 1: 5}}
+    assert pace.next_ends(STARTS, {"t": {0: 0, 1: 100}}) == {"t": {0: 0, 1: 8}}
+
+
+def test_a_limit_below_one_record_lets_one_pass() -> None:
+    pace = pace_of(plan=Plan(Limits(records_per_s=0.1)))
+    assert pace.next_ends({"t": {0: 0}}, {"t": {0: 9}}) == {"t": {0: 1}}
+
+
+def test_a_batch_is_planned_by_what_holds_when_it_begins() -> None:
+    told = Told(100_000.0)
+    pace = pace_of(told)
+    assert planned(pace) == 1_000
+    for limits, count in (([150_000.0], 1_500), ([], 1_000_000), ([50_000.0], 500)):
+        told.limits = limits
+        assert planned(pace) == count
+
+
+def test_records_of_another_size_are_another_number_of_them() -> None:
+    for pace, before, after in (
+        (pace_of(Told(100_000.0)), 1_000, 5_000),
+        (pace_of(plan=Plan(Limits(bytes_per_s=100_000))), 100, 500),
+    ):
+        assert planned(pace) == before
+        take(pace, 10, record_bytes=200)
+        assert planned(pace) == after
+
+
+def test_an_answer_is_a_part_of_a_batch_within_bounds() -> None:
+    sizes = []
+    for limit in (None, 1.0, 800_000.0, 900_000.0, 1e9):
+        pace = pace_of(Told(limit) if limit else Told())
+        planned(pace)
+        sizes.append(pace.fetch_bytes)
+    # A power of two, so that it is seldom another one: with it consumers are made anew.
+    assert sizes == [None, 16_384, 262_144, 524_288, 1_048_576]
+
+
+def full_batches(pace: Pace, clock: Clock, took_s: float, share: float = 1.0) -> None:
+    for _ in range(5):
+        count = planned(pace)
+        clock.now_s += took_s
+        take(pace, int(share * count))
+
+
+def test_batches_that_end_early_are_made_larger_until_they_take_their_time(clock: Clock) -> None:
+    pace = pace_of(Told(100_000.0))
+    full_batches(pace, clock, 2.0)
+    assert planned(pace) == 5_000
+    full_batches(pace, clock, 8.0)
+    assert planned(pace) == 5_000
+    # There is an end to that, where it is no quota that lets them end so early.
+    for _ in range(9):
+        full_batches(pace, clock, 0.1)
+    assert planned(pace) == 32 * 1_000
+
+
+@pytest.mark.parametrize(("took_s", "share"), [(60.0, 1.0), (1.0, 0.1)])
+def test_batches_that_take_long_or_have_no_more_are_left_as_they_are(clock: Clock, took_s: float, share: float) -> None:
+    pace = pace_of(Told(100_000.0))
+    full_batches(pace, clock, took_s, share)
+    assert planned(pace) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("limits", "record_count", "limited_by"),
+    [
+        (Limits(), 1_000, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
+        (Limits(), 800, "nothing"),
+        (Limits(records_per_s=50), 50, "--max-messages-per-s 50"),
+        (Limits(records_per_s=200), 200, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
+        (Limits(records_per_s_per_partition=20), 40, "--max-rate-per-partition 20"),
+        (Limits(records_per_s_per_partition=80), 160, "quota consumer_byte_rate 100,000 B/s of me at broker 0"),
+    ],
+)
+def test_the_limit_that_cut_a_batch_short_is_named(limits: Limits, record_count: int, limited_by: str) -> None:
+    told = Told(100_000.0)
+    pace = pace_of(told, plan=Plan(limits))
+    planned(pace)
+    take(pace, record_count)
+    assert pace.limited_by == limited_by
+    # Who uses all that a quota allows says so to those who share it.
+    assert told.limited == ([READ] if limited_by.startswith("quota") else [])
+
+
+def test_the_strictest_broker_s_quota_is_named() -> None:
+    pace = pace_of(Told(), Told(70_000.0, 30_000.0, kind=WRITE))
+    take(pace, planned(pace))
+    assert pace.limited_by == "quota producer_byte_rate 30,000 B/s of me at broker 1"
+
+
+def test_without_a_quota_a_batch_as_large_as_it_may_be_is_limited_by_nothing_that_was_set() -> None:
+    pace = pace_of(most_offsets=100)
+    take(pace, planned(pace))
+    assert pace.limited_by == "nothing"
