@@ -18,6 +18,7 @@ from barnabas.pipeline.runner.freshness import Waits, step_expression, waits_of
 from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, events_of
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
+from barnabas.pipeline.runner.positions import offset_count
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.tables.columns import quoted
 from barnabas.pipeline.tables.table import Mark, Offsets
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.events.rows import RowReader
 
+# Each task of a batch goes over all of its partitions, once for each input, and makes a file. That costs tens of ms of
+# CPU whatever it does, so small batches have few; two, as tasks wait for the broker.
 _TASKS_PER_CORE = 2
+_LEAST_TASKS = 2
+_OFFSETS_PER_TASK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +110,8 @@ class BatchRunner:
             ends: Where it ends.
         """
         began_s = time.monotonic()
-        # Each task of what follows goes over all of the batch's partitions, once for each input; and makes a file.
-        records = records.coalesce(_TASKS_PER_CORE * records.sparkSession.sparkContext.defaultParallelism)
+        most = _TASKS_PER_CORE * records.sparkSession.sparkContext.defaultParallelism
+        records = records.coalesce(min(most, max(_LEAST_TASKS, offset_count(starts, ends) // _OFFSETS_PER_TASK)))
         readers = self._readers_of_rows(records)
         parsed = self._parser.parse(records, readers).persist()
         try:

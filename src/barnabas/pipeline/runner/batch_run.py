@@ -1,7 +1,7 @@
 """The life that a job and a mirror share: batch after batch, its figures, its end.
 
-Batches are done in a thread of the run's own, each planned when its turn comes; all else is `poll`'s thread's. A
-subclass finds its topics and where it stands, and does its batches.
+Batches are done in a thread of the run's own, each planned when its turn comes, and what is derived from them as well;
+`poll`'s thread only watches. A subclass finds its topics and where it stands, and does its batches.
 """
 
 from __future__ import annotations
@@ -99,6 +99,14 @@ class BatchRun(ABC):
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch: the records from `starts` to `ends`."""
 
+    def _derive(self) -> None:
+        """Derive what is due, between two batches: nothing is where a batch does all."""
+        return
+
+    def _conclude(self) -> None:
+        """Do what is left when all was read that was to be."""
+        return
+
     def _complete_figures(self) -> None:
         """Complete the figures, before they are written: nothing is left to add where a batch's report has all."""
         return
@@ -181,16 +189,20 @@ class BatchRun(ABC):
                 self._look_for_partitions()
                 next_topics_s = began_s + self._TOPICS_EVERY_S
             starts = self.figures.positions
-            if self._targets is not None and is_reached(starts, self._targets):
-                return
-            ends = self._next_ends(starts)
+            ends = starts if self._is_at_end() else self._next_ends(starts)
             pause_s = min(self._pace.trigger_s, _IDLE_S)
             if ends != starts:
                 pause_s = self._pace.trigger_s
                 self._take(self._do_batch(starts, ends))
-                if self._targets is not None and is_reached(self.figures.positions, self._targets):
-                    return
+            if self._is_at_end():
+                self._conclude()
+                return
+            if not self._is_ending.is_set():
+                self._derive()
             self._is_ending.wait(max(0.0, began_s + pause_s - time.monotonic()))
+
+    def _is_at_end(self) -> bool:
+        return self._targets is not None and is_reached(self.figures.positions, self._targets)
 
     def _look_for_partitions(self) -> None:
         partitions = self._source.partitions(self._find_topics())

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
@@ -85,8 +84,6 @@ class JobRun(BatchRun):
         self._writing = Writing(quotas, is_stopped)
         self._cluster_id = ""
         self._is_stale = True
-        # Held by who opens the tables, and by who derives from them.
-        self._tables = Lock()
         self._last_refresh_s = 0.0
         self._freshness = Freshness()
         self._job: Job = plan.job
@@ -102,26 +99,29 @@ class JobRun(BatchRun):
         super().start()
 
     def poll(self) -> bool:
-        """Look after the job, and derive what is to be derived; True when it has come to its end."""
+        """Look after the job; True when it has come to its end."""
         if self._follower is not None:
             self._follower.poll()
-        is_due = time.monotonic() - self._last_refresh_s >= self.plan.refresh_s
-        if self._is_stale and is_due and not self.plan.is_once:
-            self.refresh()
         return super().poll()
 
     def _begin(self) -> None:
-        with self._tables:
-            self._cluster_id = self._cluster.cluster_id()
-            self._inputs = self._find_inputs()
-            self._job = _expanded(self.plan.job, tuple(self._inputs))
-            self._open_outputs()
-            self._extents = self._cluster.extents(self._inputs)
-            if self._targets is None:
-                self._targets = self._end_of(self.plan.until, self._extents)
-                if self.plan.is_once:
-                    self._targets = clamped(_ends_of(self._extents), self._targets)
-            self._find_place(self._extents)
+        self._cluster_id = self._cluster.cluster_id()
+        self._inputs = self._find_inputs()
+        self._job = _expanded(self.plan.job, tuple(self._inputs))
+        self._open_outputs()
+        self._extents = self._cluster.extents(self._inputs)
+        if self._targets is None:
+            self._targets = self._end_of(self.plan.until, self._extents)
+            if self.plan.is_once:
+                self._targets = clamped(_ends_of(self._extents), self._targets)
+        self._find_place(self._extents)
+
+    def _derive(self) -> None:
+        if not self.plan.is_once and time.monotonic() - self._last_refresh_s >= self.plan.refresh_s:
+            self.refresh()
+
+    def _conclude(self) -> None:
+        self.refresh()
 
     def refresh(self) -> None:
         """Compute what is derived from the job's tables, if there is anything new in them.
@@ -138,8 +138,7 @@ class JobRun(BatchRun):
         self._is_stale = False
         opened, is_done = self._freshness.begin_refresh(), False
         try:
-            with self._tables:
-                self._refresh()
+            self._refresh()
             is_done = True
         except WritingStoppedError as error:
             # What is left is not tried again at the end, but at the next start, which refreshes in any case.
@@ -184,8 +183,7 @@ class JobRun(BatchRun):
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
 
     def finish(self) -> None:
-        """Do what is left when the batches have ended: derive, act upon it, and note how far it came."""
-        self.refresh()
+        """See that what was derived is acted upon, and note how far it came."""
         if self._follower is not None:
             self._follower.settle(_SETTLE_S)
         super().finish()

@@ -162,6 +162,11 @@ def is_reached(positions: Offsets, targets: Offsets) -> bool:
     )
 
 
+def offset_count(starts: Offsets, ends: Offsets) -> int:
+    """Return how many offsets there are between two places of the same partitions."""
+    return sum(end - starts[topic][number] for topic, numbers in ends.items() for number, end in numbers.items())
+
+
 def lag_of(positions: Offsets, extents: Extents) -> dict[str, dict[int, int]]:
     """Return how many offsets of each partition are still to be read."""
     return {

@@ -77,6 +77,8 @@ _SETTINGS = {
     # The JVM compiles no method that is longer, and Spark's one method for a whole stage is, where rows are wide.
     # Beyond this length Spark makes code for each operator, in parts that are compiled.
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # Of generated classes: six jobs have more stages than Spark's hundred, and would compile the same ones again.
+    "spark.sql.codegen.cache.maxEntries": "500",
     # What goes to a Python worker at once: records may be a megabyte each.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
