@@ -135,6 +135,32 @@ def test_the_reasons_are_those_that_the_quick_reader_gives(spark: SparkSession) 
     assert bad(done) == dict(enumerate(PLAINLY_BAD.values()))
 
 
+def test_columns_that_are_too_narrow_for_a_good_record_are_widened(spark: SparkSession) -> None:
+    table = schema_of(
+        spark,
+        "n INT, o STRUCT<x: SMALLINT, y: INT, z: STRING>, f FLOAT, g FLOAT, l ARRAY<STRUCT<p: INT>>,"
+        " m MAP<STRING, INT>, keep INT, also MAP<STRING, INT>, _offset_ INT",
+    )
+    rows = records(
+        spark,
+        '{"n": 3000000000, "f": 0.1234567891, "g": 0.1}',
+        '{"o": {"x": 40000, "y": 1, "z": "-"}, "l": [{"p": 1}, {"p": -3000000000}], "_offset": 3000000000}',
+        '{"m": {"a": 1, "b": 3000000000}, "g": 16777216, "keep": 2147483647, "also": {"a": 1}}',
+        '{"keep": 3000000000, "also": "bad"}',
+    )
+    done = conform(rows, table, widens=True)
+    assert done.schema.simpleString() == (
+        "struct<n:bigint,o:struct<x:bigint,y:bigint,z:string>,f:double,g:float,l:array<struct<p:bigint>>,"
+        "m:map<string,bigint>,keep:int,also:map<string,int>,_offset_:bigint>"
+    )
+    found = good(done)
+    assert (found[0]["n"], found[0]["f"]) == (3_000_000_000, 0.1234567891)
+    assert found[1]["o"] == {"x": 40_000, "y": 1, "z": "-"}
+    assert (found[1]["l"], found[1]["_offset_"]) == ([{"p": 1}, {"p": -3_000_000_000}], 3_000_000_000)
+    assert (found[2]["m"], found[2]["keep"]) == ({"a": 1, "b": 3_000_000_000}, 2**31 - 1)
+    assert bad(done) == {3: "field also is map<string,int> in the table, and a string here: bad"}
+
+
 def test_what_most_records_have_decides_about_a_new_field(spark: SparkSession) -> None:
     done = conform(records(spark, '{"a": "x"}', '{"a": 1}', '{"a": 2}'), None)
     assert done.schema.simpleString() == "struct<a:bigint>"

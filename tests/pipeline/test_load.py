@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -13,6 +14,7 @@ import pytest
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.runner.supervisor import RunFailedError
+from barnabas.pipeline.tables.places import open_table
 from tests.pipeline.site import Site
 from tests.registry import FakeRegistry
 from tests.spark import forgets_sockets
@@ -170,6 +172,45 @@ def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
     }
 
 
+WHOLE = pytest.mark.whole
+
+
+@pytest.mark.parametrize(
+    "table_format", ["delta", *(pytest.param(name, marks=WHOLE) for name in ("iceberg", "parquet"))]
+)
+def test_a_writer_s_wider_numbers_widen_their_columns_where_the_format_can(
+    site: Site, tmp_path: Path, table_format: str
+):
+    topic = f"{site.name}-orders"
+    site.create(topic, 1)
+    schemas = []
+    for schema_id, (whole, number) in enumerate([("int", "float"), ("long", "double")], 1):
+        fields = [{"name": "id", "type": "int"}, {"name": "size", "type": whole}, {"name": "share", "type": number}]
+        schemas.append({"type": "record", "name": "Order", "fields": fields})
+        (tmp_path / f"{schema_id}.avsc").write_text(json.dumps(schemas[-1]))
+    registry = SchemaRegistry(str(tmp_path))
+
+    def load_orders(*orders: tuple[int, dict[str, object]]) -> str:
+        site.send(topic, [(None, framed(schema_id, schemas[schema_id - 1], order)) for schema_id, order in orders])
+        load(site, topic, registry=registry, table_format=table_format)
+        location = str(site.directory / "tables" / "load" / topic)
+        rows = open_table(site.spark, location, table_format).read().select("id", "size", "share")
+        return rows.schema.simpleString()
+
+    narrow = "struct<id:int,size:int,share:float>"
+    # What fits changes nothing, whatever its schema says.
+    assert load_orders((1, {"id": 1, "size": 7, "share": 0.1}), (2, {"id": 2, "size": 8, "share": 0.5})) == narrow
+    after = load_orders((2, {"id": 3, "size": 2**40, "share": 0.1234567891}))
+    rows = site.rows(LOAD, topic, "id", "size", "share", table_format=table_format)
+    before = [(1, 7, pytest.approx(0.1)), (2, 8, 0.5)]
+    if table_format == "parquet":
+        assert (after, rows) == (narrow, before)
+        assert reasons(site, topic) == ["a value can't be read as its column's type"]
+    else:
+        wide = "struct<id:int,size:bigint,share:double>"
+        assert (after, rows) == (wide, [*before, (3, 2**40, 0.1234567891)])
+
+
 def test_an_activity_topic_begins_with_its_types_columns(site: Site):
     site.create("page-views", 1)
     try:
@@ -187,9 +228,12 @@ def test_an_activity_topic_begins_with_its_types_columns(site: Site):
                 "status": 200,
                 "is_new": True,
             },
+            {"status": 2**40},
         )
         load(site, "page-views")
-        row = site.rows(LOAD, "page-views", "time", "bytes", "is_new")
-        assert row == [(datetime(2026, 3, 6, 19, tzinfo=UTC).replace(tzinfo=None), None, True)]
+        time = datetime(2026, 3, 6, 19, tzinfo=UTC).replace(tzinfo=None)
+        found = site.rows(LOAD, "page-views", "status", "time", "bytes", "is_new")
+        # The status of a page view is an INT, and the table's column wider where it must be.
+        assert found == [(200, time, None, True), (2**40, None, None, None)]
     finally:
         site.delete("page-views")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
 from barnabas.pipeline.tables.delta_lake import DeltaLakeTable
 from barnabas.pipeline.tables.table import Progress, TableError
@@ -87,6 +88,32 @@ def test_old_versions_are_there_until_they_are_removed(spark: SparkSession, tmp_
     assert spark.read.format("delta").option("versionAsOf", 1).load(location).count() == 6
     assert table.progress("load") == progress_of(3)
     assert table.read().count() == 9
+
+
+def test_numbers_are_widened_only_where_they_must_be_and_may(spark: SparkSession, tmp_path: Path) -> None:
+    location = str(tmp_path / "table")
+    table = DeltaLakeTable(spark, location)
+    narrow = spark.sql("SELECT 1 AS n, CAST(0.5 AS FLOAT) AS f, array(named_struct('x', 1)) AS l, 1 AS keep")
+    wide = spark.sql("SELECT 3000000000 AS n, 0.1D AS f, array(named_struct('x', 3000000000)) AS l")
+    table.append(narrow, progress_of(1))
+    spark.sql(f"ALTER TABLE delta.`{location}` SET TBLPROPERTIES ('delta.enableTypeWidening' = 'false')")
+    with pytest.raises(TableError, match="column n is int in the table and bigint in"):
+        table.append(wide, progress_of(2))
+    spark.sql(f"ALTER TABLE delta.`{location}` UNSET TBLPROPERTIES ('delta.enableTypeWidening')")
+    log = tmp_path / "table" / "_delta_log"
+    assert not any('"readerFeatures"' in commit.read_text() for commit in log.glob("*.json"))
+    # It ends between the table's change and its own commit.
+    with pytest.raises(Exception, match="broken"):
+        table.append(wide.withColumn("n", F.expr("IF(n > 0, raise_error('broken'), n)")), progress_of(2))
+    assert (table.progress("load"), table.read().schema["n"].dataType) == (progress_of(1), narrow.schema["n"].dataType)
+    table.append(wide, progress_of(2))
+    assert table.read().schema.simpleString() == "struct<n:bigint,f:double,l:array<struct<x:bigint>>,keep:int>"
+    # So does a run that has looked at the table before.
+    table.append(narrow, progress_of(1, "backfill"))
+    found = [(row["n"], row["f"], row["l"][0]["x"]) for row in table.read().orderBy("n").collect()]
+    assert found == [(1, 0.5, 1), (1, 0.5, 1), (3_000_000_000, 0.1, 3_000_000_000)]
+    table.append(spark.sql("SELECT 2 AS `with blank`"), progress_of(3))
+    assert table.read().where("`with blank` = 2 OR n > 1").count() == 2
 
 
 def test_names_are_mapped_only_where_it_must_be(spark: SparkSession, tmp_path: Path) -> None:

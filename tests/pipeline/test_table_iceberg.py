@@ -55,6 +55,17 @@ def test_names_that_iceberg_keeps_for_itself_are_stored_with_an_underscore(
     assert stored.columns == ["_partition_", "_FILE_", "_pos__", "pos"]
 
 
+def test_numbers_are_widened(spark: SparkSession, table: IcebergTable) -> None:
+    narrow = spark.sql("SELECT 1 AS n, CAST(0.5 AS FLOAT) AS f, array(named_struct('x', 1)) AS l, 1 AS keep")
+    table.append(narrow, progress_of("load", 1, 1))
+    wide = spark.sql("SELECT 3000000000 AS n, 0.1D AS f, array(named_struct('x', 3000000000)) AS l")
+    table.append(wide, progress_of("load", 2, 2))
+    table.append(narrow, progress_of("backfill", 1, 1))
+    assert table.read().schema.simpleString() == "struct<n:bigint,f:double,l:array<struct<x:bigint>>,keep:int>"
+    found = [(row["n"], row["f"], row["l"][0]["x"]) for row in table.read().orderBy("n").collect()]
+    assert found == [(1, 0.5, 1), (1, 0.5, 1), (3_000_000_000, 0.1, 3_000_000_000)]
+
+
 def test_a_hadoop_catalog_reads_it_by_name(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
     table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
     for setting, value in {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop"}.items():

@@ -254,10 +254,10 @@ def test_a_writer_that_was_overtaken_by_the_same_run_is_told(
     slow, fast = (open_table(spark, str(tmp_path / "table"), format_name) for _ in range(2))
     aligned = module.aligned
 
-    def after_the_other(*arguments: object) -> DataFrame:
+    def after_the_other(*arguments: object, **named: object) -> DataFrame:
         monkeypatch.setattr(module, "aligned", aligned)
         fast.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
-        return aligned(*arguments)
+        return aligned(*arguments, **named)
 
     monkeypatch.setattr(module, "aligned", after_the_other)
     with pytest.raises(TableMovedError, match="another writer has just made commit 1 of run load"):
@@ -281,7 +281,7 @@ def test_new_columns_appear_and_missing_ones_are_null(place: Place, table: Table
 def test_a_changed_type_is_refused_by_name(place: Place, table: Table) -> None:
     spark = place.spark
     table.append(spark.createDataFrame([(1, 2)], "id INT, count INT"), place.next(end=1))
-    for column_type in ("STRING", "DOUBLE", "BIGINT", "BOOLEAN"):
+    for column_type in ("STRING", "DOUBLE", "BOOLEAN", *(() if table.widens else ("BIGINT",))):
         with pytest.raises(TableError, match=rf"column count is int in the table and {column_type.lower()} in"):
             table.append(spark.sql(f"SELECT 2 AS id, CAST(3 AS {column_type}) AS count"), progress_of("load", 2, 2))
     assert [tuple(row) for row in table.read().collect()] == [(1, 2)]

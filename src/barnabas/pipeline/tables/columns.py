@@ -1,7 +1,8 @@
 """Columns of rows that are to be written, held against those of the table that they go to.
 
 A column is known by its name whatever its case, as in Spark. A table never changes the type of a column: what its
-readers have taken for a number stays one.
+readers have taken for a number stays one. But a number may become a wider one that holds all its values, in a table
+that can.
 """
 
 from __future__ import annotations
@@ -11,8 +12,16 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
+
+
+_WIDER = {
+    "tinyint": ("smallint", "int", "bigint"),
+    "smallint": ("int", "bigint"),
+    "int": ("bigint",),
+    "float": ("double",),
+}
 
 
 def quoted(name: str) -> str:
@@ -25,21 +34,23 @@ def literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def aligned(rows: DataFrame, schema: StructType | None, location: str) -> DataFrame:
+def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens: bool = False) -> DataFrame:
     """Return rows under the table's own spelling of its columns; new columns stay, unless they are null throughout.
 
     Args:
         rows: What is to be written.
         schema: The table's; None when it is not there yet.
         location: Of the table, for the error.
+        widens: Whether a number may be wider than the table's. One that is narrower comes as the table's then.
 
     Raises:
         TableError: a column has another type than in the table, or two differ in case only.
     """
+    from pyspark.sql import functions as F
     from pyspark.sql.types import NullType
 
     known = {field.name.lower(): field for field in schema.fields} if schema else {}
-    chosen: list[str] = []
+    chosen: list[Column] = []
     seen: dict[str, str] = {}
     for field in rows.schema.fields:
         name = field.name.lower()
@@ -49,20 +60,21 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str) -> DataFr
         if name not in known:
             # Spark's type of a column of which nothing is known yet; no format can hold it.
             if not isinstance(field.dataType, NullType):
-                chosen.append(quoted(field.name))
+                chosen.append(F.col(quoted(field.name)))
             continue
         target = known[name]
-        if difference := type_difference(target.dataType, field.dataType, target.name):
+        there, here = target.dataType, field.dataType
+        if widens:
+            there, here = widened(there, here), widened(here, there)
+        if difference := type_difference(there, here, target.name):
             column, of_table, of_rows = difference
             raise TableError(
                 f"{location}: column {column} is {of_table} in the table and {of_rows} in the new rows: "
                 "convert it, or write to another column"
             )
-        source = quoted(field.name)
-        if isinstance(field.dataType, NullType):
-            source = f"CAST(NULL AS {target.dataType.simpleString()})"
-        chosen.append(f"{source} AS {quoted(target.name)}")
-    return rows.selectExpr(*chosen)
+        wanted = there if isinstance(here, NullType) else here
+        chosen.append(F.col(quoted(field.name)).cast(wanted).alias(target.name))
+    return rows.select(*chosen)
 
 
 def with_all_columns(rows: DataFrame, schema: StructType) -> DataFrame:
@@ -101,6 +113,37 @@ def type_difference(table: DataType, rows: DataType, column: str) -> tuple[str, 
     if isinstance(rows, NullType) or table == rows:
         return None
     return column, table.simpleString(), rows.simpleString()
+
+
+def widened(own: DataType, other: DataType | None = None) -> DataType:
+    """Return a type whose numbers are as wide as another type's where those are wider; as wide as can be without one.
+
+    No value changes by that.
+    """
+    from pyspark.sql import types as T
+
+    if isinstance(own, T.StructType) and (other is None or isinstance(other, T.StructType)):
+        others = {field.name.lower(): field.dataType for field in other.fields} if other else {}
+        return T.StructType(
+            [
+                T.StructField(
+                    field.name,
+                    widened(field.dataType, others.get(field.name.lower(), field.dataType) if other else None),
+                    field.nullable,
+                    field.metadata,
+                )
+                for field in own.fields
+            ]
+        )
+    if isinstance(own, T.ArrayType) and (other is None or isinstance(other, T.ArrayType)):
+        return T.ArrayType(widened(own.elementType, other.elementType if other else None), own.containsNull)
+    if isinstance(own, T.MapType) and (other is None or isinstance(other, T.MapType)):
+        value = widened(own.valueType, other.valueType if other else None)
+        return T.MapType(own.keyType, value, own.valueContainsNull)
+    wider = _WIDER.get(own.simpleString(), ())
+    if other is not None:
+        return other if other.simpleString() in wider else own
+    return own if not wider else T.DoubleType() if wider[-1] == "double" else T.LongType()
 
 
 def merged(table: StructType | None, rows: StructType) -> StructType:

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.tables.columns import aligned, literal, quoted, with_all_columns
+from barnabas.pipeline.tables.columns import aligned, literal, quoted, widened, with_all_columns
 from barnabas.pipeline.tables.hadoop import Directory
 from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, moved
 from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
@@ -42,6 +42,7 @@ _MAP_NAMES = {
     "delta.minReaderVersion": "2",
     "delta.minWriterVersion": "5",
 }
+_WIDENING = "delta.enableTypeWidening"
 
 _METADATA_CONF = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION_CONF = "spark.databricks.delta.write.txnAppId"
@@ -101,6 +102,11 @@ class DeltaLakeTable:
     def location(self) -> str:
         return self._location
 
+    @property
+    def widens(self) -> bool:
+        """Whether `append` widens columns of numbers: unless the table's owner has said that it is not to."""
+        return self._property(_WIDENING) != "false"
+
     def exists(self) -> bool:
         return int(self._snapshot().version()) >= 0
 
@@ -114,7 +120,7 @@ class DeltaLakeTable:
 
     def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
         def write(note: str) -> None:
-            aligned_rows = self._aligned(rows)
+            aligned_rows = self._aligned(rows, widens=self.widens)
             writer = self._writer(aligned_rows, note, progress).mode("append").option("mergeSchema", "true")
             writer.partitionBy(*partition_by).save(self._directory.uri())
 
@@ -146,7 +152,7 @@ class DeltaLakeTable:
 
     def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
         def write(note: str) -> None:
-            self._map_names(rows.columns)
+            self._set(self._for_names(rows.columns))
             writer = self._writer(aligned(rows, None, self._location), note, progress).mode("overwrite")
             writer = writer.option("replaceWhere", where) if where else writer.option("overwriteSchema", "true")
             writer.partitionBy(*partition_by).save(self._directory.uri())
@@ -209,27 +215,38 @@ class DeltaLakeTable:
     def _file_count(self) -> int:
         return int(self._spark.sql(f"DESCRIBE DETAIL {self._sql_name}").collect()[0]["numFiles"])
 
-    def _aligned(self, rows: DataFrame) -> DataFrame:
-        aligned_rows = aligned(rows, self._schema() if self.exists() else None, self._location)
-        self._map_names(aligned_rows.columns)
+    def _aligned(self, rows: DataFrame, *, widens: bool = False) -> DataFrame:
+        if not self.exists():
+            return aligned(rows, None, self._location)
+        schema = self._schema()
+        aligned_rows = aligned(rows, schema, self._location, widens=widens)
+        self._set(self._for_names(aligned_rows.columns))
+        if widened(schema, aligned_rows.schema) != schema:
+            self._set({_WIDENING: "true"})
         return aligned_rows
 
-    def _map_names(self, names: Sequence[str]) -> None:
-        """Make the table one whose columns may have any name, when one is there that needs it.
+    def _for_names(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return the properties of a table that has columns of these names."""
+        return _MAP_NAMES if any(_ODD_CHARACTERS.intersection(name) for name in names) else {}
+
+    def _set(self, properties: Mapping[str, str]) -> None:
+        """Have the table be one that can hold what comes, when it is there and its first property says it is not.
 
         Not before: some readers of Delta can't read such a table.
         """
-        if not self.exists() or not any(_ODD_CHARACTERS.intersection(name) for name in names):
+        if not properties or not self.exists() or self._property(next(iter(properties))) is not None:
             return
-        properties = self._spark.sql(f"DESCRIBE DETAIL {self._sql_name}").collect()[0]["properties"]
-        if "delta.columnMapping.mode" not in properties:
-            listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _MAP_NAMES.items())
-            self._spark.sql(f"ALTER TABLE {self._sql_name} SET TBLPROPERTIES ({listed})")
+        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+        self._spark.sql(f"ALTER TABLE {self._sql_name} SET TBLPROPERTIES ({listed})")
+
+    def _property(self, name: str) -> str | None:
+        found = self._snapshot().metadata().configuration().get(name)
+        return str(found.get()) if found.isDefined() else None
 
     def _writer(self, rows: DataFrame, note: str, progress: Progress) -> DataFrameWriter:
         writer = rows.write.format("delta").option("userMetadata", note)
-        if not self.exists() and any(_ODD_CHARACTERS.intersection(name) for name in rows.columns):
-            writer = writer.options(**_MAP_NAMES)
+        if not self.exists():
+            writer = writer.options(**self._for_names(rows.columns))
         return writer.option("txnAppId", progress.run).option("txnVersion", str(progress.sequence))
 
     def _commit(self, progress: Progress, write: Callable[[str], None]) -> None:

@@ -1,7 +1,8 @@
 """JSON records without a declared schema, brought into the columns of a table that grow with them.
 
 New fields become new columns, within objects too. A field that has another type than its column makes its record a bad
-one, with a reason: the table never changes a type, and a value is never bent or dropped. `shapes.py` says what fits.
+one, with a reason: the table never changes a type, and a value is never bent or dropped. `shapes.py` says what fits. A
+table that can widens a column for numbers that it is too narrow for: all of the column where it has several.
 
 Two records of one batch that differ about a new field: the shape that more records have decides, the text of the shape
 where they are as many. So it comes out the same when the batch is done again.
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import PLACE
-from barnabas.pipeline.tables.columns import quoted
+from barnabas.pipeline.tables.columns import quoted, widened
 from barnabas.pipeline.tables.commits import COMMIT_COLUMN
 from barnabas.pipeline.tables.shapes import (
     MISREAD,
@@ -56,7 +57,9 @@ class Conformed:
     bad: DataFrame
 
 
-def conform(values: DataFrame, table: StructType | None, reserved: Sequence[str] = RESERVED) -> Conformed:
+def conform(
+    values: DataFrame, table: StructType | None, reserved: Sequence[str] = RESERVED, *, widens: bool = False
+) -> Conformed:
     """Divide records into those that fit a table, new columns included, and those that do not.
 
     Args:
@@ -64,20 +67,26 @@ def conform(values: DataFrame, table: StructType | None, reserved: Sequence[str]
             ones below. It is read once here and once by each of `good` and `bad`: persist it where that is dear.
         table: The table's columns; None when it is not there yet.
         reserved: The table's columns that are not the records'; a field of such a name gets a column with `_` behind.
+        widens: Whether the table's columns of numbers can become wider.
     """
     from pyspark.sql import functions as F
 
     shaped = values.withColumn(_SHAPE, _shape())
-    counted = shaped.groupBy(_SHAPE).count().orderBy(F.desc("count"), _SHAPE).limit(_MAXIMUM_SHAPE_COUNT + 1).collect()
     carried = [name for name in values.columns if name != "value"]
     columns = Columns(table, (*reserved, *carried))
+    outgrown = _outgrown(columns) if widens else {}
+    counts = shaped.groupBy(_SHAPE).agg(F.count(F.lit(1)).alias("count"), *map(F.bool_or, outgrown.values()))
+    counted = counts.orderBy(F.desc("count"), _SHAPE).limit(_MAXIMUM_SHAPE_COUNT + 1).collect()
     misfits: list[tuple[str, str, str]] = []
+    to_widen: set[str] = set()
     for row in counted[:_MAXIMUM_SHAPE_COUNT]:
         try:
             if row[_SHAPE] is not None:
                 columns.add(row[_SHAPE])
+                to_widen.update(name for name, is_outgrown in zip(outgrown, row[2:], strict=True) if is_outgrown)
         except MisfitError as misfit:
             misfits.append((row[_SHAPE], misfit.reason, misfit.path))
+    columns.widen(to_widen)
     is_whole = not misfits and len(counted) <= _MAXIMUM_SHAPE_COUNT and all(row[_SHAPE] is not None for row in counted)
     judged = values.withColumn(_REASON, F.lit(None).cast("string"))
     if not is_whole:
@@ -138,6 +147,27 @@ def _shape() -> Column:
     one = F.try_variant_get(array, "$[0]", "variant")
     is_one = F.try_variant_get(array, "$[1]", "variant").isNull()
     return F.when(is_one, F.regexp_replace(F.schema_of_variant(one), _FRACTION, "DOUBLE"))
+
+
+def _outgrown(columns: Columns) -> dict[str, Column]:
+    """Say of each column with numbers that can be wider whether a record's are too wide for it."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructField, StructType
+
+    narrow = [field for field in columns.schema.fields if widened(field.dataType) != field.dataType]
+    fields = [StructField(columns.field_of(field.name), widened(field.dataType)) for field in narrow]
+    found = F.from_json("value", StructType(fields))
+
+    def text(value: Column) -> Column:
+        # Of a FLOAT with the digits that it holds: 0.1 is as good there as in a DOUBLE.
+        return F.to_json(F.struct(value))
+
+    values = {field.name: found[columns.field_of(field.name)] for field in narrow}
+    return {
+        field.name: text(values[field.name].alias("value"))
+        != text(values[field.name].try_cast(field.dataType).alias("value"))
+        for field in narrow
+    }
 
 
 def _parse(columns: Columns, is_told_by_shape: bool) -> Column:

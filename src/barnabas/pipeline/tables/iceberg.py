@@ -99,6 +99,11 @@ class IcebergTable:
         """Its place, for people."""
         return self._location
 
+    @property
+    def widens(self) -> bool:
+        """Whether `append` widens columns of numbers: always."""
+        return True
+
     def exists(self) -> bool:
         """Return whether there is a commit."""
         table = self._load()
@@ -127,7 +132,7 @@ class IcebergTable:
 
         def change(transaction: Java | None) -> Java:
             nonlocal written
-            new = self._aligned(rows, transaction)
+            new = self._aligned(rows, transaction, widens=True)
             transaction = self._widened(transaction, new, partition_by)
             table = transaction.table()
             # Files fit the table as long as its columns are the ones that they were written with.
@@ -387,14 +392,14 @@ class IcebergTable:
             finally:
                 file.close()
 
-    def _aligned(self, rows: DataFrame, transaction: Java | None) -> DataFrame:
+    def _aligned(self, rows: DataFrame, transaction: Java | None, *, widens: bool = False) -> DataFrame:
         """Return rows as the table has them: names, spelling, and Iceberg's own types."""
         rows = self._in_types_of_iceberg(rows)
         schema = None if transaction is None else self._schema_of(transaction.table())
         if schema is not None:
             for field in schema.fields:
                 field.name = self._decoded_name(field.name)
-        found = aligned(rows, schema, self._location)
+        found = aligned(rows, schema, self._location, widens=widens)
         return found.selectExpr(*(f"{quoted(name)} AS {quoted(self._encoded_name(name))}" for name in found.columns))
 
     def _in_types_of_iceberg(self, rows: DataFrame) -> DataFrame:

@@ -39,6 +39,8 @@ _TRIES = 10
 class ParquetTable:
     """A table of Parquet files in a directory."""
 
+    widens = False
+
     def __init__(self, spark: SparkSession, location: str) -> None:
         self._spark = spark
         self._location = location

@@ -83,6 +83,8 @@ class PostgresqlTable:
     stand behind the table. See `Table`.
     """
 
+    widens = False
+
     def __init__(self, spark: SparkSession, location: str) -> None:
         """Name a table; nobody is connected to yet.
 

@@ -19,10 +19,10 @@ Source: Spark 4.0, `schema_of_variant`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.columns import quoted
+from barnabas.pipeline.tables.columns import quoted, widened
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
@@ -80,6 +80,17 @@ class Columns:
     def field_of(self, column: str) -> str:
         """Name the field of the records that a column is made of."""
         return column[:-1] if column.endswith("_") and column[:-1].lower() in self._reserved else column
+
+    def widen(self, names: Collection[str]) -> None:
+        """Have the numbers in these columns be as wide as they can."""
+        from pyspark.sql.types import StructField, StructType
+
+        self._now = StructType(
+            [
+                StructField(field.name, widened(field.dataType)) if field.name in names else field
+                for field in self._now.fields
+            ]
+        )
 
     def add(self, shape: str) -> None:
         """Have the columns grow by what a shape has that they have not.

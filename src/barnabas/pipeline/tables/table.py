@@ -121,6 +121,11 @@ class Table(Protocol):
         """Its place, for people."""
         ...
 
+    @property
+    def widens(self) -> bool:
+        """Whether `append` widens a column of numbers, to BIGINT or DOUBLE, for rows that are wider."""
+        ...
+
     def exists(self) -> bool:
         """Return whether there is a commit."""
         ...
@@ -140,7 +145,8 @@ class Table(Protocol):
     def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
         """Add rows.
 
-        Columns that the table does not have yet are added; rows without one of its columns have null there.
+        Columns that the table does not have yet are added; rows without one of its columns have null there. A table
+        that `widens` does.
 
         Raises:
             TableMovedError: `progress.sequence` is not the one after the run's last.
