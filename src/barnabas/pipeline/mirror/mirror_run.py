@@ -36,8 +36,9 @@ from barnabas.pipeline.tables.table import Offsets
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Of a batch without a limit: a few seconds' work, as progress is told, and a stop waited for, between two batches.
-_BATCH_OFFSETS = 100_000
+# Of a batch without a limit, for each core: a few seconds' work, as progress is told, and a stop is waited for, between
+# two batches.
+_BATCH_OFFSETS = 50_000
 
 
 class MirrorRun(BatchRun):

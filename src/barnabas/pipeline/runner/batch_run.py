@@ -217,7 +217,8 @@ class BatchRun(ABC):
         if any(ends[topic][number] < start for topic, numbers in starts.items() for number, start in numbers.items()):
             # What is lost is told at the next start.
             raise QueryStoppedError("a partition ends before what was read of it")
-        return self._pace.next_ends(starts, clamped(ends, self._targets))
+        core_count = self._spark.sparkContext.defaultParallelism
+        return self._pace.next_ends(starts, clamped(ends, self._targets), core_count)
 
     def _take(self, report: BatchReport) -> None:
         self.figures.add(report)

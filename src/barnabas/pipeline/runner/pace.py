@@ -11,7 +11,8 @@ is planned when its turn comes, by the limits of that moment.
 Bytes are taken as they are without compression. Where it makes batches end in less than half of their time, they are
 made larger.
 
-Whatever is allowed, a batch has a bound: its records are kept until it is written, and a backlog is of any size.
+Whatever is allowed, a batch has a bound in records and, by their mean size, in bytes, for each core: its records are
+kept until it is written, and a backlog is of any size. As long as no size was measured, records of any size fit in it.
 """
 
 import time
@@ -35,8 +36,10 @@ _LEAST_BATCH_COUNT = 4
 # A batch that has so much of what it may was cut short by that.
 _FULL = 0.9
 _MOST_GROWTH = 32.0
-# Of one batch: it takes some ten seconds, and a driver with Spark's memory by default keeps it.
-_MOST_OFFSETS = 250_000
+# Of a batch, for each core: it takes some ten seconds, and executors with Spark's memory by default keep it.
+_MOST_OFFSETS, _MOST_BYTES = 125_000, 128_000_000
+# Of the first one: as many bytes, where each record is as large as brokers take unless told.
+_FIRST_OFFSETS = 128
 # An answer is a small part of a batch: a broker holds a client for as long as one answer was too large.
 _ANSWERS_PER_BATCH = 8
 _LEAST_ANSWER_BYTES, _MOST_ANSWER_BYTES = 16_384, 1_048_576
@@ -73,7 +76,7 @@ class Pace:
         """Args:
         plan: The run's own limits.
         allowances: The quotas that batches are sized by.
-        most_offsets: Of a batch, whatever is allowed.
+        most_offsets: Of a batch, for each core, whatever is allowed.
         """
         self.limited_by = "nothing"
         self.fetch_bytes: int | None = None
@@ -93,12 +96,13 @@ class Pace:
         """Seconds from batch to batch, at the least."""
         return _TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
 
-    def next_ends(self, starts: Offsets, ends: Offsets) -> Offsets:
+    def next_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
         """Return where a batch ends that begins now, by how far each partition is behind; asks which quotas hold.
 
         Args:
             starts: Where it begins.
             ends: What is there.
+            core_count: Of all executors.
         """
         for each in self._allowances:
             each.quotas.ask(again=True)
@@ -109,7 +113,9 @@ class Pace:
             most_of_each = max(1, int(limits.records_per_s_per_partition * self.trigger_s))
             own_per_s = min(own_per_s, limits.records_per_s_per_partition * partition_count)
         self._own_per_s = own_per_s
-        self._most = min(self._most_offsets, max(1.0, own_per_s * self.trigger_s))
+        most_of_bytes = _MOST_BYTES / record_bytes if self._record_size.is_measured else _FIRST_OFFSETS
+        most_of_any = core_count * min(self._most_offsets, most_of_bytes)
+        self._most = max(1.0, min(most_of_any, own_per_s * self.trigger_s))
         self.fetch_bytes = None
         if (rate := self._rate()) is not None:
             byte_count = rate * self._batch_s

@@ -15,7 +15,7 @@ from barnabas.wire.quotas.limits import QuotaKind
 
 STARTS = {"t": {0: 0, 1: 0}}
 PLENTY = {"t": {0: 10_000_000, 1: 10_000_000}}
-# As it is guessed before a batch was read.
+# As is guessed, too, before a batch was read.
 RECORD_BYTES = 1_000
 
 
@@ -51,14 +51,21 @@ class Told:
         self.limited.append(kind)
 
 
-def pace_of(*told: Told, plan: Plan | None = None, most_offsets: int = 1_000_000) -> Pace:
+def pace_of(*told: Told, plan: Plan | None = None, most_offsets: int = 125_000) -> Pace:
+    """Make a pace that has seen a batch of records of `RECORD_BYTES`."""
+    pace = new_pace_of(*told, plan=plan, most_offsets=most_offsets)
+    take(pace, 1)
+    return pace
+
+
+def new_pace_of(*told: Told, plan: Plan | None = None, most_offsets: int = 125_000) -> Pace:
     allowances = [Allowance(cast(QuotaClient, each), each.kind) for each in told]
     return Pace(plan or Plan(), allowances, most_offsets)
 
 
-def planned(pace: Pace) -> int:
+def planned(pace: Pace, core_count: int = 1) -> int:
     """Plan a batch where there is plenty to be read; gives how many offsets it has."""
-    return sum(pace.next_ends(STARTS, PLENTY)["t"].values())
+    return sum(pace.next_ends(STARTS, PLENTY, core_count)["t"].values())
 
 
 class Clock:
@@ -81,8 +88,8 @@ def take(pace: Pace, count: int, record_bytes: int = RECORD_BYTES) -> None:
 
 
 def test_a_batch_is_what_quotas_allow_in_ten_seconds_or_a_longer_trigger_s_time() -> None:
-    assert planned(pace_of()) == 1_000_000
-    assert planned(pace_of(Told())) == 1_000_000
+    assert planned(pace_of()) == 125_000
+    assert planned(pace_of(Told())) == 125_000
     assert planned(pace_of(Told(100_000.0))) == 1_000
     assert planned(pace_of(Told(100_000.0), plan=Plan(trigger_s=None))) == 1_000
     assert planned(pace_of(Told(100_000.0), plan=Plan(trigger_s=20.0))) == 2_000
@@ -108,43 +115,73 @@ def test_a_batch_has_no_more_than_it_may_whatever_quotas_allow() -> None:
 def test_partitions_share_a_batch_by_how_far_they_are_behind() -> None:
     pace = pace_of(most_offsets=100)
     starts = {"t": {0: 50, 1: 0, 2: 7}, "u": {0: 3}}
-    assert pace.next_ends(starts, {"t": {0: 60, 1: 20, 2: 7}, "u": {0: 9}}) == {"t": {0: 60, 1: 20, 2: 7}, "u": {0: 9}}
+    assert pace.next_ends(starts, {"t": {0: 60, 1: 20, 2: 7}, "u": {0: 9}}, 1) == {
+        "t": {0: 60, 1: 20, 2: 7},
+        "u": {0: 9},
+    }
     # Who is little behind waits for nobody; what ends before it begins, as at the end of a run, is left as it is.
     ends = {"t": {0: 51, 1: 900, 2: 5}, "u": {0: 102}}
-    assert pace.next_ends(starts, ends) == {"t": {0: 51, 1: 90, 2: 7}, "u": {0: 12}}
+    assert pace.next_ends(starts, ends, 1) == {"t": {0: 51, 1: 90, 2: 7}, "u": {0: 12}}
 
 
 def test_a_rate_per_partition_holds_for_each_and_what_one_leaves_is_not_for_the_other() -> None:
     pace = pace_of(plan=Plan(Limits(records_per_s_per_partition=10), 2.0))
-    assert pace.next_ends(STARTS, {"t": {0: 5, 1: 100}}) == {"t": {0: 5, 1: 20}}
+    assert pace.next_ends(STARTS, {"t": {0: 5, 1: 100}}, 1) == {"t": {0: 5, 1: 20}}
     # Together with a limit for all.
     pace = pace_of(plan=Plan(Limits(records_per_s=10, records_per_s_per_partition=8)))
-    assert pace.next_ends(STARTS, {"t": {0: 100, 1: 100}}) == {"t": {0: 5, 1: 5}}
-    assert pace.next_ends(STARTS, {"t": {0: 0, 1: 100}}) == {"t": {0: 0, 1: 8}}
+    assert pace.next_ends(STARTS, {"t": {0: 100, 1: 100}}, 1) == {"t": {0: 5, 1: 5}}
+    assert pace.next_ends(STARTS, {"t": {0: 0, 1: 100}}, 1) == {"t": {0: 0, 1: 8}}
 
 
 def test_a_limit_below_one_record_lets_one_pass() -> None:
     pace = pace_of(plan=Plan(Limits(records_per_s=0.1)))
-    assert pace.next_ends({"t": {0: 0}}, {"t": {0: 9}}) == {"t": {0: 1}}
+    assert pace.next_ends({"t": {0: 0}}, {"t": {0: 9}}, 1) == {"t": {0: 1}}
 
 
 def test_a_batch_is_planned_by_what_holds_when_it_begins() -> None:
     told = Told(100_000.0)
     pace = pace_of(told)
     assert planned(pace) == 1_000
-    for limits, count in (([150_000.0], 1_500), ([], 1_000_000), ([50_000.0], 500)):
+    for limits, count in (([150_000.0], 1_500), ([], 125_000), ([50_000.0], 500)):
         told.limits = limits
         assert planned(pace) == count
 
 
 def test_records_of_another_size_are_another_number_of_them() -> None:
     for pace, before, after in (
-        (pace_of(Told(100_000.0)), 1_000, 5_000),
-        (pace_of(plan=Plan(Limits(bytes_per_s=100_000))), 100, 500),
+        (new_pace_of(Told(10_000.0)), 100, 500),
+        (new_pace_of(plan=Plan(Limits(bytes_per_s=100_000))), 100, 500),
     ):
         assert planned(pace) == before
         take(pace, 10, record_bytes=200)
         assert planned(pace) == after
+
+
+def test_a_batch_is_bounded_in_bytes_and_the_first_one_whatever_they_are() -> None:
+    pace = new_pace_of(Told())
+    assert planned(pace) == 128
+    take(pace, 0)
+    assert planned(pace) == 128
+    take(pace, 128, record_bytes=4_000_000)
+    assert planned(pace) == 32
+    for _ in range(40):
+        take(pace, 32, record_bytes=100)
+    assert planned(pace) == 125_000
+    # One of each partition at the least.
+    take(pace, 10, record_bytes=10_000_000_000)
+    assert planned(pace) == 2
+    # What limits allow is less.
+    assert planned(new_pace_of(Told(10_000.0))) == 100
+    assert planned(new_pace_of(plan=Plan(Limits(records_per_s=20)))) == 20
+
+
+def test_more_cores_have_larger_batches() -> None:
+    pace = new_pace_of()
+    assert planned(pace, core_count=4) == 512
+    take(pace, 512)
+    assert planned(pace, core_count=4) == 500_000
+    take(pace, 10, record_bytes=10_000)
+    assert planned(pace, core_count=4) < 500_000
 
 
 def test_an_answer_is_a_part_of_a_batch_within_bounds() -> None:
