@@ -123,23 +123,19 @@ def widened(own: DataType, other: DataType | None = None) -> DataType:
     from pyspark.sql import types as T
 
     if isinstance(own, T.StructType) and (other is None or isinstance(other, T.StructType)):
-        others = {field.name.lower(): field.dataType for field in other.fields} if other else {}
+        others = None if other is None else {field.name.lower(): field.dataType for field in other.fields}
+
+        def type_of(field: T.StructField) -> DataType:
+            wanted = None if others is None else others.get(field.name.lower(), field.dataType)
+            return widened(field.dataType, wanted)
+
         return T.StructType(
-            [
-                T.StructField(
-                    field.name,
-                    widened(field.dataType, others.get(field.name.lower(), field.dataType) if other else None),
-                    field.nullable,
-                    field.metadata,
-                )
-                for field in own.fields
-            ]
+            [T.StructField(field.name, type_of(field), field.nullable, field.metadata) for field in own.fields]
         )
     if isinstance(own, T.ArrayType) and (other is None or isinstance(other, T.ArrayType)):
-        return T.ArrayType(widened(own.elementType, other.elementType if other else None), own.containsNull)
+        return T.ArrayType(widened(own.elementType, other and other.elementType), own.containsNull)
     if isinstance(own, T.MapType) and (other is None or isinstance(other, T.MapType)):
-        value = widened(own.valueType, other.valueType if other else None)
-        return T.MapType(own.keyType, value, own.valueContainsNull)
+        return T.MapType(own.keyType, widened(own.valueType, other and other.valueType), own.valueContainsNull)
     wider = _WIDER.get(own.simpleString(), ())
     if other is not None:
         return other if other.simpleString() in wider else own
