@@ -127,7 +127,7 @@ def test_a_run_takes_what_its_quota_gives_and_tells_which_it_is(quotas: Quotas, 
     # Ten seconds' worth may come at once, and eleven are the longest that a broker looks at.
     assert time.monotonic() - began_s > RECORD_COUNT * RECORD_BYTES / LIMIT - 11.0
     assert len(site.rows(READS, "facts", table_format="parquet")) == RECORD_COUNT
-    # Ten seconds' worth each.
+    # Ten seconds' worth each; without a quota all of it is one batch.
     assert done.figures.batch_count >= 2
     limit = f"quota consumer_byte_rate 100,000 B/s of client id '{CLIENT_ID}' at broker 0"
     assert limit in limited_by
@@ -135,18 +135,17 @@ def test_a_run_takes_what_its_quota_gives_and_tells_which_it_is(quotas: Quotas, 
 
 
 def test_a_run_that_ignores_quotas_reads_all_as_one_batch(quotas: Quotas, site_of: Callable[..., Site]) -> None:
-    # More than the quota's, and no more than a first batch may have.
-    site = filled(quotas, site_of, 200)
-    quotas.limit(consumer_byte_rate=0.15 * LIMIT)
+    site = filled(quotas, site_of, RECORD_COUNT)
+    quotas.limit(consumer_byte_rate=LIMIT)
     done = site.run(READS, keeps_quotas=False, table_format="parquet")
-    assert (done.figures.batch_count, done.figures.record_count) == (1, 200)
+    assert (done.figures.batch_count, done.figures.record_count) == (1, RECORD_COUNT)
     assert done.figures.limited_by == "nothing"
 
 
 def test_a_limit_that_falls_while_a_batch_is_read_is_the_next_one_s_and_no_row_is_there_twice(
     quotas: Quotas, site_of: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = filled(quotas, site_of, 556)
+    site = filled(quotas, site_of, RECORD_COUNT)
     quotas.limit(consumer_byte_rate=LIMIT)
     # It is asked for when a batch is planned, however short the one before was.
     monkeypatch.setattr(quota_client, "_EVERY_S", 0.0)
@@ -169,8 +168,8 @@ def test_a_limit_that_falls_while_a_batch_is_read_is_the_next_one_s_and_no_row_i
 
     done = site.run(replace(READS, transform=transform), changed, table_format="parquet")
     rows = site.rows(READS, "facts", table_format="parquet")
-    assert (len(rows), len(set(rows))) == (556, 556)
-    # The first 256, then by 200.
+    assert (len(rows), len(set(rows))) == (RECORD_COUNT, RECORD_COUNT)
+    # Some 1,000, then by 200.
     assert done.figures.batch_count >= 3
     assert any("consumer_byte_rate 20,000 B/s" in each for each in limited_by)
 

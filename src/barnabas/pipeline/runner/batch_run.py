@@ -17,6 +17,7 @@ from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
+from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.positions import Extents, clamped, is_reached, lag_of, merged
 from barnabas.pipeline.runner.query import QueryStoppedError, first_line
@@ -217,8 +218,20 @@ class BatchRun(ABC):
         if any(ends[topic][number] < start for topic, numbers in starts.items() for number, start in numbers.items()):
             # What is lost is told at the next start.
             raise QueryStoppedError("a partition ends before what was read of it")
-        core_count = self._spark.sparkContext.defaultParallelism
-        return self._pace.next_ends(starts, clamped(ends, self._targets), core_count)
+        ends, core_count = clamped(ends, self._targets), self._spark.sparkContext.defaultParallelism
+        planned = self._pace.next_ends(starts, ends, core_count)
+        if planned == ends or self._pace.knows_size:
+            return planned
+        self._pace.learn(*self._payload(starts, self._pace.sample_ends(starts, ends, core_count)))
+        return self._pace.next_ends(starts, ends, core_count)
+
+    def _payload(self, starts: Offsets, ends: Offsets) -> tuple[int, int]:
+        """Count records, and the bytes of their keys and values."""
+        sizes = ("coalesce(length(key), 0) + coalesce(length(value), 0) AS size",)
+        options, fetch_bytes = self._source.options, self._pace.fetch_bytes
+        records = read_records(self._spark, options, starts, ends, self._readers, fetch_bytes, sizes)
+        (row,) = records.selectExpr("count(*)", "coalesce(sum(size), 0)").collect()
+        return row[0], row[1]
 
     def _take(self, report: BatchReport) -> None:
         self.figures.add(report)

@@ -80,11 +80,15 @@ class TopicConfig:
 
 
 class Cluster:
-    """Asks a cluster for topics, offsets and records. Calls wait for their answers."""
+    """Asks a cluster for topics, offsets and records. Calls wait for their answers.
+
+    Attributes:
+        options: Its addresses, and the client's options.
+    """
 
     def __init__(self, spark: SparkSession, options: KafkaOptions) -> None:
         self._spark = spark
-        self._options = options
+        self.options = options
         self._jvm: Any = spark.sparkContext._jvm
         self._admin: Any = None
 
@@ -196,7 +200,7 @@ class Cluster:
             # One record of each partition is wanted, and all that comes with it counts against quotas.
             .option("kafka.max.partition.fetch.bytes", _MARK_FETCH_BYTES)
             .option("kafka.fetch.max.bytes", _MARK_FETCH_BYTES)
-            .options(**self._options.for_spark())
+            .options(**self.options.for_spark())
             .option("assign", json.dumps(assigned))
             .option("startingOffsets", json.dumps(starts))
             .option("endingOffsets", json.dumps(ends))
@@ -215,7 +219,7 @@ class Cluster:
             for number in numbers:
                 asked.put(new_partition(topic, number), spec)
         result: Offsets = {topic: {} for topic in partitions}
-        level = self._options.options.get("isolation.level", "read_uncommitted").upper()
+        level = self.options.options.get("isolation.level", "read_uncommitted").upper()
         options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(
             self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(level)
         )
@@ -239,15 +243,15 @@ class Cluster:
             return call(self._admin)
         except Py4JJavaError as error:
             raise ClusterUnavailableError(
-                f"{self._options.bootstrap_servers}: {root_message(error.java_exception)}"
+                f"{self.options.bootstrap_servers}: {root_message(error.java_exception)}"
             ) from None
 
     def _connect(self) -> Any:
         settings = self._jvm.java.util.HashMap()
-        settings.put("bootstrap.servers", self._options.bootstrap_servers)
+        settings.put("bootstrap.servers", self.options.bootstrap_servers)
         settings.put("request.timeout.ms", str(_TIMEOUT_MS // 2))
         settings.put("default.api.timeout.ms", str(_TIMEOUT_MS))
-        for name, value in self._options.options.items():
+        for name, value in self.options.options.items():
             if not _CONSUMER_OPTIONS.match(name):
                 settings.put(name, value)
         return self._jvm.org.apache.kafka.clients.admin.Admin.create(settings)

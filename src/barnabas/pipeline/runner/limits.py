@@ -40,21 +40,16 @@ class Limits:
 
 
 class RecordSize:
-    """The mean size of records, from batches as they come.
-
-    Attributes:
-        mean_bytes: A guess before the first batch.
-        is_measured: Whether it is none.
-    """
+    """The mean size of records, from batches as they come."""
 
     def __init__(self, first_guess_bytes: float) -> None:
         self.mean_bytes = first_guess_bytes
-        self.is_measured = False
+        self._has_measured = False
 
     def measure(self, record_count: int, payload_bytes: int) -> None:
         """Take in a batch: its records, and the bytes of their keys and values."""
         if record_count == 0:
             return
         size = payload_bytes / record_count + RECORD_OVERHEAD_BYTES
-        self.mean_bytes = self.mean_bytes + _WEIGHT * (size - self.mean_bytes) if self.is_measured else size
-        self.is_measured = True
+        self.mean_bytes = self.mean_bytes + _WEIGHT * (size - self.mean_bytes) if self._has_measured else size
+        self._has_measured = True

@@ -12,7 +12,8 @@ Bytes are taken as they are without compression. Where it makes batches end in l
 made larger.
 
 Whatever is allowed, a batch has a bound in records and, by their mean size, in bytes, for each core: its records are
-kept until it is written, and a backlog is of any size. As long as no size was measured, records of any size fit in it.
+kept until it is written, and a backlog is of any size. As long as no size is known, records of any size fit in it; a
+few of those that come are looked at before, where there are more.
 """
 
 import time
@@ -21,7 +22,7 @@ from math import inf
 from typing import NamedTuple, Protocol
 
 from barnabas.pipeline.runner.batch import BatchReport
-from barnabas.pipeline.runner.limits import Limits, RecordSize
+from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES, Limits, RecordSize
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Offsets
 from barnabas.wire.quotas.limits import QuotaKind
@@ -38,8 +39,9 @@ _FULL = 0.9
 _MOST_GROWTH = 32.0
 # Of a batch, for each core: it takes some ten seconds, and executors with Spark's memory by default keep it.
 _MOST_OFFSETS, _MOST_BYTES = 125_000, 128_000_000
-# Of the first one: as many bytes, where each record is as large as brokers take unless told.
+# As long as no size is known: as many bytes, where each record is as large as brokers take unless told.
 _FIRST_OFFSETS = 128
+_SAMPLE_OFFSETS = 16
 # An answer is a small part of a batch: a broker holds a client for as long as one answer was too large.
 _ANSWERS_PER_BATCH = 8
 _LEAST_ANSWER_BYTES, _MOST_ANSWER_BYTES = 16_384, 1_048_576
@@ -70,6 +72,7 @@ class Pace:
     Attributes:
         limited_by: What holds the run back, for people.
         fetch_bytes: Of a partition in one answer; None: as consumers do by default.
+        knows_size: Whether records were seen.
     """
 
     def __init__(self, plan: Paced, allowances: Sequence[Allowance] = (), most_offsets: int = _MOST_OFFSETS) -> None:
@@ -80,6 +83,7 @@ class Pace:
         """
         self.limited_by = "nothing"
         self.fetch_bytes: int | None = None
+        self.knows_size = False
         self._plan = plan
         self._allowances = allowances
         self._most_offsets = most_offsets
@@ -113,7 +117,7 @@ class Pace:
             most_of_each = max(1, int(limits.records_per_s_per_partition * self.trigger_s))
             own_per_s = min(own_per_s, limits.records_per_s_per_partition * partition_count)
         self._own_per_s = own_per_s
-        most_of_bytes = _MOST_BYTES / record_bytes if self._record_size.is_measured else _FIRST_OFFSETS
+        most_of_bytes = _MOST_BYTES / record_bytes if self.knows_size else _FIRST_OFFSETS
         most_of_any = core_count * min(self._most_offsets, most_of_bytes)
         self._most = max(1.0, min(most_of_any, own_per_s * self.trigger_s))
         self.fetch_bytes = None
@@ -126,8 +130,19 @@ class Pace:
             self.fetch_bytes = 1 << int(answer_bytes).bit_length() - 1
         return _shared_out(starts, ends, int(self._most), most_of_each)
 
+    def sample_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
+        """Return where a sample ends that tells how large records are, as `next_ends` does of a batch."""
+        return _shared_out(starts, ends, core_count * _SAMPLE_OFFSETS, None)
+
+    def learn(self, record_count: int, payload_bytes: int) -> None:
+        """Take in a sample: it is what is known until the first batch has ended."""
+        if record_count:
+            self._record_size = RecordSize(payload_bytes / record_count + RECORD_OVERHEAD_BYTES)
+            self.knows_size = True
+
     def account(self, report: BatchReport) -> None:
         """Take in a batch that has ended."""
+        self.knows_size |= report.record_count > 0
         self._record_size.measure(report.record_count, report.payload_bytes)
         now_s = time.monotonic()
         is_full = report.record_count >= _FULL * self._most

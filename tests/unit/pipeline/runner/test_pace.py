@@ -157,19 +157,30 @@ def test_records_of_another_size_are_another_number_of_them() -> None:
         assert planned(pace) == after
 
 
-def test_a_batch_is_bounded_in_bytes_and_the_first_one_whatever_they_are() -> None:
-    pace = new_pace_of(Told())
-    assert planned(pace) == 128
-    take(pace, 0)
-    assert planned(pace) == 128
-    take(pace, 128, record_bytes=4_000_000)
-    assert planned(pace) == 32
+def test_a_batch_is_bounded_in_bytes() -> None:
+    pace = pace_of(Told())
+    take(pace, 128, record_bytes=1_000_000)
+    assert planned(pace) < 1_000
     for _ in range(40):
         take(pace, 32, record_bytes=100)
     assert planned(pace) == 125_000
     # One of each partition at the least.
     take(pace, 10, record_bytes=10_000_000_000)
     assert planned(pace) == 2
+
+
+def test_as_long_as_no_size_is_known_records_of_any_size_fit_in_a_batch() -> None:
+    pace = new_pace_of(Told())
+    assert planned(pace) == 128
+    take(pace, 0)
+    pace.learn(0, 0)
+    assert (planned(pace), pace.knows_size) == (128, False)
+    assert pace.sample_ends(STARTS, PLENTY, 1) == {"t": {0: 8, 1: 8}}
+    pace.learn(2, 2 * (4_000_000 - RECORD_OVERHEAD_BYTES))
+    assert (planned(pace), pace.knows_size) == (32, True)
+    # What a batch had takes a sample's place.
+    take(pace, 10, record_bytes=100)
+    assert planned(pace) == 125_000
     # What limits allow is less.
     assert planned(new_pace_of(Told(10_000.0))) == 100
     assert planned(new_pace_of(plan=Plan(Limits(records_per_s=20)))) == 20
