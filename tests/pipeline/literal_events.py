@@ -48,6 +48,17 @@ class Inputs:
         }
 
 
+VERDICT_DDL = "what STRING, subject_kind STRING, subject STRING, address STRING, agent STRING, user STRING"
+
+
+def verdicts(spark: SparkSession, *accused: tuple[str, str, dict[str, str]]) -> DataFrame:
+    """Give the table `verdicts`, as far as other jobs read it, from (what, kind of subject, its parts)."""
+    rows = [
+        {"what": what, "subject_kind": kind, "subject": " ".join(who.values()), **who} for what, kind, who in accused
+    ]
+    return frame_of(spark, rows, VERDICT_DDL)
+
+
 def shuffled(frame: DataFrame, seed: int) -> DataFrame:
     """Give the same rows in another order, in other partitions, and each third one once more at another offset."""
     rows = [row.asDict() for row in frame.collect()]

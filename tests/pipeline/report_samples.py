@@ -65,6 +65,7 @@ FULL = ReportData(
         3_217,
         1_103,
         39_391,
+        2_890,
     ),
     days=days(4),
     hours=hours(84),

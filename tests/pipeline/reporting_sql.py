@@ -5,6 +5,7 @@ windows and arrays is counted here with joins and distinct counts. Events other 
 `others` of literal rows; where there is none it is empty.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +71,18 @@ WHERE page <> '' AND year(time) BETWEEN 1970 AND 2999;
 CREATE VIEW requests AS
 SELECT number, time, CAST(time AS DATE) AS day, address, agent, (address, agent) AS visitor, status, size,
     string_split_regex(page, '[?#]')[1] AS page, referrer,
-    regexp_matches(agent, getvariable('crawlers')) AS is_crawler,
+    list_contains(getvariable('found'), concat_ws(' ', address, agent)) AS is_found,
+    is_found OR regexp_matches(agent, getvariable('crawlers')) AS is_crawler,
+    is_found OR is_crawler AND NOT getvariable('count_crawlers') AS is_left_out,
     regexp_matches(string_split_regex(page, '[?#]')[1], getvariable('assets')) AS is_asset
 FROM views;
 
-CREATE VIEW audience AS SELECT * FROM requests WHERE getvariable('count_crawlers') OR NOT is_crawler;
+CREATE VIEW audience AS SELECT * FROM requests WHERE NOT is_left_out;
 
 CREATE VIEW events AS
 SELECT type, time, CAST(time AS DATE) AS day, address, agent, (address, agent) AS visitor, subject, query, is_success,
-    result_count, regexp_matches(agent, getvariable('crawlers')) AS is_crawler
+    result_count, list_contains(getvariable('found'), concat_ws(' ', address, agent)) AS is_found,
+    is_found OR NOT getvariable('count_crawlers') AND regexp_matches(agent, getvariable('crawlers')) AS is_left_out
 FROM (
     SELECT 'page_view' AS type, time, address, agent, page AS subject, NULL AS query, NULL AS is_success,
         NULL AS result_count FROM requests
@@ -89,7 +93,7 @@ FROM (
             ELSE item END, plain, is_success, result_count
     FROM (SELECT DISTINCT *, lower(trim(regexp_replace(query, '[ \t\r\n]+', ' ', 'g'))) AS plain FROM others)
 );
-CREATE VIEW counted AS SELECT * FROM events WHERE getvariable('count_crawlers') OR NOT is_crawler;
+CREATE VIEW counted AS SELECT * FROM events WHERE NOT is_left_out;
 
 CREATE TABLE visits AS
 WITH pages AS (SELECT *, row_number() OVER (PARTITION BY visitor ORDER BY time, number) AS place
@@ -166,9 +170,11 @@ WHERE status IN (401, 403) OR method = 'POST' AND status BETWEEN 200 AND 399
 
 _TRAFFIC = """
     count(*) AS views, count(DISTINCT visitor) AS visitors,
-    count(DISTINCT visitor) FILTER (is_crawler) AS crawler_visitors, count(*) FILTER (NOT is_asset) AS page_views,
-    count(*) FILTER (is_crawler) AS crawler_views, coalesce(sum(size), 0) AS bytes,
-    count(*) FILTER (status // 100 = 4) AS client_errors, count(*) FILTER (status // 100 = 5) AS server_errors
+    count(DISTINCT visitor) FILTER (is_crawler) AS crawler_visitors,
+    count(DISTINCT visitor) FILTER (is_left_out) AS left_out_visitors, count(*) FILTER (NOT is_asset) AS page_views,
+    count(*) FILTER (is_crawler) AS crawler_views, count(*) FILTER (is_left_out) AS left_out_views,
+    coalesce(sum(size), 0) AS bytes, count(*) FILTER (status // 100 = 4) AS client_errors,
+    count(*) FILTER (status // 100 = 5) AS server_errors
 """
 _OTHER_COUNTS = """
     count(*) FILTER (type = 'click') AS clicks, count(*) FILTER (type = 'search') AS searches,
@@ -188,8 +194,9 @@ QUERIES = {
         FROM (SELECT {_TRAFFIC} FROM requests) AS traffic, (SELECT {_OTHER_COUNTS} FROM events) AS others,
             (SELECT {_VISIT_COUNTS} FROM visits) AS visits""",
     "report_days": f"""
-        SELECT day, coalesce(views, 0), coalesce(visitors, 0), coalesce(crawler_visitors, 0), coalesce(page_views, 0),
-            coalesce(crawler_views, 0), coalesce(bytes, 0), coalesce(client_errors, 0), coalesce(server_errors, 0),
+        SELECT day, coalesce(views, 0), coalesce(visitors, 0), coalesce(crawler_visitors, 0),
+            coalesce(left_out_visitors, 0), coalesce(page_views, 0), coalesce(crawler_views, 0),
+            coalesce(left_out_views, 0), coalesce(bytes, 0), coalesce(client_errors, 0), coalesce(server_errors, 0),
             clicks, searches, votes, posts, logins, failed_logins, coalesce(sessions, 0), coalesce(bounces, 0),
             bounce_share, coalesce(session_length_s, 0), session_length_p50_s
         FROM (SELECT day, {_OTHER_COUNTS} FROM events GROUP BY day)
@@ -252,6 +259,7 @@ QUERIES = {
 class Reckoning:
     """The tables of one log (unpacked, UTF-8) and other events, with the job's parameters.
 
+    `found` are visitors: (address, agent).
     `steps` are those of the funnel: (name, types, pattern). Where the `site` is named, whose log it is, the log's own
     clicks, searches and logins are among the other events.
     """
@@ -263,6 +271,7 @@ class Reckoning:
         parameters: dict[str, Any],
         steps: list[tuple[str, list[str], str]],
         site: str | None = None,
+        found: Sequence[tuple[str, str]] = (),
     ) -> None:
         self._database = duckdb.connect()
         for name in ("crawlers", "assets", "count_crawlers", "own_hosts", "session_gap_s"):
@@ -274,6 +283,8 @@ class Reckoning:
         self._database.executemany(
             "INSERT INTO steps VALUES (?, ?, ?, ?)", [(n, *step) for n, step in enumerate(steps, start=1)]
         )
+        visitors = [" ".join(visitor) for visitor in found]
+        self._database.execute("SET VARIABLE found = $value::VARCHAR[]", {"value": visitors})
         self._database.execute(_LINES, {"path": str(log)})
         self._database.execute(_VIEWS)
         if site is not None:

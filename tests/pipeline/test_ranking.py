@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.job import Frames
+from barnabas.pipeline.job import Frames, TopicInput, Value
 from barnabas.pipeline.jobs.ranking import JOB, digest, refresh, summarize, transform
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
-from tests.pipeline.literal_events import Inputs, shuffled, values
+from tests.pipeline.literal_events import Inputs, shuffled, values, verdicts
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def spark() -> SparkSession:
 
 @pytest.fixture
 def inputs(spark: SparkSession) -> Inputs:
-    return Inputs(spark, [each.name for each in JOB.inputs])
+    return Inputs(spark, [each.name for each in JOB.inputs if isinstance(each, TopicInput)])
 
 
 def view(inputs: Inputs, seconds: float, page: str, **fields: object) -> None:
@@ -57,10 +57,12 @@ def facts(inputs: Inputs) -> DataFrame:
     return transform(inputs.frames(), JOB.defaults())["ranking_facts"]
 
 
-def refreshed(facts: DataFrame, **parameters: float) -> Frames:
-    """Compute what is derived from facts."""
+def refreshed(facts: DataFrame, accused: DataFrame | None = None, /, **parameters: Value) -> Frames:
+    """Compute what is derived from facts, and verdicts."""
     all_parameters = {**JOB.defaults(), **parameters}
-    return refresh(digest({"ranking_facts": facts}, all_parameters), all_parameters)
+    read = {} if accused is None else {"verdicts": accused}
+    hours = digest({"ranking_facts": facts, **read}, all_parameters)
+    return {**read, **hours, **refresh(hours, all_parameters)}
 
 
 def ranked(inputs: Inputs, **parameters: float) -> dict[str, dict]:
@@ -221,6 +223,57 @@ def test_summary_names_the_best_first(inputs: Inputs) -> None:
     click(inputs, 0, "/a", "tea")
     click(inputs, 0, "/c", "tea")
     click(inputs, 0, "/c", "tea")
-    items, queries = summarize(refreshed(facts(inputs)), JOB.defaults())
+    items, queries, left_out = summarize(refreshed(facts(inputs)), JOB.defaults())
     assert [row["item"] for row in items.rows.collect()] == ["/b", "/c", "/a"]
     assert [(row["query"], row["item"]) for row in queries.rows.collect()] == [("tea", "/c")]
+    assert left_out.title == "nobody is left out, as there is no table of verdicts: run the job security"
+    assert [tuple(row) for row in left_out.rows.collect()] == [
+        ("click", 3, 0),
+        ("search", 1, 0),
+        ("view", 1, 0),
+        ("vote", 1, 0),
+    ]
+
+
+def test_accused_count_nowhere_and_are_told_apart(spark: SparkSession, inputs: Inputs) -> None:
+    view(inputs, 0, "/a", address="192.0.2.1", agent="Browser")
+    view(inputs, 0, "/a", address="192.0.2.2", agent="Browser")
+    view(inputs, 0, "/a", address="192.0.2.3", agent="Crawler/1.0")
+    view(inputs, 0, "/a", address="192.0.2.4")
+    view(inputs, 0, "/b", address="192.0.2.5", agent="")
+    click(inputs, 0, "/b", "tea", agent="Crawler/1.0")
+    search(inputs, 0, "tea")
+    vote(inputs, 0, "ada", "/a", 1, address="192.0.2.1", agent="Browser")
+    vote(inputs, 0, "bert", "/a", 1, address="192.0.2.2", agent="Browser")
+    vote(inputs, 1, "ada", "/a", -1, address="192.0.2.2", agent="Browser")
+    accused = verdicts(
+        spark,
+        ("scraper", "visitor", {"address": "192.0.2.2", "agent": "Browser"}),
+        ("crawler", "visitor", {"address": "192.0.2.5", "agent": "-"}),
+        ("declared_bot", "agent", {"agent": "Crawler/1.0"}),
+        ("credential_stuffing", "address", {"address": "192.0.2.4"}),
+        ("vote_ring", "user", {"user": "ada"}),
+    )
+
+    def counted(leave_out: Value) -> tuple[list[tuple], str, list[tuple]]:
+        tables = refreshed(facts(inputs), accused, leave_out=leave_out)
+        columns = ("item", "views", "clicks", "votes_for", "votes_against", "left_out")
+        *_, left_out = summarize(tables, {**JOB.defaults(), "leave_out": leave_out})
+        told = [tuple(row) for row in left_out.rows.collect()]
+        return (
+            [tuple(row) for row in tables["ranking"].select(*columns).orderBy("item").collect()],
+            left_out.title,
+            told,
+        )
+
+    # Somebody's earlier vote counts, where the later one is a scraper's.
+    assert counted(JOB.defaults()["leave_out"]) == (
+        [("/a", 2, 0, 1, 0, 4)],
+        "left out: who is declared_bot or crawler or scraper by the job security",
+        [("click", 0, 1), ("search", 1, 0), ("view", 2, 3), ("vote", 1, 2)],
+    )
+    assert counted("credential_stuffing, vote_ring")[0] == [("/a", 3, 0, 1, 0, 2), ("/b", 1, 1, 0, 0, 0)]
+    assert counted("")[:2] == (
+        [("/a", 4, 0, 1, 1, 0), ("/b", 1, 1, 0, 0, 0)],
+        "nobody is left out (leave_out is empty)",
+    )

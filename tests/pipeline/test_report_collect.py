@@ -46,8 +46,8 @@ def test_totals_days_and_hours(spark: SparkSession) -> None:
                     spark,
                     "first_event TIMESTAMP, last_event TIMESTAMP, views BIGINT, visitors BIGINT, sessions BIGINT, "
                     "bounces BIGINT, session_length_p50_s BIGINT, bytes BIGINT, client_errors BIGINT, "
-                    "server_errors BIGINT, crawler_views BIGINT, more INT",
-                    (None, _MOMENT, 1, 2, 3, 4, None, 5, 6, 7, 8, 9),
+                    "server_errors BIGINT, crawler_views BIGINT, left_out_views BIGINT, more INT",
+                    (None, _MOMENT, 1, 2, 3, 4, None, 5, 6, 7, 8, 9, 10),
                 ),
                 "report_days": frame(
                     spark,
@@ -66,7 +66,7 @@ def test_totals_days_and_hours(spark: SparkSession) -> None:
         )
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
-    assert data.totals == Totals(None, _MOMENT, 1, 2, 3, 4, None, 5, 6, 7, 8)
+    assert data.totals == Totals(None, _MOMENT, 1, 2, 3, 4, None, 5, 6, 7, 8, 9)
     assert data.days == (Day(_DAYS[0], 7, 8, 9, 10, 11, 12), Day(_DAYS[1], 1, 2, 3, 4, 5, 6))
     assert data.hours == (Hour(_MOMENT.replace(hour=3), 5, 6, 7, 8), Hour(_MOMENT, 1, 2, 3, 4))
 

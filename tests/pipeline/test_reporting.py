@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,13 @@ import pytest
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.parse import parsed
 from barnabas.pipeline.events.types import CLICK, EVENT_TYPES, LOGIN, PAGE_VIEW, POST, SEARCH, VOTE
-from barnabas.pipeline.job import PLACE, Value
+from barnabas.pipeline.job import PLACE, TopicInput, Value
 from barnabas.pipeline.jobs.reporting import DAYS, JOB, RESULTS, funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine
+from tests.pipeline.literal_events import verdicts
 from tests.pipeline.reporting_sql import Reckoning, Rows
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -196,7 +197,7 @@ def in_topics(spark: SparkSession, events: list[dict[str, Any]], seed: int) -> d
     return {
         name: spark.createDataFrame(of_type, f"{EVENT_TYPES[name].ddl}, {_PLACE}")
         for name, of_type in rows.items()
-        if name in {given.name for given in JOB.inputs}
+        if name in {given.name for given in JOB.inputs if isinstance(given, TopicInput)}
     }
 
 
@@ -204,11 +205,17 @@ def in_topics(spark: SparkSession, events: list[dict[str, Any]], seed: int) -> d
 TOLD = (*RESULTS, *DAYS[:5])
 
 
-def refreshed(facts: DataFrame, parameters: Mapping[str, Value]) -> dict[str, DataFrame]:
-    """Compute what is derived from facts."""
+def refreshed(
+    facts: DataFrame, parameters: Mapping[str, Value], found: Sequence[tuple[str, str]] = ()
+) -> dict[str, DataFrame]:
+    """Compute what is derived from facts, and from verdicts on visitors."""
     assert JOB.digest is not None
     assert JOB.refresh is not None
-    days = JOB.digest({FACTS: facts}, parameters)
+    read = {FACTS: facts}
+    if found:
+        accused = [("crawler", "visitor", {"address": address, "agent": agent or "-"}) for address, agent in found]
+        read["verdicts"] = verdicts(facts.sparkSession, *accused)
+    days = JOB.digest(read, parameters)
     tables = {**days, **JOB.refresh(days, parameters)}
     return {name: tables[name].drop("unit") for name in TOLD}
 
@@ -245,7 +252,12 @@ def steps_of(parameters: Mapping[str, Value]) -> list[tuple[str, list[str], str]
 
 
 def assert_all_equal(
-    spark: SparkSession, log: Path, others: Rows, parameters: Mapping[str, Value], repeats: int = 0
+    spark: SparkSession,
+    log: Path,
+    others: Rows,
+    parameters: Mapping[str, Value],
+    repeats: int = 0,
+    found: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Rows]:
     """Run the job on a log and other events, hold every table against DuckDB's; give the tables."""
     lines = list(read_lines(log))
@@ -254,22 +266,26 @@ def assert_all_equal(
     events += random.Random(1).sample(events, repeats)
     repeats = len(events) - len({(event["type"], event["id"]) for event in events})
 
-    reckoning = Reckoning(log, others, dict(parameters), steps_of(parameters))
+    reckoning = Reckoning(log, others, dict(parameters), steps_of(parameters), found=found)
     assert reckoning.line_count() == len(lines)
     assert reckoning.view_count() == len(views)
-    return assert_tables_equal(in_topics(spark, events, seed=len(events)), reckoning, parameters, repeats)
+    return assert_tables_equal(in_topics(spark, events, seed=len(events)), reckoning, parameters, repeats, found)
 
 
 def assert_tables_equal(
-    frames: Mapping[str, DataFrame], reckoning: Reckoning, parameters: Mapping[str, Value], repeats: int
+    frames: Mapping[str, DataFrame],
+    reckoning: Reckoning,
+    parameters: Mapping[str, Value],
+    repeats: int,
+    found: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Rows]:
     facts = JOB.transform(frames, parameters)[FACTS]
-    tables = {name: plain_rows(rows) for name, rows in refreshed(facts, parameters).items()}
+    tables = {name: plain_rows(rows) for name, rows in refreshed(facts, parameters, found).items()}
     for name in TOLD:
         wanted = Counter(reckoning.rows(name, repeats))
-        found = Counter(tables[name])
-        assert found - wanted == Counter(), f"{name} has rows that DuckDB has not"
-        assert wanted - found == Counter(), f"{name} lacks rows that DuckDB has"
+        there = Counter(tables[name])
+        assert there - wanted == Counter(), f"{name} has rows that DuckDB has not"
+        assert wanted - there == Counter(), f"{name} lacks rows that DuckDB has"
     return tables
 
 
@@ -318,7 +334,9 @@ def test_every_number_of_odd_logs_and_other_events_equals_an_independent_computa
         "session_gap_s": 600,
         "count_crawlers": seed == 3,
     }
-    tables = assert_all_equal(spark, log, other_events(seed, 400), parameters, repeats=150)
+    # A browser, a crawler that says so, and one without an agent.
+    found = [("192.0.2.1", AGENTS[0]), ("192.0.2.2", AGENTS[2]), ("192.0.2.1", "")]
+    tables = assert_all_equal(spark, log, other_events(seed, 400), parameters, 150, found)
     assert all(tables.values())
 
 

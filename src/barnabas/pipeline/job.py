@@ -10,6 +10,9 @@ literal rows. There are two kinds of function:
 - `digest` sums up the facts of some units of event time (hours, say), for `refresh` to be given few rows in the place
   of many. It is given the facts of those units alone in which something changed.
 
+`refresh` and `digest` are given the tables of other jobs, too, that the job reads (`TableInput`), as far as there are
+any; `transform` is not, so that what is appended depends on the events alone.
+
 Shape of what `transform` is given, for each input by its name: the columns of the event's schema (`events/`), then
 those of `PLACE`: where the record stands. An append table that keeps the place's columns can be cut at an offset, so it
 can be rewound (`barnabas pipeline rewind`) and continued without its checkpoint.
@@ -67,9 +70,13 @@ class TopicInput:
 
 @dataclass(frozen=True, slots=True)
 class TableInput:
-    """A table that another job has written, read whole with each batch."""
+    """A table that another job has written, read whole with each refresh.
+
+    It is looked for beside the job's own tables, and may be missing there; or in the place that the run names for it.
+    """
 
     name: str
+    job: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,7 @@ class Summary:
 
 
 Transform = Callable[[Frames, Parameters], Frames]
+Mark = Callable[["DataFrame", Frames, Parameters], "DataFrame"]
 Summarize = Callable[[Frames, Parameters], "list[Summary]"]
 
 
@@ -126,9 +134,12 @@ class Job:
 
     `digest` gives the rows of all outputs of `Mode.DIGEST`, with the unit's number since 1970 in the column `unit`, and
     of each unit that has a fact at least one row in one of them. What it gives depends on the facts of that unit and
-    the parameters, and on nothing else. Outputs with a key have no units: their rows are those of all subjects with
-    facts among the ones it is given, and depend on all facts of the subject, which it is given as `all_` and the
-    table's name.
+    the parameters, and on nothing else but what `mark` says of the facts. Outputs with a key have no units: their rows
+    are those of all subjects with facts among the ones it is given, and depend on all facts of the subject, which it is
+    given as `all_` and the table's name.
+
+    `mark` puts beside facts, in the column `mark`, what the tables that are read say of each: a text, or null. A unit
+    in which that has changed is computed anew.
     """
 
     name: str
@@ -138,6 +149,7 @@ class Job:
     transform: Transform
     refresh: Transform | None = None
     digest: Transform | None = None
+    mark: Mark | None = None
     unit_s: int = 3600
     parameters: tuple[Parameter, ...] = ()
     summarize: Summarize | None = None

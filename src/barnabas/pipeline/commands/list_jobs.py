@@ -57,7 +57,7 @@ def _about(job: Job) -> str:
 
 def _input_name(declared: TopicInput | TableInput) -> str:
     if isinstance(declared, TableInput):
-        return f"table {declared.name}"
+        return f"table {declared.name} of {declared.job}"
     return declared.topic or (declared.event.topic if declared.event else "any topics")
 
 

@@ -23,15 +23,21 @@ search engines only those searches are seen that ended in a click here, so there
 clicks. More clicks than searches count as so many searches.
 
 **Costs.** Of the hours with new facts, a sort by id for the repeats and one of the votes by user and item; of the
-horizon, sums over a row for each hour and item, hour and query, hour and user's vote. **What it gets wrong.** It does
-not know who is a crawler: their views count as anybody's. A vote older than the horizon is forgotten. Upper and lower
-case of a query are the same, its other spellings are not.
+horizon, sums over a row for each hour and item, hour and query, hour and user's vote.
+
+**Crawlers.** What was done by whom the job security accuses (`leave_out`) counts nowhere but in `left_out`. An hour's
+sums keep the two apart, and are made anew where a verdict on somebody in it has come or gone, which the runner sees by
+`mark`: so a verdict holds for all the past, at the price of those hours in which the accused did something.
+
+**What it gets wrong.** A vote older than the horizon is forgotten. Upper and lower case of a query are the same, its
+other spellings are not.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.pipeline import verdicts
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.facts import MICROS, believed_micros, is_shown, last_of, latest_micros, once, page_of
 from barnabas.pipeline.job import (
@@ -59,7 +65,7 @@ _COUNTS = ("views", "clicks", "votes_for", "votes_against")
 
 
 def transform(inputs: Frames, parameters: Parameters) -> Frames:
-    """Make the facts (id, time, kind, item, query, user, value, place) of one batch."""
+    """Make the facts (id, time, kind, item, query, user, value, address, agent, place) of one batch."""
     from pyspark.sql import functions as F
 
     query = F.nullif(F.lower(F.trim(F.regexp_replace("query", r"\s+", " "))), F.lit(""))
@@ -71,15 +77,20 @@ def transform(inputs: Frames, parameters: Parameters) -> Frames:
 
 
 def digest(tables: Frames, parameters: Parameters) -> Frames:
-    """Add up the facts of some hours: by item and query, and of votes the last one of each user and item."""
+    """Add up the facts of some hours: by item and query, and of votes the last one of each user and item.
+
+    Those who are left out are added up by themselves (`is_left_out`).
+    """
     from pyspark.sql import functions as F
 
     unit = F.floor(F.unix_seconds("time") / HOUR_S)
-    facts = tables["ranking_facts"].withColumn("unit", unit).withColumn("believed", believed_micros())
-    facts = once(facts)
-    votes = last_of(facts.where("kind = 'vote'"), "unit", "user", "item")
+    facts = verdicts.marked(tables["ranking_facts"], tables, parameters).withColumn(
+        "is_left_out", F.expr("mark IS NOT NULL")
+    )
+    facts = once(facts.withColumn("unit", unit).withColumn("believed", believed_micros()))
+    votes = last_of(facts.where("kind = 'vote'"), "unit", "user", "item", "is_left_out")
     counted = facts.where("kind <> 'vote'").unionByName(votes)
-    sums = counted.groupBy("unit", "kind", "item", "query", "user", "value").agg(
+    sums = counted.groupBy("unit", "kind", "item", "query", "user", "value", "is_left_out").agg(
         F.count("*").alias("count"),
         F.max("time").alias("time"),
         # Which of the votes at the same time is the last one; of no other kind.
@@ -100,25 +111,38 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
     recent = sums.where(age_hours.between(0, half_life_hours * float(parameters["horizon_half_lives"])))
     weight = F.round(F.pow(F.lit(0.5), age_hours / half_life_hours) * ONE).cast("BIGINT")
     recent = recent.withColumn("weight", weight)
+    left_out = recent.where("is_left_out").groupBy("item").agg(F.sum("count").alias("left_out"))
+    recent = recent.where("NOT is_left_out")
     # Here and now, as both rankings are made of it; gone with the last reference to it.
     by_query = _by_query(recent, parameters).localCheckpoint()
-    return {"ranking": _by_item(recent, by_query, parameters), "query_ranking": by_query.drop("_searches")}
+    items = _by_item(recent, by_query, parameters).join(left_out, "item", "left").fillna(0, ["left_out"])
+    return {"ranking": items, "query_ranking": by_query.drop("_searches")}
 
 
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
-    """Show the best items, and the best one for each of the most frequent queries."""
+    """Show the best items, the best one for each of the most frequent queries, and how much was left out."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     items = tables["ranking"].orderBy(F.desc("score"), "item").limit(20)
     best_first = Window.partitionBy("query").orderBy(F.desc("click_through_rate"), F.desc("clicks"), "item")
     best = tables["query_ranking"].withColumn("_rank", F.row_number().over(best_first)).where("_rank = 1").drop("_rank")
+    count, is_left_out = F.col("count"), F.col("is_left_out")
+    by_kind = (
+        tables["ranking_hours"]
+        .groupBy("kind")
+        .agg(
+            F.sum(F.when(is_left_out, 0).otherwise(count)).alias("counted"),
+            F.sum(F.when(is_left_out, count).otherwise(0)).alias("left_out"),
+        )
+    )
     return [
         Summary("items people care for", items.select("item", "score", *_COUNTS, "click_through_rate")),
         Summary(
             "what is clicked for the most frequent queries",
             best.orderBy(F.desc("searches"), "query").limit(20).select("query", "searches", "item", "clicks"),
         ),
+        Summary(verdicts.said(tables, parameters), by_kind.orderBy("kind")),
     ]
 
 
@@ -132,6 +156,8 @@ def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
         "time",
         F.lit(kind).alias("kind"),
         *(columns.get(name, F.lit(None)).cast(spark_type).alias(name) for name, spark_type in types.items()),
+        "address",
+        "agent",
         *PLACE,
     )
 
@@ -209,7 +235,10 @@ def _rate(clicks: Column, searches: Column, parameters: Parameters) -> Column:
 JOB = Job(
     name="ranking",
     does="ranks items by views, clicks and votes, and the items that are chosen for a query",
-    inputs=tuple(TopicInput(name, EVENT_TYPES[name]) for name in ("page_view", "click", "search", "vote")),
+    inputs=(
+        *(TopicInput(name, EVENT_TYPES[name]) for name in ("page_view", "click", "search", "vote")),
+        verdicts.VERDICTS,
+    ),
     outputs=(
         TableOutput("ranking_facts"),
         TableOutput("ranking_hours", Mode.DIGEST),
@@ -222,6 +251,7 @@ JOB = Job(
     transform=transform,
     refresh=refresh,
     digest=digest,
+    mark=verdicts.marked,
     unit_s=HOUR_S,
     parameters=(
         Parameter("half_life_hours", 24.0, "after this many hours an event weighs half as much"),
@@ -231,6 +261,7 @@ JOB = Job(
         Parameter("vote_points", 10, "what a vote adds, or a vote against takes away"),
         Parameter("prior_clicks", 1, "clicks that every click-through rate starts with"),
         Parameter("prior_searches", 20, "searches that every click-through rate starts with"),
+        verdicts.leave_out("declared_bot,crawler,scraper"),
     ),
     summarize=summarize,
 )

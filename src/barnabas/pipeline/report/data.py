@@ -23,6 +23,7 @@ class Totals(NamedTuple):
     client_errors: int
     server_errors: int
     crawler_views: int
+    left_out_views: int = 0
 
 
 class Day(NamedTuple):

@@ -45,16 +45,17 @@ def tiles(totals: Totals) -> list[tuple[str, str]]:
         ("One page only", text.share(totals.bounces, totals.sessions)),
         ("Median session", "–" if length is None else text.duration(length)),
         ("Errors", text.share(totals.client_errors + totals.server_errors, totals.views)),
-        ("Declared crawlers", text.share(totals.crawler_views, totals.views)),
+        ("Crawlers", text.share(totals.crawler_views, totals.views)),
+        ("Left out as crawlers", text.share(totals.left_out_views, totals.views)),
         ("Sent", text.size(totals.bytes)),
     ]
 
 
 def views(hours: Sequence[Hour]) -> TimePlot:
-    """Return views by people and by declared crawlers."""
+    """Return views by people and by crawlers."""
     start, step, columns = _columns(hours)
     people = Series("people", "s1", [column.views - column.crawler_views for column in columns])
-    crawlers = Series("declared crawlers", "s2", [column.crawler_views for column in columns])
+    crawlers = Series("crawlers", "s2", [column.crawler_views for column in columns])
     return TimePlot(f"Each column is {_step_name(step)}", "views", start, step, (people, crawlers))
 
 
@@ -89,8 +90,8 @@ def errors(hours: Sequence[Hour]) -> TimePlot:
 def crawlers_share(days: Sequence[Day]) -> TimePlot:
     """Return the crawlers' share of views per day."""
     days = _whole_days(days)
-    shares = Series("declared crawlers", "s2", [_percent(day.crawler_views, day.views) or 0.0 for day in days])
-    about = "Share of each day's views; a declared crawler says in its agent what it is"
+    shares = Series("crawlers", "s2", [_percent(day.crawler_views, day.views) or 0.0 for day in days])
+    about = "Share of each day's views; they say so in their agent, or the job security found them"
     return TimePlot(about, "%", _begin(days), _DAY, (shares,))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ class BatchRunner:
         writers: Mapping[str, TableWriter],
         topics: Mapping[str, TopicWriter],
         dead_letters: DeadLetters,
-        side_inputs: Callable[[], Mapping[str, DataFrame]],
+        absent: Mapping[str, DataFrame],
         delivery: Delivery,
         progress_file: ProgressFile | None,
         registry: SchemaRegistry | None = None,
@@ -84,7 +84,7 @@ class BatchRunner:
             writers: Tables that `transform` fills, by output.
             topics: Topics that `transform` fills, by output.
             dead_letters: Where what is no event goes.
-            side_inputs: Gives the tables that the job reads, by input.
+            absent: Empty events of inputs whose topics are not there.
             delivery: How often a row may be there.
             progress_file: Where it is noted how far the run is, if no table says it.
             registry: Whose frames the values of topics without a schema have; None: they are JSON.
@@ -96,7 +96,7 @@ class BatchRunner:
         self._writers = writers
         self._topics = topics
         self._dead_letters = dead_letters
-        self._side_inputs = side_inputs
+        self._absent = absent
         self._delivery = delivery
         self._progress_file = progress_file
         self._registry = registry
@@ -126,7 +126,7 @@ class BatchRunner:
                     name: rows if from_offsets is None else at_or_after(rows, from_offsets)
                     for name, rows in frames.items()
                 }
-                return self._job.transform({**own, **self._side_inputs()}, self._parameters)
+                return self._job.transform({**own, **self._absent}, self._parameters)
 
             is_noted_first = self._delivery is Delivery.AT_MOST_ONCE
             if self._progress_file is not None and is_noted_first:

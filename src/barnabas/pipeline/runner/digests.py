@@ -1,15 +1,16 @@
 """Digests: rows of which only those are computed anew whose facts have changed, by unit of event time or by key.
 
-Each row by unit notes in `_made_of` how many facts its unit had, and what else it depends on: the parameters and the
-version of this package. A unit of which a row's note is no longer right is computed anew, in all tables. So it does not
-matter why facts came or went (late rows, a rewind, a backfill beside the run, a kill between two commits) nor whether a
-table of digests was lost; and what another run put in its place in the meantime is found out by the next refresh.
+Each row by unit notes in `_made_of` how many facts its unit had, and what else it depends on: the parameters, the
+version of this package, and what the tables of other jobs say of these facts (`Job.mark`). A unit of which a row's note
+is no longer right is computed anew, in all tables. So it does not matter why facts came or went (late rows, a rewind, a
+backfill beside the run, a kill between two commits), when a verdict on them came, nor whether a table of digests was
+lost; and what another run put in its place in the meantime is found out by the next refresh.
 
 Rows by key are those of subjects with facts in the units that have changed. Each notes how many facts there were in
 all: where that is not what the units' notes add up to, as after a kill or when two runs wrote at the same time, all is
 computed anew.
 
-Cost: one query for the facts' times and all notes; all else is paid for what has changed.
+Cost: one query for the facts' times, whatever `mark` looks at, and all notes; all else is paid for what has changed.
 """
 
 from __future__ import annotations
@@ -43,16 +44,21 @@ def refresh_digests(
     writers: Mapping[str, TableWriter],
     span: Span,
     retention: Retention,
+    read: Frames,
 ) -> None:
-    """Compute and write what has changed of a job's digests; then delete the facts that are not to be kept."""
+    """Compute and write what has changed of a job's digests; then delete the facts that are not to be kept.
+
+    `read` are the tables of other jobs.
+    """
     older = {name: writer.table.read() for name, writer in writers.items() if writer.table.exists()}
     # Others come from another version of the job: then all is computed anew.
     older = {name: rows for name, rows in older.items() if {_unit(writers[name]), MADE_OF} <= set(rows.columns)}
-    look = _look(job, facts, {name: (writers[name], rows) for name, rows in older.items()})
+    marked = facts if job.mark is None else {name: job.mark(each, read, parameters) for name, each in facts.items()}
+    look = _look(job, marked, {name: (writers[name], rows) for name, rows in older.items()})
     (name,) = facts
     old = retention.old_places(facts[name], look.counts, look.latest_s)
     facts = {name: retention.kept(facts[name])}
-    _compute(job, parameters, facts, writers, older, look, span, retention)
+    _compute(job, parameters, facts, writers, older, look, span, retention, read)
     if old is not None:
         retention.delete(*old)
 
@@ -66,12 +72,17 @@ def _compute(
     look: _Look,
     span: Span,
     retention: Retention,
+    read: Frames,
 ) -> None:
     from pyspark.sql import functions as F
 
     assert job.digest is not None
     beside = zlib.crc32(json.dumps([__version__, job.unit_s, dict(parameters)], sort_keys=True).encode())
-    now = {unit: f"{beside:08x} {count}" for unit, count in look.counts.items() if retention.has(unit)}
+    now = {
+        unit: f"{beside:08x} {look.marks.get(unit, '')} {count}"
+        for unit, count in look.counts.items()
+        if retention.has(unit)
+    }
     gone = {unit: notes for unit, notes in look.notes.items() if not retention.has(unit)}
     known = {unit: notes for unit, notes in look.notes.items() if retention.has(unit)}
     is_right = len(older) == len(writers) and look.totals <= {_total(look.notes)}
@@ -82,14 +93,14 @@ def _compute(
         return
     rows: Frames = {}
     where = ""
-    all_facts = {f"all_{name}": each for name, each in facts.items()}
+    beside_facts = {**read, **{f"all_{name}": each for name, each in facts.items()}}
     if known.keys() - changed:
         some = {name: _of_units(each, changed, job.unit_s) for name, each in facts.items()}
-        rows = job.digest({**all_facts, **some}, parameters)
+        rows = job.digest({**beside_facts, **some}, parameters)
         if all(_has_columns(older.get(name), _rows(job, rows, each)) for name, each in writers.items()):
             where = f"unit IN ({', '.join(map(str, sorted(changed)))})"
     if not where:
-        rows = job.digest({**all_facts, **facts}, parameters)
+        rows = job.digest({**beside_facts, **facts}, parameters)
     spark = next(iter(facts.values())).sparkSession
     notes = F.broadcast(spark.createDataFrame(sorted(now.items()), f"unit BIGINT, {MADE_OF} STRING"))
     total = F.lit(_total({**gone, **{unit: {note} for unit, note in now.items()}})).alias(MADE_OF)
@@ -143,9 +154,10 @@ def _rows(job: Job, frames: Frames, writer: TableWriter) -> DataFrame:
 
 @dataclass(slots=True)
 class _Look:
-    """What there is: facts by unit and the time of the latest; notes of rows by unit, and of those by key."""
+    """What there is: facts and sums of their marks by unit, and the time of the latest; notes by unit, and by key."""
 
     counts: dict[int, int] = field(default_factory=dict)
+    marks: dict[int, int] = field(default_factory=dict)
     latest_s: float = 0.0
     notes: dict[int, set[str | None]] = field(default_factory=dict)
     totals: set[str | None] = field(default_factory=set)
@@ -157,17 +169,22 @@ def _look(job: Job, facts: Frames, older: Mapping[str, tuple[TableWriter, DataFr
     unit = F.floor(F.unix_seconds("time") / job.unit_s).alias("unit")
     nothing = F.lit(None).cast("BIGINT")
     latest = F.max(believed_micros()).alias("latest")
+    # A sum of 32 bits each: it is the same in whatever order, and has room.
+    marks = nothing if job.mark is None else F.sum(F.when(F.col("mark").isNotNull(), F.hash("mark")))
     looks = [
-        each.groupBy(unit).agg(F.count("*").alias("count"), latest, F.lit(None).alias("note"))
+        each.groupBy(unit).agg(F.count("*").alias("count"), marks.alias("marks"), latest, F.lit(None).alias("note"))
         for each in facts.values()
     ]
     for writer, rows in older.values():
         of = nothing if writer.declared.key else F.col("unit")
-        looks.append(rows.select(of.alias("unit"), nothing.alias("count"), nothing.alias("latest"), MADE_OF).distinct())
+        none = (nothing.alias(name) for name in ("count", "marks", "latest"))
+        looks.append(rows.select(of.alias("unit"), *none, MADE_OF).distinct())
     found = _Look()
-    for number, count, micros, note in reduce(lambda one, other: one.unionAll(other), looks).collect():
+    for number, count, mark, micros, note in reduce(lambda one, other: one.unionAll(other), looks).collect():
         if count is not None:
             found.counts[number] = found.counts.get(number, 0) + count
+            if mark is not None:
+                found.marks[number] = found.marks.get(number, 0) + mark
             found.latest_s = max(found.latest_s, micros / MICROS)
         elif number is not None:
             found.notes.setdefault(number, set()).add(note)

@@ -6,7 +6,7 @@ Its place is in its tables; in a file, where it writes topics alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.freshness import Freshness
 from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
-from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
+from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables, table_location
 from barnabas.pipeline.runner.pace import Allowance, Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.positions import Extents, clamped, earliest_of, merged
@@ -40,10 +40,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SETTLE_S = 30.0
+# How often it is looked whether the runs that feed this one have come to their end.
+_LOOK_S = 0.2
 
 
 class JobRun(BatchRun):
-    """One job in a session."""
+    """One job in a session.
+
+    Attributes:
+        feeders: Runs beside it of jobs whose tables this one reads: it follows what they derive, and ends after them.
+        is_concluded: Whether all that was to be is read and derived.
+    """
 
     _TOPICS_EVERY_S = 30.0
     _INTERRUPTED_S = 5.0
@@ -78,6 +85,9 @@ class JobRun(BatchRun):
         files = Files(spark, plan.job_checkpoint)
         super().__init__(plan.run, spark, files, cluster, Pace(plan, allowances), metrics, report, warn)
         self.plan = plan
+        self.feeders: Sequence[JobRun] = ()
+        self.is_concluded = False
+        self._fed_count = 0
         self._cluster = cluster
         self._follower = follower
         self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
@@ -118,10 +128,21 @@ class JobRun(BatchRun):
 
     def _derive(self) -> None:
         if not self.plan.is_once and time.monotonic() - self._last_refresh_s >= self.plan.refresh_s:
+            self._follow_feeders()
             self.refresh()
 
     def _conclude(self) -> None:
+        while not all(each.is_concluded for each in self.feeders):
+            if self._is_ending.wait(_LOOK_S):
+                return
+        self._follow_feeders()
         self.refresh()
+        self.is_concluded = True
+
+    def _follow_feeders(self) -> None:
+        fed_count = sum(each.figures.refresh_count for each in self.feeders)
+        if fed_count != self._fed_count:
+            self._fed_count, self._is_stale = fed_count, True
 
     def refresh(self) -> None:
         """Compute what is derived from the job's tables, if there is anything new in them.
@@ -171,7 +192,9 @@ class JobRun(BatchRun):
         }
         follow = self._follower.follow if self._follower is not None else None
         keep_s = self.plan.keep_facts_s
-        kept = refresh(self._job, self._parameters, self._writers, self._derived, topics, follow, keep_s)
+        # Here and now: whoever writes them may do so again meanwhile.
+        read = {name: rows.localCheckpoint() for name, rows in self._read_tables().items()}
+        kept = refresh(self._job, self._parameters, self._writers, self._derived, topics, follow, keep_s, read)
         if kept is not None and kept.first_time is not None:
             self._metrics.late(self.plan.run, max(0, kept.late_count - self.figures.late_row_count))
             self.figures.late_row_count = kept.late_count
@@ -227,12 +250,13 @@ class JobRun(BatchRun):
         return lines
 
     def tables(self) -> dict[str, DataFrame]:
-        """Return the job's tables that there are, by output."""
-        return {
+        """Return the job's tables that there are, by output, and those of others that it reads."""
+        own = {
             name: writer.table.read()
             for name, writer in {**self._writers, **self._derived}.items()
             if writer.table.exists()
         }
+        return {**self._read_tables(), **own} if own else {}
 
     # Inputs and outputs.
 
@@ -291,17 +315,30 @@ class JobRun(BatchRun):
             if isinstance(output, TopicOutput) and not self._is_derived(output)
         }
 
-    def _side_inputs(self) -> dict[str, DataFrame]:
-        """Return the tables that the job reads, and empty events of inputs whose topics are not there."""
+    def _read_tables(self) -> dict[str, DataFrame]:
+        """Return the tables of other jobs that there are, by input.
+
+        Raises:
+            TableError: there is none in a place that the plan names.
+        """
         frames: dict[str, DataFrame] = {}
         for declared in self._job.inputs:
             if isinstance(declared, TableInput):
-                location = self.plan.topics.get(declared.name, declared.name)
-                frames[declared.name] = open_table(self._spark, location, self.plan.table_format).read()
-            elif declared.event is not None and declared not in self._inputs.values():
-                place = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
-                frames[declared.name] = self._spark.createDataFrame([], f"{declared.event.ddl}, {place}")
+                named = self.plan.topics.get(declared.name)
+                own = table_location(self.plan.tables, self.plan.table_format, declared.job, declared.name)
+                table = open_table(self._spark, named or own, self.plan.table_format)
+                if named or table.exists():
+                    frames[declared.name] = table.read()
         return frames
+
+    def _absent_inputs(self) -> dict[str, DataFrame]:
+        """Return empty events of inputs whose topics are not there."""
+        place = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
+        return {
+            each.name: self._spark.createDataFrame([], f"{each.event.ddl}, {place}")
+            for each in self._job.inputs
+            if isinstance(each, TopicInput) and each.event is not None and each not in self._inputs.values()
+        }
 
     # Where to begin and to end.
 
@@ -362,7 +399,7 @@ class JobRun(BatchRun):
             self._writers,
             self._topic_writers(),
             DeadLetters(self._cluster, self.plan),
-            self._side_inputs,
+            self._absent_inputs(),
             self.plan.delivery,
             progress_file,
             self.plan.registry,

@@ -8,9 +8,10 @@ which under their keys changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.job import Job, Mode, Parameters
+from barnabas.pipeline.job import Frames, Job, Mode, Parameters
 from barnabas.pipeline.runner.digests import refresh_digests
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter
 from barnabas.pipeline.runner.plan import Delivery
@@ -30,6 +31,7 @@ def refresh(
     topics: Mapping[str, TopicWriter],
     follow: Callable[[str, DataFrame], None] | None = None,
     keep_s: float | None = None,
+    read: Frames = MappingProxyType({}),
 ) -> Retention | None:
     """Compute and write what is derived.
 
@@ -41,6 +43,7 @@ def refresh(
         topics: The topics that `refresh` fills.
         follow: Called with each output's name and rows, before they are written: writing takes seconds.
         keep_s: For how long facts are kept that digests are made of; None: for ever.
+        read: The tables of other jobs.
 
     Returns:
         What is kept of these facts; None: all.
@@ -59,9 +62,9 @@ def refresh(
     if digests:
         (source,) = sources.values()
         retention = Retention(source.table, job.unit_s, keep_s)
-        refresh_digests(job, parameters, tables, digests, span, retention)
+        refresh_digests(job, parameters, tables, digests, span, retention, read)
         tables |= {name: writer.table.read() for name, writer in digests.items()}
-    frames = job.refresh(tables, parameters)
+    frames = job.refresh({**read, **tables}, parameters)
     by_rows: dict[str, list[TopicWriter]] = {}
     for topic in topics.values():
         by_rows.setdefault(job.rows_of(topic.declared), []).append(topic)

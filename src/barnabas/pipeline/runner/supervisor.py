@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Protocol
 
+from barnabas.pipeline.job import TableInput
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, KafkaOptions, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
@@ -108,7 +109,7 @@ def run_jobs(
     is_stopped: Callable[[], bool] = lambda: False,
     followers: Mapping[str, Follower] | None = None,
 ) -> list[JobRun]:
-    """Run jobs until all have ended, or are to stop; gives them, stopped.
+    """Run jobs until all have ended, or are to stop; gives them, stopped, first those whose tables others read.
 
     Args:
         spark: The session.
@@ -129,17 +130,25 @@ def run_jobs(
     with ExitStack() as stack:
         for follower in followers.values():
             stack.enter_context(closing(follower))
+        plans = sorted(plans, key=lambda plan: len(_read_jobs(plan)))
         client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
-        runs = []
+        runs: list[JobRun] = []
         for plan in plans:
             quotas = quota_client_of(plan.kafka, client_ids, plan, warn)
             if quotas is not None:
                 stack.enter_context(quotas)
             cluster = stack.enter_context(closing(Cluster(spark, plan.kafka)))
             own = followers.get(plan.run)
-            runs.append(JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, is_stopped))
+            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, is_stopped)
+            run.feeders = [each for each in runs if each.plan.job.name in _read_jobs(plan)]
+            runs.append(run)
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)
         return runs
+
+
+def _read_jobs(plan: RunPlan) -> set[str]:
+    """Name the jobs whose tables a run reads; none of these reads another one's."""
+    return {each.job for each in plan.job.inputs if isinstance(each, TableInput)}
 
 
 def supervise(

@@ -2,9 +2,11 @@
 
 `transform` (`facts.py`) keeps a slim row of each event, appended exactly once. The result tables are computed from them
 (`results.py`), so late and repeated events are counted right, and a stopped run has nothing to lose: those that tell of
-one day alone for the days with new facts (`digest`), sessions and what goes over several days from these (`refresh`).
+one day alone for the days with new facts or other verdicts on who is in them (`digest`), sessions and what goes over
+several days from these (`refresh`).
 """
 
+from barnabas.pipeline import verdicts
 from barnabas.pipeline.facts import ASSETS
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput
 from barnabas.pipeline.jobs.reporting import funnel
@@ -29,7 +31,7 @@ RESULTS = ("report_totals", "report_days", "report_pages", "report_sessions", "r
 JOB = Job(
     name="reporting",
     does="visitors, sessions, pages, referrers, errors and funnels per day, for tables and the HTML report",
-    inputs=tuple(TopicInput(event.name, event) for event in INPUTS),
+    inputs=(*(TopicInput(event.name, event) for event in INPUTS), verdicts.VERDICTS),
     outputs=(
         TableOutput(FACTS),
         *(TableOutput(name, Mode.DIGEST) for name in DAYS),
@@ -38,13 +40,18 @@ JOB = Job(
     transform=keep_facts,
     refresh=compute_results,
     digest=compute_days,
+    mark=verdicts.marked,
     unit_s=SECONDS_PER_DAY,
     parameters=(
         Parameter("session_gap_s", 1_800, "the longest pause within a session"),
         Parameter("funnel", funnel.DEFAULT, "the steps: event types with | between, a blank and a pattern; next step"),
         Parameter("crawlers", CRAWLERS, "an agent with this pattern in it is a declared crawler; empty: none is"),
         Parameter("assets", ASSETS, "a target with this pattern in it is no page; empty: all are pages"),
-        Parameter("count_crawlers", True, "whether crawlers count in pages, referrers, sessions and the funnel"),
+        Parameter(
+            "count_crawlers", True, "whether declared crawlers count in pages, referrers, sessions, funnel, searches"
+        ),
+        # Who says so himself is the business of the parameters above.
+        verdicts.leave_out("crawler,scraper"),
         Parameter("own_hosts", "", "the site's own host names, comma between: not where visitors come from"),
     ),
     summarize=summarize,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.pipeline import verdicts
 from barnabas.pipeline.jobs.reporting import funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS
 from barnabas.pipeline.jobs.reporting.sessions import SECONDS_PER_DAY, depth, parts_of_sessions, sessions
@@ -34,7 +35,7 @@ def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]
     meanwhile, the refresh fails and has to be done again.)
 
     Args:
-        frames: `report_facts`.
+        frames: `report_facts`, and the verdicts, if there are any.
         parameters: Those of the job.
 
     Returns:
@@ -43,13 +44,10 @@ def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]
     Raises:
         ValueError: the parameter `funnel` can't be read.
     """
-    from pyspark.sql import functions as F
-
     steps = funnel.parse(str(parameters["funnel"]))
-    activity = _activity(frames[FACTS], parameters).localCheckpoint()
+    activity = _activity(verdicts.marked(frames[FACTS], frames, parameters), parameters).localCheckpoint()
     views = activity.where("type = 'page_view'")
-    audience = views if parameters["count_crawlers"] else views.where(~F.col("is_crawler"))
-    counted = activity if parameters["count_crawlers"] else activity.where(~F.col("is_crawler"))
+    audience, counted = views.where("NOT is_left_out"), activity.where("NOT is_left_out")
     pages = audience.where("NOT is_asset")
     found = {
         "report_hours": _hours(views),
@@ -94,7 +92,10 @@ def _unit_of(rows: DataFrame) -> Column:
 
 
 def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
-    """Leave out repeats, and say how often each fact came (`copies`); add unit, day, is_crawler and is_asset."""
+    """Leave out repeats, and say how often each fact came (`copies`).
+
+    Adds unit, day, is_asset, is_crawler (be it declared or found), and whether a crawler is left out of what people do.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -102,12 +103,14 @@ def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
     first = same.orderBy("_topic", "_partition", "_offset")
     numbered = rows.withColumn("_n", F.row_number().over(first)).withColumn("copies", F.count("*").over(same))
     unit = F.floor(F.unix_seconds("time") / SECONDS_PER_DAY)
+    is_found, is_declared = F.col("mark").isNotNull(), _matches("agent", str(parameters["crawlers"]))
     return numbered.where("_n = 1").select(
-        *(name for name in rows.columns if name not in ("id", "_timestamp")),
+        *(name for name in rows.columns if name not in ("id", "_timestamp", "mark")),
         "copies",
         unit.alias("unit"),
         F.date_from_unix_date(unit.cast("int")).alias("day"),
-        _matches("agent", str(parameters["crawlers"])).alias("is_crawler"),
+        (is_found | is_declared).alias("is_crawler"),
+        (is_found | (is_declared & F.lit(not parameters["count_crawlers"]))).alias("is_left_out"),
         _matches("subject", str(parameters["assets"])).alias("is_asset"),
     )
 
@@ -128,6 +131,7 @@ def _traffic() -> list[Column]:
         F.count_if(is_view).alias("views"),
         F.count_if(is_view & ~F.col("is_asset")).alias("page_views"),
         F.count_if(is_view & F.col("is_crawler")).alias("crawler_views"),
+        F.count_if(is_view & F.col("is_left_out")).alias("left_out_views"),
         F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
         F.count_if(F.col("status").between(400, 499)).alias("client_errors"),
         F.count_if(F.col("status").between(500, 599)).alias("server_errors"),
@@ -148,7 +152,7 @@ def _others() -> list[Column]:
     ]
 
 
-_SUMS = ("page_views", "crawler_views", "bytes", "client_errors", "server_errors")
+_SUMS = ("page_views", "crawler_views", "left_out_views", "bytes", "client_errors", "server_errors")
 _OTHER_SUMS = ("clicks", "searches", "votes", "posts", "logins", "failed_logins")
 
 
@@ -164,6 +168,7 @@ def _per_visitor_sums() -> list[Column]:
         total("views"),
         F.count_if(has_viewed).alias("visitors"),
         F.count_if(has_viewed & F.col("is_crawler")).alias("crawler_visitors"),
+        F.count_if(F.col("left_out_views") > 0).alias("left_out_visitors"),
         *map(total, _SUMS),
         *map(total, _OTHER_SUMS),
     ]
@@ -208,8 +213,12 @@ def _totals(visitors: DataFrame, visits: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     sums = ("views", *_SUMS, *_OTHER_SUMS, "events", "facts")
-    per_visitor = visitors.groupBy("address", "agent", "is_crawler").agg(
-        *(F.sum(name).alias(name) for name in sums), F.min("first").alias("first"), F.max("last").alias("last")
+    per_visitor = visitors.groupBy("address", "agent").agg(
+        *(F.sum(name).alias(name) for name in sums),
+        # Days whose facts are not kept know nothing of a verdict that came later.
+        F.max("is_crawler").alias("is_crawler"),
+        F.min("first").alias("first"),
+        F.max("last").alias("last"),
     )
     traffic = per_visitor.agg(
         F.min("first").alias("first_event"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Summary
+from barnabas.pipeline.verdicts import said
 
 if TYPE_CHECKING:
     from barnabas.pipeline.job import Frames, Parameters
@@ -16,8 +17,8 @@ def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
     """Return the days, and of the lists over all days the first rows; equal ones by name.
 
     Args:
-        frames: The job's result tables by name.
-        parameters: None is used.
+        frames: The job's result tables by name, and the verdicts, if there are any.
+        parameters: Those of the job.
     """
     from pyspark.sql import functions as F
 
@@ -33,11 +34,12 @@ def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
         "sessions",
         F.round("bounce_share", 3).alias("bounce_share"),
         "crawler_views",
+        "left_out_views",
         "client_errors",
         "server_errors",
     )
     return [
-        Summary("Days, latest first (UTC)", days.orderBy(F.desc("day")).limit(_ROWS)),
+        Summary(f"Days, latest first (UTC); {said(frames, parameters)}", days.orderBy(F.desc("day")).limit(_ROWS)),
         Summary(
             "Pages with most views",
             pages.where("NOT is_asset").orderBy(F.desc("views"), "page").select("page", "views").limit(_ROWS),
