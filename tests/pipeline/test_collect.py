@@ -78,6 +78,9 @@ def test_alert_names_the_client_that_is_held_and_the_limit(
 ) -> None:
     http = f"127.0.0.1:{free_port()}"
     broker = start_broker(**{"barnabas.http.listeners": http})
+    status = tmp_path / "checkpoints" / "ranking" / "status.json"
+    status.parent.mkdir(parents=True)
+    status.write_text('{"run": "ranking", "state": "stopped", "lag": {"t": {"0": 3, "1": 4}}}')
     site = site_of(broker)
     site.create("t")
     host_topic, broker_topic = site.topic("host_metric"), site.topic("broker_metric")
@@ -91,7 +94,7 @@ def test_alert_names_the_client_that_is_held_and_the_limit(
         wait(lambda: bool(clients_near_limits(brokers.quotas_in_use() or ())))
         topics = ("--topic", host_topic, "--broker-topic", broker_topic)
         at = ("--bootstrap-server", broker.bootstrap_servers, "--broker-metrics", f"http://{http}/metrics")
-        with collecting(tmp_path, *at, *topics, "--partitions", "1"):
+        with collecting(tmp_path, *at, *topics, "--partitions", "1", "--runs", str(tmp_path / "checkpoints")):
             wait(lambda: broker_topic in brokers.topics())
             # More than two ticks give, so that there are differences among them.
             wait(lambda: sum(brokers.ends([TopicPartition(broker_topic, 0)]).values()) > 40)
@@ -108,6 +111,7 @@ def test_alert_names_the_client_that_is_held_and_the_limit(
     assert {each["subject"] for each in site.latest("alerts").values()} == {subject}
     told = {(row[0], row[1]) for row in site.rows(JOB, "figures_per_minute", "subject", "figure")}
     assert told >= {("broker 0", "loop_stalled_ms"), ("broker 0", "busy_percent"), ("cluster", "offline_partitions")}
+    assert told >= {("run ranking", "lag"), ("run ranking", "silent_s")}
 
 
 def test_lag_and_partitions_are_told_of_any_cluster(cluster: RunningBroker, name: str) -> None:
@@ -142,6 +146,8 @@ def test_brokers_that_are_away_are_told_of_in_a_line() -> None:
     ("words", "reason"),
     [
         (["--broker-metrics", "127.0.0.1:9644"], "it must be http://HOST:PORT/metrics"),
+        (["--runs", "hdfs://h/c"], "--runs hdfs://h/c: it must be a directory on this machine"),
+        (["--runs", "--interval", "60"], "--interval 60: with --runs it must be 30 at the most"),
         (["--broker-metrics", "--interval", "60"], "--interval 60: with --broker-metrics it must be 30 at the most"),
     ],
 )

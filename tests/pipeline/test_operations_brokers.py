@@ -140,6 +140,28 @@ def test_lag_that_only_grows_fires_and_one_that_stands_still_does_not(spark: Spa
     )
 
 
+def test_runs_of_the_pipeline_that_fall_behind_or_silent_fire_and_are_resolved(inputs: Inputs) -> None:
+    for number in range(20):
+        # One falls behind until it is killed, in the eighth minute, and is started again five minutes later.
+        is_killed = 8 <= number < 13
+        behind = 700.0 + 100 * min(number, 8) if number < 13 else 0.0
+        worst = "page-views-3 is furthest behind" if behind else None
+        tell(inputs, 60 * number, "lag", behind, "run ranking", examples=worst)
+        tell(inputs, 60 * number, "silent_s", 60.0 * (number - 7) if is_killed else 0.0, "run ranking")
+        tell(inputs, 60 * number, "lag", 0.0, "run load/a")
+        tell(inputs, 60 * number, "silent_s", 59.0, "run load/a")
+    found = alerts_of(inputs, lag_growth_minutes=5)
+    assert {(row["alert"], row["subject"], row["state"]): row["sentence"] for row in found} == {
+        ("lag-grows", "run ranking", "resolved"): (
+            "lag of run ranking grew from 1400 to 1500 and did not fall once (page-views-3 is furthest behind): "
+            "from 2026-03-06 19:05 to 19:13"
+        ),
+        ("run-silent", "run ranking", "resolved"): (
+            "run ranking was not stopped, and has said nothing for 300 s: from 2026-03-06 19:08 to 19:13"
+        ),
+    }
+
+
 def test_what_fails_in_a_broker_or_its_cluster_is_told(spark: SparkSession) -> None:
     told = Judged(spark, dirty_minutes=3)
     told.add("broker 0", "loop_stalled_ms", [499.0, 500.0])

@@ -1,16 +1,17 @@
-"""`barnabas pipeline collect`: this host's figures, and those of brokers, into topics, until stopped."""
+"""`barnabas pipeline collect`: this host's figures, and those of brokers and runs, into topics, until stopped."""
 
 import argparse
 import platform
 import signal
 from contextlib import ExitStack
+from pathlib import Path
 from types import FrameType
 
-from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
+from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, add_cluster_options, feeder_security
 from barnabas.pipeline.runner.plan import PlanError
 
 NAME = "collect"
-HELP = "send this host's figures to a topic, and those of brokers to another"
+HELP = "send this host's figures to a topic, and those of brokers and runs to another"
 
 # Rules judge minutes: a minute in which nobody looked is one in which nobody is held.
 _LONGEST_INTERVAL_S = 30.0
@@ -34,6 +35,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="look at the cluster as well: who is held by which quota, lag, partitions; and at a broker's own page of "
         "figures, http://HOST:PORT/metrics; may be given for each broker",
     )
+    parser.add_argument(
+        "--runs",
+        nargs="?",
+        const=f"{DEFAULT_DIRECTORY}/checkpoints",
+        default="",
+        metavar="DIR",
+        help="look at the runs of a checkpoint directory as well: how far behind they are, and whether they go on "
+        f"({DEFAULT_DIRECTORY}/checkpoints)",
+    )
     parser.add_argument("--broker-topic", default="broker-metrics", metavar="TOPIC", help="of these (%(default)s)")
 
 
@@ -48,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.sources.broker_requests import AskedBrokers
     from barnabas.pipeline.sources.feeder import FeedPlan, feed
     from barnabas.pipeline.sources.host import HostLook, ThisHost
+    from barnabas.pipeline.sources.run_status import RunLook
     from barnabas.pipeline.sources.ticks import Look, tick_lines
     from barnabas.pipeline.sources.topics import BrokerTopics
 
@@ -70,6 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
             brokers = stack.enter_context(AskedBrokers(arguments.bootstrap_server, security))
             looks.append(BrokerLook(brokers, [url for url in arguments.broker_metrics if url], print))
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
+        if arguments.runs:
+            looks.append(RunLook(Path(arguments.runs)))
+            topics_by_type[BROKER_METRIC] = arguments.broker_topic
         plan = FeedPlan(
             tuple(topics_by_type),
             HOST_METRIC,
@@ -89,12 +103,15 @@ def check(arguments: argparse.Namespace) -> None:
     """Refuse what can't be.
 
     Raises:
-        PlanError: a URL is none of a page, or too much time is between two looks at brokers.
+        PlanError: a URL is none of a page, a directory is not here, or too much time is between two looks.
     """
     for url in arguments.broker_metrics:
         if url and not url.startswith(("http://", "https://")):
             raise PlanError(f"--broker-metrics {url}: it must be http://HOST:PORT/metrics (barnabas.http.listeners)")
-    if arguments.broker_metrics and arguments.interval > _LONGEST_INTERVAL_S:
+    if "://" in arguments.runs:
+        raise PlanError(f"--runs {arguments.runs}: it must be a directory on this machine")
+    if (arguments.broker_metrics or arguments.runs) and arguments.interval > _LONGEST_INTERVAL_S:
+        option = "--broker-metrics" if arguments.broker_metrics else "--runs"
         raise PlanError(
-            f"--interval {arguments.interval:g}: with --broker-metrics it must be {_LONGEST_INTERVAL_S:g} at the most"
+            f"--interval {arguments.interval:g}: with {option} it must be {_LONGEST_INTERVAL_S:g} at the most"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from barnabas.pipeline.commands.options import absolute, add_spark_options, add_
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
+from barnabas.pipeline.sources.run_status import statuses
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 NAME = "report"
 HELP = "write an HTML page of what the jobs have found"
-
-_STATUS_FILE = "status.json"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -73,12 +71,9 @@ def _lags(checkpoint: Path) -> list[Lag]:
     """Return how far behind the runs of a checkpoint directory were when they last said so."""
     from barnabas.pipeline.report.data import Lag
 
-    found = []
-    for path in sorted(checkpoint.glob(f"**/{_STATUS_FILE}")):
-        status = json.loads(path.read_text())
-        found += [
-            Lag(status["run"], topic, int(number), count)
-            for topic, partitions in sorted(status["lag"].items())
-            for number, count in sorted(partitions.items(), key=lambda item: int(item[0]))
-        ]
-    return found
+    return [
+        Lag(status["run"], topic, int(number), count)
+        for status in statuses(checkpoint)
+        for topic, partitions in sorted(status["lag"].items())
+        for number, count in sorted(partitions.items(), key=lambda item: int(item[0]))
+    ]

@@ -3,19 +3,15 @@
 import argparse
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY
 from barnabas.pipeline.runner.plan import PlanError
+from barnabas.pipeline.sources.run_status import statuses
 
 NAME = "status"
 HELP = "what runs are doing, and how far behind they are"
-
-_FILE = "status.json"
-# A run writes its status every two seconds.
-_SILENT_S = 30
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlanError(
             "status reads checkpoints on this machine alone; a run's metrics tell of others (--metrics-port)"
         )
-    found = [each for each in _statuses(arguments.checkpoint) if arguments.run in (None, each["run"])]
+    found = [each for each in statuses(arguments.checkpoint) if arguments.run in (None, each["run"])]
     if not found:
         what = f"no run {arguments.run}" if arguments.run else "no run"
         raise PlanError(f"{arguments.checkpoint} holds the status of {what}")
@@ -47,19 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(found, arguments.partitions)
     return 0
-
-
-def _statuses(directory: Path) -> Iterator[dict[str, Any]]:
-    for path in sorted(directory.glob(f"**/{_FILE}")):
-        try:
-            status = json.loads(path.read_text())
-            status["seconds_since_status"] = round(time.time() - path.stat().st_mtime, 1)
-        except (ValueError, OSError):
-            # It is being replaced just now, or is not ours.
-            continue
-        if status["state"] == "running" and status["seconds_since_status"] > _SILENT_S:
-            status["state"] = "killed, or stuck"
-        yield status
 
 
 def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:

@@ -208,6 +208,8 @@ SERVICE_LOG = EventType(
 )
 # The `broker` of what is of no single one.
 CLUSTER = "cluster"
+# What it begins with where it is a run of the pipeline, by its name.
+RUN = "run "
 
 BROKER_METRIC = EventType(
     "broker_metric",
@@ -215,7 +217,7 @@ BROKER_METRIC = EventType(
     1,
     "broker",
     (
-        Field("broker", Kind.STRING, "its id, or `CLUSTER`", is_required=True),
+        Field("broker", Kind.STRING, "its id, or `CLUSTER`; or `RUN` and a run's name", is_required=True),
         Field("metric", Kind.STRING, "throttle_ms, lag, loop_stalled_ms, ...", is_required=True),
         Field("value", Kind.DOUBLE, "the figure", is_required=True),
         Field("unit", Kind.STRING, "of the figure: ms, records, partitions, percent, ..."),

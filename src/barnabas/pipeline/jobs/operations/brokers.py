@@ -3,17 +3,18 @@
 | metrics | are of (`instance`) | `detail` |
 | --- | --- | --- |
 | throttle_ms | client ID of user NAME at broker N | the limit, where it stands, the rate, who shares it |
-| lag | group ID on topic NAME | the partition that is furthest behind |
+| lag | group ID on topic NAME; the run itself | the partition that is furthest behind |
 | others | the broker itself, or the cluster (null) | some of what was counted |
 
-Whoever tells, a broker or the cluster, is the fact's `subject`: by that it is noticed when nothing is told any more.
+Whoever tells, a broker, the cluster or a run of the pipeline, is the fact's `subject`: by that it is noticed when
+nothing is told any more.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.events.types import CLUSTER
+from barnabas.pipeline.events.types import CLUSTER, RUN
 from barnabas.pipeline.jobs.operations.words import in_words
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ def of_broker() -> dict[str, Column]:
     """Return the columns of a fact, by name, from those of a `broker_metric`."""
     from pyspark.sql import functions as F
 
-    is_hold, is_lag = F.col("metric") == "throttle_ms", F.col("metric") == "lag"
-    subject = F.when(F.col("broker") == CLUSTER, CLUSTER).otherwise(F.concat(F.lit("broker "), "broker"))
+    is_hold, is_lag = F.col("metric") == "throttle_ms", F.col("group_id").isNotNull()
+    is_named = (F.col("broker") == CLUSTER) | F.col("broker").startswith(RUN)
+    subject = F.when(is_named, F.col("broker")).otherwise(F.concat(F.lit("broker "), "broker"))
     client = F.when(F.col("client_id") == "", "without an id").otherwise(F.col("client_id"))
     named = F.format_string("client %s of user %s at %s", client, F.col("user"), subject)
     lagging = F.format_string("group %s on topic %s", F.col("group_id"), F.col("topic"))

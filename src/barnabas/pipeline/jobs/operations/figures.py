@@ -9,14 +9,15 @@ many events the value was computed from, `detail` what else is known of it, in w
 | service NAME | events, warnings, errors (ERROR and FATAL) |
 | host NAME | events; the median of each metric (of disks and network cards: host NAME INSTANCE) |
 | broker N, cluster | events; of each metric the worst: the sum of what counts since the last look, else the highest |
+| run NAME | the same; of lag the lowest |
 | client ID of user NAME at broker N | throttle_ms, the highest |
 | group ID on topic NAME | lag, the lowest: what a consumer never got below |
 | topic NAME | events |
 
 Invariants: `events` and `requests` have a value for each minute from the subject's first on, 0 where nothing came.
-`throttle_ms` and `lag` are told of those alone who are held or lag, so they are 0 where nothing came within an hour of
-something. The other figures are there only where something came to compute them from. Values don't depend on the order
-of the facts: counts, shares of counts, sums, the highest and lowest, and exact percentiles.
+`throttle_ms` and `lag` are told of those clients and groups alone that are held or lag, so they are 0 where nothing
+came within an hour of something. The other figures are there only where something came to compute them from. Values
+don't depend on the order of the facts: counts, shares of counts, sums, the highest and lowest, and exact percentiles.
 """
 
 from __future__ import annotations

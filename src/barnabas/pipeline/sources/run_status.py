@@ -1,0 +1,64 @@
+"""What the runs of a checkpoint directory say of themselves every two seconds (`status.json`), and figures of it.
+
+| metric | of | unit | is |
+| --- | --- | --- | --- |
+| lag | a run | records | that it has still to read, in all partitions together, when it last said so |
+| silent_s | a run | s | for how long it has said nothing; 0 where it was stopped, or has just said something |
+| fresh_p99_s | a run | s | what 99 of 100 records of a minute waited for their rows at most; where there were some |
+
+A run stays told of while its file is there, stopped or not.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from barnabas.pipeline.events.types import RUN
+from barnabas.pipeline.sources.broker_figures import BrokerFigure
+from barnabas.pipeline.sources.ticks import Told
+
+_FILE = "status.json"
+# A run writes its status every two seconds.
+_SILENT_S = 30
+KILLED = "killed, or stuck"
+
+
+def statuses(directory: Path) -> Iterator[dict[str, Any]]:
+    """Return what runs said last, and how long ago (`seconds_since_status`); of who should go on, whether he does."""
+    for path in sorted(directory.glob(f"**/{_FILE}")):
+        try:
+            status = json.loads(path.read_text())
+            status["seconds_since_status"] = round(time.time() - path.stat().st_mtime, 1)
+        except (ValueError, OSError):
+            # It is being replaced just now, or is not ours.
+            continue
+        if status["state"] == "running" and status["seconds_since_status"] > _SILENT_S:
+            status["state"] = KILLED
+        yield status
+
+
+class RunLook:
+    """Tells figures of a checkpoint directory's runs, each time it is called."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __call__(self) -> list[Told]:
+        """Look once."""
+        return [figure.told() for status in statuses(self._directory) for figure in run_figures(status)]
+
+
+def run_figures(status: dict[str, Any]) -> list[BrokerFigure]:
+    """Return the figures of one run."""
+    run, fresh_s = f"{RUN}{status['run']}", status.get("fresh_p99_s")
+    behind = [(count, f"{topic}-{number}") for topic, each in status["lag"].items() for number, count in each.items()]
+    furthest, partition = max(behind, default=(0, ""))
+    worst = f"{partition} is furthest behind" if furthest else None
+    silent_s = status["seconds_since_status"] if status["state"] == KILLED else 0.0
+    return [
+        BrokerFigure(run, "lag", float(sum(count for count, _ in behind)), "records", examples=worst),
+        BrokerFigure(run, "silent_s", silent_s, "s"),
+        *([BrokerFigure(run, "fresh_p99_s", fresh_s, "s")] if fresh_s is not None else []),
+    ]
