@@ -111,7 +111,8 @@ def with_shares(figures: DataFrame) -> DataFrame:
 
     site = figures.agg(
         (F.sum("assets") / F.sum("requests")).alias("site_asset_share"),
-        (1 - F.sum("page_no_referrer") / F.sum("pages")).alias("site_referrer_share"),
+        # An API that is called by POST has no pages.
+        (1 - F.sum("page_no_referrer") / F.nullif(F.sum("pages"), F.lit(0))).alias("site_referrer_share"),
     )
     return (
         figures.withColumn("asset_share", share("assets", "requests"))
