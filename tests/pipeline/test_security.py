@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
+from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE, EventType
 from barnabas.pipeline.jobs.security import JOB
 from barnabas.pipeline.jobs.security.agents import declared_pattern, is_declared
 from barnabas.pipeline.jobs.security.crawlers import VISITOR_SIGNS
@@ -202,6 +202,49 @@ def test_who_is_allowed_gets_no_verdict_and_old_events_can_be_left_out(facts: Da
     assert verdicts_of(facts, lookback_days=1).keys() == {("visitor", f"10.1.0.2 {BROWSER}")}
     allowed = verdicts_of(facts, allow="10.3.0.1, spammer")
     assert verdicts.keys() - allowed.keys() == {("address", "10.3.0.1"), ("user", "spammer")}
+
+
+@pytest.mark.parametrize(
+    ("by", "allow", "accused"),
+    [
+        ("address", "", {("address", "192.0.2.1"): 5, ("address", "192.0.2.2"): 4}),
+        ("user", "", {("user", "ada"): 6}),
+        ("token", "", {("token", "t1"): 4}),
+        ("token", "t1", {}),
+    ],
+)
+def test_who_asks_for_more_than_is_stated_has_a_verdict(
+    spark: SparkSession, tmp_path: Path, by: str, allow: str, accused: dict[tuple[str, str], int]
+):
+    def asked(
+        second: float, number: int, address: str, user: str, target: str
+    ) -> list[tuple[EventType, dict[str, object]]]:
+        fields = {"address": address, "method": "POST", "page": target, "status": 429, "user": user, "agent": BROWSER}
+        return [(PAGE_VIEW, {"time": after(second + n / 10), **fields}) for n in range(number)]
+
+    events = [
+        *asked(0, 3, "192.0.2.1", "ada", "/api/a?x=1&api_key=t1"),
+        *asked(10, 1, "192.0.2.2", "ada", "/api/a?api_key=t1"),
+        *asked(20, 2, "192.0.2.1", "ada", "/api/b"),
+        *asked(30, 9, "192.0.2.1", "ada", "/page"),
+        # As many as may be, in each of two minutes; and too many in another one, in the next hour.
+        *asked(3_599, 3, "192.0.2.2", "bob", "/api/a?api_key=t2"),
+        *asked(3_600, 3, "192.0.2.2", "bob", "/api/a?api_key=t2"),
+        *asked(3_630, 1, "192.0.2.2", "eve", "/api/a"),
+    ]
+    # One came twice.
+    events[0][1]["id"] = "twice"
+    facts = facts_of(spark, [*events, events[0]], tmp_path)
+    found = verdicts_of(facts, rate_limit=3, rate_by=by, rate_targets="^/api/", allow=allow)
+    rates = {subject: verdict for subject, verdict in found.items() if verdict["what"] == "rate"}
+    most: dict[tuple[str, str], Any] = {subject: verdict["evidence"] for subject, verdict in rates.items()}
+    assert {subject: evidence["requests_in_a_minute"] for subject, evidence in most.items()} == accused
+    if by == "address":
+        second = rates["address", "192.0.2.2"]
+        assert second["why"] == "made 4 requests within a minute, where 3 may be; too many in 1 minute"
+        assert (second["score"], second["address"], second["user"]) == (1.0, "192.0.2.2", None)
+        last_seen = after(3_630).replace(tzinfo=None)
+        assert (second["last_seen"], second["until"]) == (last_seen, last_seen + timedelta(hours=1))
 
 
 def test_without_events_there_are_no_verdicts(spark: SparkSession, tmp_path: Path):

@@ -9,9 +9,9 @@ from barnabas.pipeline.enforcement.entry import CLIENT_ID, USER, Entity, Verdict
 
 # The limits of client quotas that are rates; `controller_mutation_rate` holds nobody who only reads and writes.
 LIMITS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
-SUBJECT_KINDS = ("user", "address", "agent", "visitor")
+SUBJECT_KINDS = ("user", "address", "agent", "visitor", "token")
 # All that the security job says but the last: who says himself what he is has not done anything yet.
-ENFORCED = ("crawler", "scraper", "spammer", "vote_ring", "credential_stuffing", "password_guessing")
+ENFORCED = ("crawler", "scraper", "spammer", "vote_ring", "credential_stuffing", "password_guessing", "rate")
 ACCUSATIONS = (*ENFORCED, "declared_bot")
 # The principal of everybody who has not logged in: a limit for it is one for all of them.
 ANONYMOUS = "ANONYMOUS"

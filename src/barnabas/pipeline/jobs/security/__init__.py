@@ -1,4 +1,4 @@
-"""Security: who crawls, scrapes, spams, votes in rings, or tries stolen passwords; and why it is thought so.
+"""Security: who crawls, scrapes, spams, votes in rings, tries stolen passwords or asks too fast; and why we think so.
 
 `transform` keeps of each event what the rules need, as a row of `security_facts`. `digest` drops repeats and sums up
 all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the sums
@@ -27,6 +27,8 @@ from barnabas.pipeline.jobs.security.crawlers import declared_agents, declared_b
 from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of, transform
 from barnabas.pipeline.jobs.security.judging import VERDICTS, strongest
 from barnabas.pipeline.jobs.security.logins import find_credential_stuffing, login_figures
+from barnabas.pipeline.jobs.security.rates import PARAMETERS as RATES
+from barnabas.pipeline.jobs.security.rates import fast_minutes, find_too_fast
 from barnabas.pipeline.jobs.security.users import find_spammers, find_vote_rings, ring_figures, user_figures
 from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures
 
@@ -53,12 +55,15 @@ def digest(frames: Frames, parameters: Parameters) -> Frames:
     return {
         VISITORS: visitor_figures(distinct_of(of_visitors, "page_view"), distinct_of(of_visitors, "vote", "post")),
         USERS: user_figures(distinct_of(of_users, "post", "follow", "vote")),
-        HOURS: _hours(some),
+        HOURS: _hours(some, parameters),
     }
 
 
-def _hours(facts: DataFrame) -> DataFrame:
-    """Sum up logins by address and user, votes by user and target, and what else there is by kind."""
+def _hours(facts: DataFrame, parameters: Parameters) -> DataFrame:
+    """Sum up logins by address and user, votes by user and target, and what else there is by kind.
+
+    Where there is a limit to request rates, rows of the kind `rate` tell of those who were beyond it.
+    """
     from pyspark.sql import functions as F
 
     def only(kinds: str, value: str) -> Column:
@@ -72,12 +77,13 @@ def _hours(facts: DataFrame) -> DataFrame:
         F.coalesce(only(is_login, "coalesce(user, '')"), only(is_vote, "user")).alias("user"),
         only(is_vote, "target").alias("target"),
     )
-    return sums.agg(
+    hours = sums.agg(
         F.count("*").alias("events"),
         F.count_if(F.expr("kind = 'login' AND number = 0")).alias("failures"),
         F.min("time").alias("first_seen"),
         F.max("time").alias("last_seen"),
     )
+    return hours.unionByName(fast_minutes(facts, parameters)) if int(parameters["rate_limit"]) > 0 else hours
 
 
 def refresh(frames: Frames, parameters: Parameters) -> Frames:
@@ -104,6 +110,8 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
         .unionByName(find_spammers(users, parameters))
         .unionByName(find_vote_rings(users, rings, parameters))
     )
+    if int(parameters["rate_limit"]) > 0:
+        verdicts = verdicts.unionByName(find_too_fast(hours.where("kind = 'rate'"), parameters))
     return {VERDICTS: strongest(_not_allowed(verdicts, str(parameters["allow"])))}
 
 
@@ -128,11 +136,11 @@ def _recent(facts: DataFrame, lookback_days: int, key: tuple[str, ...]) -> DataF
 
 
 def _not_allowed(verdicts: DataFrame, allowed: str) -> DataFrame:
-    """Leave out addresses, agents and users that are not to be judged: one's own probes."""
+    """Leave out addresses, agents, users and tokens that are not to be judged: one's own probes."""
     from pyspark.sql import functions as F
 
     names = [name.strip() for name in allowed.split(",") if name.strip()]
-    for column in ("address", "agent", "user") if names else ():
+    for column in ("address", "agent", "user", "subject") if names else ():
         verdicts = verdicts.where(~F.coalesce(F.col(column).isin(names), F.lit(False)))
     return verdicts
 
@@ -152,7 +160,7 @@ def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
 
 JOB = Job(
     name="security",
-    does="finds crawlers, scrapers, spammers, vote rings and credential stuffing, and says why",
+    does="finds crawlers, scrapers, spammers, vote rings, credential stuffing and too many requests, and says why",
     inputs=tuple(TopicInput(event.name, event) for event in (PAGE_VIEW, VOTE, POST, FOLLOW, LOGIN)),
     outputs=(
         TableOutput(FACTS, partition_by=("day",)),
@@ -173,7 +181,7 @@ JOB = Job(
             "days before a subject's newest event that count, if it was seen as lately; 0: all",
         ),
         Parameter("lapse_hours", 168, "how long after its subject was seen last a verdict holds"),
-        Parameter("allow", "", "addresses, agents and users that get no verdict, comma between"),
+        Parameter("allow", "", "addresses, agents, users and tokens that get no verdict, comma between"),
         Parameter("crawler_points", 5, "points that make a crawler"),
         Parameter("crawler_pages", 10, "fewest page requests that are judged"),
         Parameter("stuffing_names", 10, "names that never got in from one address: many"),
@@ -186,6 +194,7 @@ JOB = Job(
         Parameter("spam_votes_in_an_hour", 100, "votes within an hour: spam"),
         Parameter("ring_window_s", 900, "seconds between two votes that were cast together"),
         Parameter("ring_least_items", 3, "items on which two must have met to be of one ring"),
+        *RATES,
     ),
     summarize=summarize,
 )

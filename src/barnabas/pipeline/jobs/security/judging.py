@@ -61,6 +61,8 @@ EVIDENCE = {
     "vote_pace_variation": "DOUBLE",
     "ring_members": "BIGINT",
     "votes_with_ring": "BIGINT",
+    "requests_in_a_minute": "BIGINT",
+    "minutes_too_fast": "BIGINT",
 }
 
 
@@ -90,8 +92,8 @@ def judge(figures: DataFrame, rule: Rule, subject_kind: str, who: Sequence[str],
         figures: One row a subject: columns `who`, first_seen, last_seen, and those that the signs name. The ones that
             `EVIDENCE` names become the evidence.
         rule: The signs.
-        subject_kind: What `who` makes up: "address", "visitor" (address and agent), "agent", "user".
-        who: Those of `WHO` that make up the subject.
+        subject_kind: What `who` makes up: "address", "visitor" (address and agent), "agent", "user", "token".
+        who: Those of `WHO` that make up the subject, or a token.
         lapse_hours: How long after it was seen last a verdict holds.
     """
     from pyspark.sql import functions as F
@@ -157,11 +159,11 @@ def shaped(
 
 
 def strongest(verdicts: DataFrame) -> DataFrame:
-    """Keep one verdict per subject: the surest, and of these a declaration first, then by name."""
+    """Keep one verdict per subject: a declaration before all, else the surest; of these the latest, then by name."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     order = Window.partitionBy("subject_kind", "subject").orderBy(
-        F.col("is_declared").desc(), F.col("score").desc(), "what"
+        F.col("is_declared").desc(), F.col("score").desc(), F.col("last_seen").desc(), "what"
     )
     return verdicts.withColumn("_rank", F.row_number().over(order)).where("_rank = 1").drop("_rank")
