@@ -269,7 +269,7 @@ def test_accused_count_nowhere_and_are_told_apart(spark: SparkSession, inputs: I
     # Somebody's earlier vote counts, where the later one is a scraper's.
     assert counted(JOB.defaults()["leave_out"]) == (
         [("/a", 2, 0, 1, 0, 4)],
-        "left out: who is declared_bot or crawler or scraper by the job security",
+        "left out, by the job security: declared_bot, crawler, scraper",
         [("click", 0, 1), ("search", 1, 0), ("view", 2, 3), ("vote", 1, 2)],
     )
     assert counted("credential_stuffing, vote_ring")[0] == [("/a", 3, 0, 1, 0, 2), ("/b", 1, 1, 0, 0, 0)]

@@ -65,7 +65,7 @@ def said(tables: Frames, parameters: Parameters) -> str:
         return "nobody is left out (leave_out is empty)"
     if VERDICTS.name not in tables:
         return "nobody is left out, as there is no table of verdicts: run the job security"
-    return f"left out: who is {' or '.join(whats)} by the job security"
+    return f"left out, by the job security: {', '.join(whats)}"
 
 
 def _whats(parameters: Parameters) -> list[str]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KINDS = ("address", "user", "token")
-MINUTE_S, _MINUTES = 60, 60
 
 PARAMETERS = (
     Parameter("rate_limit", 0, "requests within a minute that may be; 0: any number"),
@@ -42,34 +41,21 @@ def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
     if by not in KINDS:
         raise ValueError(f"rate_by {by!r}: it must be {', '.join(KINDS)}")
     token = F.nullif(F.regexp_extract("target", str(parameters["rate_token"]), 1), F.lit(""))
+    subject, column = (token, "target") if by == "token" else (F.col(by), by)
     views = facts.where("kind = 'page_view'").where(F.col("target").rlike(str(parameters["rate_targets"])))
-    views = views.withColumn("subject", token if by == "token" else F.col(by)).where("subject IS NOT NULL")
-    minute = F.floor(F.unix_seconds("time") / MINUTE_S).alias("minute")
-    minutes = views.dropDuplicates(["id"]).groupBy(minute, "subject")
-    counts = minutes.agg(F.count("*").alias("events"), F.min("time").alias("first"), F.max("time").alias("last"))
-    columns = {"address": "address", "user": "user", "token": "target"}
-    return (
-        counts.where(F.col("events") > int(parameters["rate_limit"]))
-        .groupBy(F.floor(F.col("minute") / _MINUTES).alias("unit"), "subject")
-        .agg(
-            F.max("events").alias("events"),
-            F.count("*").alias("failures"),
-            F.min("first").alias("first_seen"),
-            F.max("last").alias("last_seen"),
-        )
-        .select(
-            "unit",
-            F.lit("rate").alias("kind"),
-            *(
-                (F.col("subject") if kind == by else F.lit(None).cast("string")).alias(column)
-                for kind, column in columns.items()
-            ),
-            "events",
-            "failures",
-            "first_seen",
-            "last_seen",
-        )
+    views = views.dropDuplicates(["id"]).withColumn(column, subject).where(F.col(column).isNotNull())
+    minutes = views.groupBy(F.floor(F.unix_seconds("time") / 60).alias("minute"), column).agg(
+        F.count("*").alias("count"), F.min("time").alias("first"), F.max("time").alias("last")
     )
+    too_fast = minutes.where(F.col("count") > int(parameters["rate_limit"]))
+    hours = too_fast.groupBy(F.floor(F.col("minute") / 60).alias("unit"), column).agg(
+        F.max("count").alias("events"),
+        F.count("*").alias("failures"),
+        F.min("first").alias("first_seen"),
+        F.max("last").alias("last_seen"),
+    )
+    others = [name for name in ("address", "user", "target") if name != column]
+    return hours.withColumns({"kind": F.lit("rate"), **{name: F.lit(None).cast("string") for name in others}})
 
 
 def find_too_fast(hours: DataFrame, parameters: Parameters) -> DataFrame:
@@ -77,15 +63,11 @@ def find_too_fast(hours: DataFrame, parameters: Parameters) -> DataFrame:
     from pyspark.sql import functions as F
 
     limit, by = int(parameters["rate_limit"]), str(parameters["rate_by"])
-    figures = (
-        hours.withColumn("token", F.col("target"))
-        .groupBy(by)
-        .agg(
-            F.max("events").alias("requests_in_a_minute"),
-            F.sum("failures").alias("minutes_too_fast"),
-            F.min("first_seen").alias("first_seen"),
-            F.max("last_seen").alias("last_seen"),
-        )
+    figures = hours.groupBy(F.col("target" if by == "token" else by).alias(by)).agg(
+        F.max("events").alias("requests_in_a_minute"),
+        F.sum("failures").alias("minutes_too_fast"),
+        F.min("first_seen").alias("first_seen"),
+        F.max("last_seen").alias("last_seen"),
     )
     says = (
         f"concat('made ', requests_in_a_minute, ' requests within a minute, where {limit} may be; too many in ', "
