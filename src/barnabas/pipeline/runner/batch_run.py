@@ -220,7 +220,7 @@ class BatchRun(ABC):
             raise QueryStoppedError("a partition ends before what was read of it")
         ends, core_count = clamped(ends, self._targets), self._spark.sparkContext.defaultParallelism
         planned = self._pace.next_ends(starts, ends, core_count)
-        if planned == ends or self._pace.knows_size:
+        if planned in (starts, ends) or self._pace.knows_size:
             return planned
         self._pace.learn(*self._payload(starts, self._pace.sample_ends(starts, ends, core_count)))
         return self._pace.next_ends(starts, ends, core_count)
