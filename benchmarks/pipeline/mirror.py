@@ -1,8 +1,8 @@
 """`scripts/bench --mirror`: how fast topics are mirrored, beside the MirrorMaker of Kafka 2.7.2 on the same work.
 
 Records of 1 KB without keys in a topic of four partitions are brought from one broker to another of its kind, by
-MirrorMaker (two streams, batches as large as ours, acks=all: at least once) and by `barnabas pipeline mirror` (two
-cores for Spark: exactly once), in turn. The rate is from the first record in the target to the last; CPU is that of all
+MirrorMaker (two streams, batches as large as ours, acks=all: at least once) and by `barnabas mirror` (exactly once), in
+turn. The rate is from the first record in the target to the last; CPU is that of all
 of the mirror's processes, and beside it of both brokers. What a start costs is in the figures from the start on.
 """
 
@@ -64,8 +64,8 @@ def mirror_maker(source: Running, target: Running, directory: Path) -> tuple[lis
 
 def barnabas_mirror(source: Running, target: Running, directory: Path) -> tuple[list[str], str]:
     """The command of our mirror, and the topic that it writes to."""
-    command = [sys.executable, "-m", "barnabas.pipeline", "mirror", "--topics", _TOPIC, "--prefix", _PREFIX]
-    command += ["--source", source.address, "--target", target.address, "--checkpoint", str(directory), "--json"]
+    command = [sys.executable, "-m", "barnabas.cli.main", "mirror", "--topics", _TOPIC, "--prefix", _PREFIX, "--json"]
+    command += ["--source", source.address, "--target", target.address]
     return command, _PREFIX + _TOPIC
 
 

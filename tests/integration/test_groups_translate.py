@@ -15,7 +15,15 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from barnabas.cli.main import main
 from barnabas.clients import Admin, Pool
 from barnabas.clients.admin import NewTopic
-from barnabas.clients.mirror_offsets import TABLE_CONFIGS, TABLE_TOPIC, Place, SourcePartition, extended, place_record
+from barnabas.clients.mirror_offsets import (
+    TABLE_CONFIGS,
+    TABLE_TOPIC,
+    Place,
+    Run,
+    SourcePartition,
+    extended,
+    place_record,
+)
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
 from tests.settled import await_markers
@@ -84,7 +92,7 @@ class SmallMirror:
                 self.place.target_topic, value, partition=0, on_delivery=lambda _, sent: placed.append(sent.offset())
             )
         assert self._producer.flush(PATIENCE_S) == 0
-        runs = extended(self.place.runs, zip(records, placed, strict=True))
+        runs = extended(self.place.runs, (Run(*pair, 1) for pair in zip(records, placed, strict=True)))
         self.place = replace(self.place, position=position, runs=runs)
         key, value = place_record(self.partition, self.place)
         self._producer.produce(TABLE_TOPIC, value, key)

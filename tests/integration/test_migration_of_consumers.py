@@ -5,6 +5,7 @@ that stops in good order commits first.
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +17,6 @@ from barnabas.api import ConsumerConnector
 from barnabas.api.connector import ConsumerTimeoutError
 from barnabas.testing import Broker
 from tests import commands
-from tests.integration.test_mirror_command import wait_for
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 
@@ -122,7 +122,10 @@ def test_a_group_moves_into_kafka_and_back(site: tuple[Broker, str]) -> None:
                     readers[index] = Reader(zookeeper, settings, seen)
                 assert_may(zookeeper, to, then)
         load.stop()
-        wait_for(lambda: len(seen) == load.count)
+        deadline = time.monotonic() + PATIENCE_S
+        while len(seen) != load.count:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         assert set(seen) == set(range(load.count))
     finally:
         load.stop()

@@ -96,6 +96,24 @@ def test_who_follows_finds_what_an_earlier_life_committed(broker: Broker) -> Non
     assert end == 4
 
 
+def test_of_a_key_the_last_record_counts_whichever_transaction_ends_last(broker: Broker) -> None:
+    create_table(broker)
+    first, second = transactional(broker, "first"), transactional(broker, "second")
+    put(first, 1, 10)
+    put(second, 1, 20)
+    second.commit_transaction(PATIENCE_S)
+    first.commit_transaction(PATIENCE_S)
+    await_end(broker, 4)
+    offsets = MirrorOffsets()
+
+    async def read() -> None:
+        async with Pool(broker.bootstrap_servers) as pool:
+            await read_table(pool, offsets, 0)
+
+    asyncio.run(read())
+    assert positions(offsets) == {1: 20}
+
+
 def create_table(broker: Broker) -> None:
     async def work() -> None:
         async with Pool(broker.bootstrap_servers) as pool:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.mirrored_clusters import Sent
 from tests.patience import PATIENCE_S
 from tests.pipeline.lives import ROOT, Lives, missing_and_doubled
 from tests.pipeline.mirrored import Side, came_from, read_to_ends, reader, sent_there
-from tests.pipeline.mirrors import Sent
 
 TOPIC = "events"
 PARTITION_COUNT = 3

@@ -9,8 +9,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 
 from barnabas.pipeline.mirror.provenance import PROVENANCE
 from tests.compat.conftest import RunningBroker
+from tests.mirrored_clusters import Cluster, Sent
 from tests.patience import PATIENCE_S
-from tests.pipeline.mirrors import Cluster, Sent
 
 _START_MS = 1_772_800_000_000
 _MOST_AT_ONCE = 120
@@ -51,10 +51,11 @@ class Side(Cluster):
         for _ in range(count):
             self._sent_count += 1
             number = b"%d" % self._sent_count
-            headers = tuple(
+            more = [
                 (chance.choice(string.ascii_lowercase[:3]), chance.choice([None, b"", number]))
                 for _ in range(chance.choice([0, 0, 1, 3]))
-            )
+            ]
+            headers = (*more, ("sent", b"%s-%d" % (self.name.encode(), self._sent_count)))
             key = chance.choice([None, b"", number])
             value = chance.choice([None, b"", number, number * chance.randint(1, 200)])
             made[chance.randrange(partition_count)].append(Sent(key, value, _START_MS + self._sent_count, headers))
@@ -99,6 +100,15 @@ def read_to_ends(consumer: Consumer, partition_count: int) -> dict[int, list[See
             assert error.code() == KafkaError._PARTITION_EOF, error
             ended.add(message.partition())
     return found
+
+
+def sent_by(records: Iterable[Seen], name: str, least_offset: int = 0) -> list[Sent]:
+    """Give what was sent to the side of a name, of what is at some side from an offset on."""
+    return [
+        each.record
+        for each in records
+        if each.offset >= least_offset and (each.record.headers[-1][1] or b"").startswith(name.encode() + b"-")
+    ]
 
 
 def sent_there(records: Iterable[Seen], least_offset: int = 0) -> list[Sent]:

@@ -19,7 +19,8 @@ from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.losses import DataLossError
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError
 from barnabas.testing import Broker
-from tests.pipeline.mirrors import Cluster, Mirrors, Sent, numbered
+from tests.mirrored_clusters import Cluster, Sent, numbered
+from tests.pipeline.mirrors import Mirrors
 from tests.spark import forgets_sockets, shared_session
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 

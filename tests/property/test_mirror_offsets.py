@@ -3,17 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.clients.mirror.places import advanced
 from barnabas.clients.mirror_offsets import (
     Coverage,
     MirrorOffsets,
     Place,
+    Run,
     SourcePartition,
     extended,
     place_record,
     segment_record,
     segment_tombstone,
 )
-from barnabas.pipeline.mirror.places import advanced
 
 SOURCE = SourcePartition("m", "c", "t", 0)
 RUNS_PER_SEGMENT = 3
@@ -69,12 +70,16 @@ class _Mirror:
         self.mirrored += pairs
         known = self.table.segments.get(SOURCE, {})
         forgotten = {first: each.end_offset for first, each in known.items() if each.end_offset <= log_start_offset}
-        self.place, segments = advanced(self.place, offset, None, pairs, forgotten.values(), RUNS_PER_SEGMENT)
+        self.place, segments = advanced(self.place, offset, None, _runs(pairs), forgotten.values(), RUNS_PER_SEGMENT)
         for first in forgotten:
             self.table.apply(segment_tombstone(SOURCE, first), None)
         for segment in segments:
             self.table.apply(*segment_record(SOURCE, segment))
         self.table.apply(*place_record(SOURCE, self.place))
+
+
+def _runs(pairs: list[tuple[int, int]]) -> list[Run]:
+    return [Run(*pair, 1) for pair in pairs]
 
 
 @given(st.integers(0, 5), _HISTORY)
@@ -112,7 +117,7 @@ def test_runs_are_all_pairs_of_offsets_and_as_few_as_can_be(gaps: list[tuple[int
         source, target = source + source_gap, target + target_gap
         pairs.append((source, target))
         source, target = source + 1, target + 1
-    runs = extended(extended((), pairs[:split]), pairs[split:])
+    runs = extended(extended((), _runs(pairs[:split])), _runs(pairs[split:]))
     assert [(run.source_offset + n, run.target_offset + n) for run in runs for n in range(run.record_count)] == pairs
     breaks = sum(one != (0, 0) for one in gaps[1:])
     assert len(runs) == (breaks + 1 if pairs else 0)

@@ -24,7 +24,7 @@ Generated from the commands by `scripts/generate`.
 go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables; in a pipe they are plain
 columns, and with `--json` JSON for scripts. An error is one line that says what to do, and exit code 1.
 
-All but `perf` and `mirror` work after a plain install and with any Kafka cluster; those need librdkafka
+All but `perf` work after a plain install and with any Kafka cluster; that needs librdkafka
 (`pip install 'barnabas[clients]'`).
 
 | command | what it does |

@@ -16,7 +16,7 @@ COMMANDS: Final = {
     "groups": "List, describe and delete consumer groups, and reset their offsets.",
     "groups translate": "Let a group go on in a cluster that another one is mirrored into.",
     "groups migrate": "Move a group's offsets from ZooKeeper into Kafka, or back.",
-    "mirror": "Copy topics of other clusters into one, at least once.",
+    "mirror": "Mirror topics of other clusters into one, each record once.",
     "configs": "Show and change settings of topics and brokers.",
     "acls": "Show and change access rules.",
     "delete-records": "Delete the records of partitions below given offsets.",

@@ -1,159 +1,182 @@
-"""`barnabas mirror`: topics of one or several clusters into another one, with the options of kafka-mirror-maker."""
+"""`barnabas mirror`: topics of one or several clusters into another one, each record once, by this process."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Final
+import os
+import platform
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from barnabas.cli.options import Option, flag, paragraphs, run_async, stop_on_signals
-from barnabas.cli.output import note, progress
+from barnabas.cli.options import AsJson, Option, flag, paragraphs, run_async, stop_on_signals
+from barnabas.cli.output import Bar, note, print_json, progress
+from barnabas.clients.mirror.plan import CLIENT_ID, DEFAULT_NAME, MirroredCluster, MirrorPlan, files_of, parse_sources
+from barnabas.clients.positions import Bound, OnDataLoss, parse_bound
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
 
 if TYPE_CHECKING:
-    from barnabas.api.mirror.mirror import Mirror, MirrorPlan
-    from barnabas.api.mirror.settings import Options, ReadSettings
+    from barnabas.clients.mirror.mirror import MirrorFigures
 
 HELP = paragraphs(
-    """Copy topics of one or several clusters into another one, until Ctrl-C.
+    """Mirror topics of one or several clusters into another one, each record once.
 
-Each --consumer-config names a source cluster (group.id, and bootstrap.servers, or zookeeper.connect for a group that
-lives in ZooKeeper), --producer-config the target. Every message arrives at least once: the source group's offsets are
-committed behind what the target has acknowledged. A second mirror with the same group shares the work. For large sites
-there is `barnabas pipeline mirror`, which is exactly once and needs Spark.
+Record batches are copied as they lie, with their keys, values, headers, timestamps, partitions and order, in
+transactions that also hold where the mirror stands: whatever is killed, it goes on there. Mirrors both ways, rings and
+stars do not go round in circles, and `barnabas groups translate` moves groups over. It runs until Ctrl-C, and ends then
+with the transaction under way, or with --once up to where the topics end now. Large sites share the same work among
+many machines by `barnabas pipeline mirror`.
 
 Examples:
 
-  barnabas mirror --consumer-config west.properties --producer-config east.properties --whitelist 'orders,page-.*'
+  barnabas mirror --source west=west-1:9092 --target east-1:9092 --topics 'orders,/page-.*/'
 
-  barnabas mirror --consumer-config west.properties --consumer-config north.properties --producer-config
-  all.properties --blacklist 'test-.*' --num-streams 2
+  barnabas mirror --source west=west-1:9092 --source north=north-1:9092 --target all-1:9092 --topics orders --prefix
+  '{source}.' --once
 """
 )
 
-_LOOK_S: Final = 0.2
-_MISSING: Final = "this needs librdkafka: pip install 'barnabas[clients]'"
-
 
 def mirror(
-    consumer_config: Annotated[
+    source: Annotated[
         list[str],
         Option(
-            "--consumer-config",
-            "--consumer.config",
-            nargs="+",
-            metavar="FILE...",
-            help="A properties file of a source cluster: how its group reads; may be repeated.",
+            "--source",
+            metavar="[ALIAS=]HOST:PORT,...",
+            help="A cluster that is read; several, each with an alias of its own.",
         ),
     ],
-    producer_config: Annotated[
+    target: Annotated[str, Option("--target", metavar="HOST:PORT,...", help="The cluster that is written.")],
+    topics: Annotated[
+        str, Option("--topics", metavar="TOPIC,...", help="Those of each source; /PATTERN/ is one, too.")
+    ],
+    prefix: Annotated[
+        str,
+        Option("--prefix", metavar="TEXT", help="Of topics' names in the target; {source} in it is the alias."),
+    ] = "",
+    name: Annotated[
         str,
         Option(
-            "--producer-config",
-            "--producer.config",
-            metavar="FILE",
-            help="A properties file of the target cluster: how it is written.",
+            "--name",
+            metavar="NAME",
+            help="This mirror's: its places in the target are under it, and one process may have it.",
         ),
-    ],
-    whitelist: Annotated[
-        str | None, Option("--whitelist", metavar="REGEX", help="Mirror the topics that match; a comma means or.")
-    ] = None,
-    blacklist: Annotated[
-        str | None, Option("--blacklist", metavar="REGEX", help="Mirror all topics but those that match.")
-    ] = None,
-    num_streams: Annotated[
-        int,
+    ] = DEFAULT_NAME,
+    source_config: Annotated[
+        list[str] | None,
         Option(
-            "--num-streams",
-            "--num.streams",
-            min=1,
-            max=256,
-            metavar="N",
-            help="Threads for each source; each is a member of its group.",
+            "--source-config",
+            metavar="[ALIAS=]FILE",
+            help="A properties file: how a source's brokers are reached; without an alias: all sources'.",
         ),
-    ] = 1,
-    keep_partitions: Annotated[
-        bool,
-        flag("--keep-partitions", "Into the partition of the same number, instead of by the key."),
-    ] = False,
-    offset_commit_interval_ms: Annotated[
-        int,
+    ] = None,
+    target_config: Annotated[
+        str | None, Option("--target-config", metavar="FILE", help="The same for the target's brokers.")
+    ] = None,
+    from_time: Annotated[
+        str | None,
         Option(
-            "--offset-commit-interval-ms",
-            "--offset.commit.interval.ms",
-            min=100,
-            max=2**31 - 1,
-            metavar="MS",
-            help="How often offsets are committed.",
+            "--from-time",
+            metavar="WHERE",
+            help="Begin here where nothing is mirrored yet: a time, offsets as JSON, earliest, latest (default: "
+            "earliest).",
         ),
-    ] = 60_000,
+    ] = None,
+    once: Annotated[bool, flag("--once", "End when all is mirrored that is there now.")] = False,
+    on_data_loss: Annotated[
+        str,
+        Option(
+            "--on-data-loss",
+            metavar="stop|continue",
+            help="When records are gone before they were mirrored: stop, or say so and go on behind them.",
+        ),
+    ] = OnDataLoss.STOP.value,
+    give_up: Annotated[
+        int, Option("--give-up", min=1, max=86_400, metavar="S", help="Wait so long for a cluster.")
+    ] = 120,
+    as_json: AsJson = False,
 ) -> None:
-    if (whitelist is None) == (blacklist is None):
-        raise BarnabasError("say which topics: --whitelist REGEX, or --blacklist REGEX")
-    try:
-        from barnabas.api.mirror.mirror import Mirror, MirrorPlan
-    except ImportError:
-        raise BarnabasError(_MISSING) from None
-    from barnabas.api.connector.topic_filter import BlackList, WhiteList
-    from barnabas.api.mirror.settings import producer_settings, source_settings
-
-    pattern = whitelist if whitelist is not None else blacklist
-    if not pattern:
-        raise ConfigError("a white list or black list must not be empty")
-    plan = MirrorPlan(
-        [_read(path, source_settings) for path in consumer_config],
-        _read(producer_config, producer_settings),
-        BlackList(pattern) if whitelist is None else WhiteList(pattern),
-        num_streams,
-        keep_partitions,
-        offset_commit_interval_ms / 1000,
-    )
-    # What ZooKeeper's client logs of its attempts to connect is not shown.
-    logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
-    run_async(_run(Mirror(plan), plan))
+    if on_data_loss not in [each.value for each in OnDataLoss]:
+        raise BarnabasError(f"--on-data-loss {on_data_loss}: it is stop or continue")
+    sources = parse_sources(source)
+    files = files_of(source_config or [], list(sources))
+    into = _cluster(target, [] if target_config is None else [target_config])
+    plans = [
+        MirrorPlan(
+            name,
+            alias,
+            _cluster(address, files[alias]),
+            into,
+            tuple(each.strip() for each in topics.split(",") if each.strip()),
+            prefix,
+            Bound() if from_time is None else parse_bound(from_time),
+            OnDataLoss(on_data_loss),
+            platform.node(),
+            os.getpid(),
+        )
+        for alias, address in sources.items()
+    ]
+    run_async(_run(plans, give_up, is_once=once, as_json=as_json))
 
 
-def _read(path: str, settings: "Callable[[Mapping[str, str]], ReadSettings]") -> "Options":
-    """Read a file for librdkafka. Raises ConfigError: it names the file."""
-    values, _ = read_properties(path)
-    try:
-        read = settings(values)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    if read.ignored:
-        note(f"{path}: without effect here: {', '.join(read.ignored)}")
-    return read.options
-
-
-async def _run(mirror: "Mirror", plan: "MirrorPlan") -> None:
-    """Mirror until a signal comes or a stream fails."""
-    await asyncio.to_thread(mirror.start)
-    stopped = stop_on_signals()
-    from barnabas.api.mirror.settings import source_name
-
-    names = ", ".join(map(source_name, plan.sources))
-    note(f"Mirroring from {names} to {plan.target['bootstrap.servers']}; Ctrl-C ends it.")
-    try:
-        with progress("Mirroring", None) as bar:
-            while mirror.is_running and not stopped.is_set():
-                try:
-                    await asyncio.wait_for(stopped.wait(), _LOOK_S)
-                except TimeoutError:
-                    bar.set(mirror.acknowledged_count, _figures(mirror))
-                _show_notes(mirror)
-    finally:
-        mirror.stop()
+def _cluster(address: str, paths: Sequence[str]) -> MirroredCluster:
+    """Return a cluster, with the options of files; a later one holds over an earlier one. Raises ConfigError."""
+    options = {"client.id": CLIENT_ID}
+    for path in paths:
+        options |= read_properties(path)[0]
         try:
-            await asyncio.to_thread(mirror.join)
-        finally:
-            _show_notes(mirror)
-            note(_figures(mirror))
+            MirroredCluster(address, options).pool()
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
+    return MirroredCluster(address, options)
 
 
-def _figures(mirror: "Mirror") -> str:
-    return f"{mirror.acknowledged_count:,} messages ({mirror.acknowledged_bytes / 1e6:,.1f} MB) mirrored"
+async def _run(plans: Sequence[MirrorPlan], give_up_s: int, *, is_once: bool, as_json: bool) -> None:
+    """Mirror until a signal comes, all have come to their end, or one fails."""
+    from barnabas.clients.mirror.mirror import Mirror
+
+    stopped = stop_on_signals()
+    with progress("Mirroring", None, is_wanted=not as_json) as bar:
+
+        def report(figures: "MirrorFigures") -> None:
+            if as_json:
+                print_json({"event": "progress", **_told(figures)})
+            else:
+                _show(bar, [each.figures for each in mirrors])
+
+        def warn(text: str) -> None:
+            if as_json:
+                print_json({"event": "warning", "text": text})
+            else:
+                note(text)
+
+        mirrors = [Mirror(plan, report, warn, give_up_s) for plan in plans]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for each in mirrors:
+                    tasks.create_task(each.run(stopped, is_once=is_once))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+    for each in mirrors:
+        if as_json:
+            print_json({"event": "done", **_told(each.figures)})
+        else:
+            note(f"{each.figures.run}: {_summary([each.figures])}")
 
 
-def _show_notes(mirror: "Mirror") -> None:
-    for text in mirror.notes.read():
-        note(text)
+def _told(figures: "MirrorFigures") -> dict[str, object]:
+    return {
+        "run": figures.run,
+        "record_count": figures.record_count,
+        "skipped_count": figures.skipped_count,
+        "bytes": figures.payload_bytes,
+        "lag": figures.lag,
+    }
+
+
+def _show(bar: Bar, figures: Sequence["MirrorFigures"]) -> None:
+    bar.set(sum(each.record_count for each in figures), _summary(figures))
+
+
+def _summary(figures: Sequence["MirrorFigures"]) -> str:
+    records, size = sum(each.record_count for each in figures), sum(each.payload_bytes for each in figures)
+    skipped, lag = sum(each.skipped_count for each in figures), sum(each.lag for each in figures)
+    return f"{records:,} records ({size / 1e6:,.1f} MB) mirrored, {skipped:,} left out, {lag:,} offsets to go"

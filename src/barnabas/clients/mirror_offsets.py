@@ -5,9 +5,11 @@ mirrored, so that place, translation and data are one commit. Keys and values ar
 
     place    key    ["place", mirror, source cluster's id, topic, partition]
              value  {"target": topic, "position": n, "begin": b, "generation": g, "runs": [...],
-                     "mark": [offset, timestamp, checksum] or null}
+                     "mark": [offset, timestamp, checksum] or null, "batch": [last offset, timestamp, CRC] or null}
     segment  key    ["segment", mirror, source cluster's id, topic, partition, source offset of its first run]
              value  {"target": topic, "end": n, "runs": [...]}
+    path     key    ["path", mirror, source cluster's id, topic, partition, producer id]
+             value  {"path": [cluster ids], "end": n or null}
     owner    key    ["owner", mirror, alias of the source]
              value  {"generation": g, "cluster": its id, "host": name, "pid": n, "started_ms": n}
 
@@ -23,6 +25,9 @@ Invariants:
   offset, no run goes beyond a transaction.
 - A place bears the newest runs. When there are more than RUNS_PER_SEGMENT, they go into a segment. When the source's
   log start has passed a segment's `end`, it gets a tombstone: what the table holds is bounded by what the source holds.
+- A path says which clusters all batches of a producer id in this cluster have passed, their origin first. It is
+  committed, and its transaction complete, before the first of these batches is written. When another producer has taken
+  the place of one, its path gets the `end` of the target's log; when the log start has passed that, a tombstone.
 
 A record of a kind that is not known, or that is no such JSON, is passed over: a later version may have written it.
 
@@ -70,6 +75,28 @@ class RecordMark(NamedTuple):
     checksum: int
 
 
+class BatchMark(NamedTuple):
+    """The batch of the source that was read last, by its last offset, in the same way."""
+
+    offset: int
+    timestamp_ms: int
+    crc: int
+
+
+class ProducerPath(NamedTuple):
+    """What batches of a producer have passed.
+
+    Attributes:
+        source: Whose partition it writes.
+        path: Ids of clusters: their origin first, the one last that they were mirrored from.
+        end_offset: All its batches are below it in the target; None: it may write more.
+    """
+
+    source: SourcePartition
+    path: tuple[str, ...]
+    end_offset: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """The progress of mirroring one source partition.
@@ -81,6 +108,7 @@ class Place:
         runs: The newest ones.
         mark: The last record read; None where none was.
         begin: The source offset from which on the table accounts for everything.
+        batch: The last batch read; None where none was.
     """
 
     target_topic: str
@@ -89,6 +117,7 @@ class Place:
     runs: tuple[Run, ...]
     mark: RecordMark | None = None
     begin: int = 0
+    batch: BatchMark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +171,14 @@ class MirrorOffsets:
         places: By source partition.
         segments: By source partition and the source offset of their first run.
         owners: By mirror and alias of the source.
+        producers: Paths by producer id.
     """
 
     def __init__(self) -> None:
         self.places: dict[SourcePartition, Place] = {}
         self.segments: dict[SourcePartition, dict[int, Segment]] = {}
         self.owners: dict[tuple[str, str], Owner] = {}
+        self.producers: dict[int, ProducerPath] = {}
 
     def apply(self, key: bytes | None, value: bytes | None) -> None:
         """Bring what is known up to date with a committed record; in the order of the log."""
@@ -158,6 +189,9 @@ class MirrorOffsets:
             case ["segment", str(mirror), str(cluster_id), str(topic), int(partition), int(first)]:
                 source = SourcePartition(mirror, cluster_id, topic, partition)
                 _put(self.segments.setdefault(source, {}), first, value, _read_segment)
+            case ["path", str(mirror), str(cluster_id), str(topic), int(partition), int(producer_id)]:
+                source = SourcePartition(mirror, cluster_id, topic, partition)
+                _put(self.producers, producer_id, value, lambda read: _read_path(source, read))
             case ["owner", str(mirror), str(alias)]:
                 _put(self.owners, (mirror, alias), value, lambda read: _read_owner(mirror, alias, read))
 
@@ -225,28 +259,26 @@ class MirrorOffsets:
         return runs[-1].target_offset + runs[-1].record_count if runs else None
 
 
-def extended(runs: tuple[Run, ...], offsets: Iterable[tuple[int, int]]) -> tuple[Run, ...]:
-    """Add mirrored records, in the order of their source offsets, to runs; those that are in step become one run.
-
-    Args:
-        runs: Of what was mirrored before.
-        offsets: Source and target offset of each record.
-    """
-    # hot path: once for each record that is mirrored (benchmarks/pipeline/mirror.py).
+def extended(runs: tuple[Run, ...], more: Iterable[Run]) -> tuple[Run, ...]:
+    """Add runs of what was mirrored since, in the order of their source offsets; those that are in step become one."""
     grown = list(runs)
-    source, target, count = grown.pop() if grown else (0, 0, 0)
-    next_source, ahead = source + count, target - source
-    for source_offset, target_offset in offsets:
-        if source_offset == next_source and target_offset - source_offset == ahead:
-            next_source += 1
-            continue
-        if next_source > source:
-            grown.append(Run(source, target, next_source - source))
-        source, target = source_offset, target_offset
-        next_source, ahead = source + 1, target - source
-    if next_source > source:
-        grown.append(Run(source, target, next_source - source))
+    for run in more:
+        if grown:
+            source, target, count = grown[-1]
+            if (source + count, target + count) == (run.source_offset, run.target_offset):
+                grown[-1] = Run(source, target, count + run.record_count)
+                continue
+        grown.append(run)
     return tuple(grown)
+
+
+def runs_of(source_offsets: Sequence[int], target_offset: int) -> Iterator[Run]:
+    """Return the runs of records that stand in the target one after the other from an offset on."""
+    if isinstance(source_offsets, range):
+        yield Run(source_offsets.start, target_offset, len(source_offsets))
+        return
+    for index, offset in enumerate(source_offsets):
+        yield Run(offset, target_offset + index, 1)
 
 
 def place_record(source: SourcePartition, place: Place) -> tuple[bytes, bytes]:
@@ -258,6 +290,7 @@ def place_record(source: SourcePartition, place: Place) -> tuple[bytes, bytes]:
         "generation": place.generation,
         "runs": _flat(place.runs),
         "mark": None if place.mark is None else list(place.mark),
+        "batch": None if place.batch is None else list(place.batch),
     }
     return _dumped(["place", *source]), _dumped(value)
 
@@ -271,6 +304,17 @@ def segment_record(source: SourcePartition, segment: Segment) -> tuple[bytes, by
 def segment_tombstone(source: SourcePartition, first_source_offset: int) -> bytes:
     """The key of a segment that is to be forgotten; its value is null."""
     return _dumped(["segment", *source, first_source_offset])
+
+
+def path_record(producer_id: int, path: ProducerPath) -> tuple[bytes, bytes]:
+    """The key and the value of a producer's path."""
+    value = {"path": list(path.path), "end": path.end_offset}
+    return path_tombstone(producer_id, path), _dumped(value)
+
+
+def path_tombstone(producer_id: int, path: ProducerPath) -> bytes:
+    """The key of a path that is to be forgotten; its value is null."""
+    return _dumped(["path", *path.source, producer_id])
 
 
 def owner_record(owner: Owner) -> tuple[bytes, bytes]:
@@ -303,9 +347,12 @@ def _read_place(value: object) -> Place | None:
             "generation": int(generation),
             "runs": list(flat),
             "mark": mark,
+            **more,
         }:
             runs = _runs(flat)
-            return None if runs is None else Place(target, position, generation, runs, _mark(mark), begin)
+            batch = _mark(more.get("batch"))
+            own = None if batch is None else BatchMark(*batch)
+            return None if runs is None else Place(target, position, generation, runs, _mark(mark), begin, own)
     return None
 
 
@@ -321,6 +368,13 @@ def _read_segment(value: object) -> Segment | None:
         case {"target": str(target), "end": int(end_offset), "runs": list(flat)}:
             runs = _runs(flat)
             return Segment(target, end_offset, runs) if runs else None
+    return None
+
+
+def _read_path(source: SourcePartition, value: object) -> ProducerPath | None:
+    match value:
+        case {"path": list(path), "end": int() | None as end_offset} if all(isinstance(each, str) for each in path):
+            return ProducerPath(source, tuple(path), end_offset)
     return None
 
 

@@ -5,6 +5,9 @@ writers that wait for their places would wait for each other. So the table is re
 transaction counts when its own marker has been read. A writer has all its own markers before it as soon as its
 InitProducerId was answered.
 
+Of two transactions of one partition the later one's marker may come first, where they are of two producers with two
+coordinators. So of each key the record with the highest offset counts, as for compaction.
+
 Source: KIP-98; protocol guide, Fetch.
 """
 
@@ -49,20 +52,23 @@ async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> in
         raise
     position = from_offset if start <= from_offset <= end else start
     pending: dict[int, list[Record]] = {}
+    newest: dict[bytes | None, int] = {}
+
+    def apply(records: list[Record]) -> None:
+        for record in records:
+            if record.offset > newest.get(record.key, -1):
+                newest[record.key] = record.offset
+                offsets.apply(record.key, record.value)
+
     async for header, batch in read_batches(admin, _TABLE, position, end):
         records = iterate_records(batch)
         if header.is_control:
             marker = next((read_marker(record) for record in records), None)
             decided = pending.pop(header.producer_id, [])
             if marker is not None and marker.marker_type is MarkerType.COMMIT:
-                _apply(decided, offsets)
+                apply(decided)
         elif header.is_transactional:
             pending.setdefault(header.producer_id, []).extend(records)
         else:
-            _apply(list(records), offsets)
+            apply(list(records))
     return min((records[0].offset for records in pending.values() if records), default=end)
-
-
-def _apply(records: list[Record], offsets: MirrorOffsets) -> None:
-    for record in records:
-        offsets.apply(record.key, record.value)

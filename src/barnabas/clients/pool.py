@@ -21,6 +21,7 @@ from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequ
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 RETRY_BACKOFF_MS = 100
+_TRANSACTION_KEY = 1
 _LOGIN_ERRORS = (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM)
 
 
@@ -175,6 +176,24 @@ class Pool:
             self._coordinators.pop(group_id, None)
             raise
 
+    async def transaction_coordinator(self, transactional_id: str) -> Channel:
+        """A connection to a transactional id's coordinator. Raises KafkaError (COORDINATOR_NOT_AVAILABLE, ...)."""
+        key = f"transaction {transactional_id}"
+        address = self._coordinators.get(key)
+        if address is None:
+            channel = await self.any_broker()
+            request = FindCoordinatorRequest(transactional_id, _TRANSACTION_KEY)
+            response = await channel.send(request, FindCoordinatorResponse)
+            if response.error_code:
+                code = ErrorCode(response.error_code)
+                raise KafkaError(code, f"transactional id {transactional_id} has no coordinator: {code.name}")
+            address = self._coordinators[key] = (response.host, response.port)
+        try:
+            return await self._channel(address)
+        except KafkaError:
+            self.forget_transaction_coordinator(transactional_id)
+            raise
+
     async def _check_offsets_topic(self) -> None:
         """Find out whether there will ever be a coordinator: its topic may ask for more brokers than there are.
 
@@ -241,6 +260,10 @@ class Pool:
     def forget_coordinator(self, group_id: str) -> None:
         """A coordinator turned out to be wrong: ask again before the next use."""
         self._coordinators.pop(group_id, None)
+
+    def forget_transaction_coordinator(self, transactional_id: str) -> None:
+        """The same of a transactional id's."""
+        self._coordinators.pop(f"transaction {transactional_id}", None)
 
     async def _channel(self, address: tuple[str, int], group_id: str = "") -> Channel:
         place = (*address, group_id)

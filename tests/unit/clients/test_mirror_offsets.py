@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from barnabas.clients.mirror_offsets import (
+    BatchMark,
     Coverage,
     MirrorOffsets,
     Owner,
     Place,
+    ProducerPath,
     RecordMark,
     Run,
     Segment,
@@ -16,13 +18,25 @@ from barnabas.clients.mirror_offsets import (
     Translation,
     extended,
     owner_record,
+    path_record,
+    path_tombstone,
     place_record,
+    runs_of,
     segment_record,
     segment_tombstone,
 )
 
 SOURCE = SourcePartition("m", "c-1", "views", 2)
-PLACE = Place("eu.views", 30, 7, (Run(10, 100, 5), Run(16, 106, 4)), RecordMark(19, 1_700_000_000_000, 123), 8)
+PLACE = Place(
+    "eu.views",
+    30,
+    7,
+    (Run(10, 100, 5), Run(16, 106, 4)),
+    RecordMark(19, 1_700_000_000_000, 123),
+    8,
+    BatchMark(29, 1_700_000_000_001, 77),
+)
+OWN_PATH = ProducerPath(SOURCE, ("c-0", "c-1"))
 OWNER = Owner("m", "eu", 7, "c-1", "host", 42, 1_700_000_000_000)
 
 
@@ -37,7 +51,12 @@ def test_what_is_written_is_json_that_a_person_can_read() -> None:
     assert place_record(SOURCE, PLACE) == (
         b'["place","m","c-1","views",2]',
         b'{"target":"eu.views","position":30,"begin":8,"generation":7,"runs":[10,100,5,1,1,4],'
-        b'"mark":[19,1700000000000,123]}',
+        b'"mark":[19,1700000000000,123],"batch":[29,1700000000001,77]}',
+    )
+    assert path_record(9, OWN_PATH) == (b'["path","m","c-1","views",2,9]', b'{"path":["c-0","c-1"],"end":null}')
+    assert path_record(9, OWN_PATH._replace(end_offset=7)) == (
+        path_tombstone(9, OWN_PATH),
+        b'{"path":["c-0","c-1"],"end":7}',
     )
     assert segment_record(SOURCE, Segment("eu.views", 9, (Run(0, 90, 9),))) == (
         b'["segment","m","c-1","views",2,0]',
@@ -57,8 +76,10 @@ def test_what_was_written_is_read() -> None:
         segment_record(SOURCE, segment),
         place_record(SOURCE, PLACE),
         place_record(other, without_mark),
+        path_record(9, OWN_PATH),
         owner_record(OWNER),
     )
+    assert offsets.producers == {9: OWN_PATH}
     assert offsets.places == {SOURCE: PLACE, other: without_mark}
     assert offsets.segments == {SOURCE: {0: segment}}
     assert offsets.owners == {("m", "eu"): OWNER}
@@ -110,22 +131,25 @@ def test_the_latest_owner_is_that_of_the_name_or_of_the_cluster() -> None:
         (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":[-1,0,1]}'),
         (b'["segment","m","c-1","views",2,0]', b'{"target":"t","end":1,"runs":["1",0,1]}'),
         (b'["owner","m","eu"]', b"[]"),
+        (b'["path","m","c-1","views",2,9]', b'{"path":["c-0",1],"end":null}'),
+        (b'["path","m","c-1","views",2,9]', b'{"path":["c-0"],"end":"7"}'),
+        (b'["path","m","c-1","views",2,9]', None),
     ],
 )
-def test_what_is_no_record_of_the_table_is_passed_over(key: bytes | None, value: bytes) -> None:
+def test_what_is_no_record_of_the_table_is_passed_over(key: bytes | None, value: bytes | None) -> None:
     offsets = known((key or b"", value)) if key is not None else MirrorOffsets()
     offsets.apply(key, value)
-    assert (offsets.places, offsets.owners) == ({}, {})
+    assert (offsets.places, offsets.owners, offsets.producers) == ({}, {}, {})
     assert not any(offsets.segments.values())
 
 
 def test_records_that_are_in_step_become_one_run() -> None:
-    runs = extended((), [(3, 100), (4, 101), (6, 102), (7, 104), (8, 105)])
+    runs = extended((), [Run(3, 100, 2), Run(6, 102, 1), Run(7, 104, 1), Run(8, 105, 1)])
     assert runs == (Run(3, 100, 2), Run(6, 102, 1), Run(7, 104, 2))
-    assert extended(runs, [(9, 106), (10, 107)]) == (*runs[:2], Run(7, 104, 4))
+    assert extended(runs, [Run(9, 106, 2)]) == (*runs[:2], Run(7, 104, 4))
     assert extended(runs, []) == runs
-    assert extended((), []) == ()
-    assert extended((), [(0, 0)]) == (Run(0, 0, 1),)
+    assert extended((), runs_of([4, 5, 8], 20)) == (Run(4, 20, 2), Run(8, 22, 1))
+    assert list(runs_of(range(4, 9), 20)) == [Run(4, 20, 5)]
 
 
 @pytest.mark.parametrize(

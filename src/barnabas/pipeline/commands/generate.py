@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.commands.options import add_cluster_options, feeder_security, parse_time
+from barnabas.clients.positions import parse_time
+from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:

@@ -2,14 +2,14 @@
 
 import argparse
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 
+from barnabas.clients import positions
 from barnabas.clients.security import ClientSecurity, client_security
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import ConfigError
 from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.runner.plan import Bound, PlanError, parse_offsets
+from barnabas.pipeline.runner.plan import Bound, PlanError
 from barnabas.pipeline.runner.session import SessionOptions
 
 DEFAULT_DIRECTORY = "pipeline-data"
@@ -128,23 +128,6 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     return result
 
 
-def parse_time(text: str) -> int:
-    """Read a moment, as milliseconds since 1970: ISO 8601 (UTC unless it says otherwise), or such milliseconds.
-
-    Raises:
-        PlanError: it is neither.
-    """
-    if text.isdigit():
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise PlanError(f"{text!r} is no time; write 2026-11-17T14:00, with Z or +01:00 where it is not UTC") from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp() * 1000)
-
-
 def parse_duration(text: str) -> int:
     """Read a duration, as milliseconds: a number of seconds, or one with s, m, h or d behind it.
 
@@ -163,12 +146,4 @@ def parse_bound(text: str | None) -> Bound | None:
     Raises:
         PlanError: it is none of these.
     """
-    if text is None:
-        return None
-    if text == "earliest":
-        return Bound()
-    if text == "latest":
-        return Bound(is_latest=True)
-    if text.lstrip().startswith("{"):
-        return Bound(offsets=parse_offsets(text))
-    return Bound(time_ms=parse_time(text))
+    return None if text is None else positions.parse_bound(text)

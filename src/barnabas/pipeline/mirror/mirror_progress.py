@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextlib import closing
 
 from barnabas.clients.mirror_offsets import Owner, SourcePartition
+from barnabas.clients.positions import Extents, Loss, LostRange
 from barnabas.pipeline.mirror.plan import MirrorPlan
 from barnabas.pipeline.mirror.table import OffsetTable
 from barnabas.pipeline.mirror.writer import Hint, PartitionWriter, Route, mirrored_elsewhere, write_owner
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.losses import DataLossError, find_losses
 from barnabas.pipeline.runner.plan import OnDataLoss, PlanError
-from barnabas.pipeline.runner.positions import Extents, Loss, LostRange
 from barnabas.pipeline.runner.query import matching_topics
 from barnabas.pipeline.tables.table import Mark, Offsets, Progress
 

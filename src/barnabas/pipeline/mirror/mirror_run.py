@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
+from barnabas.clients.positions import Extents
 from barnabas.pipeline.mirror.mirror_progress import MirrorProgress
 from barnabas.pipeline.mirror.plan import MirrorPlan, check_clusters, is_mirrored
 from barnabas.pipeline.mirror.rows import COLUMNS, packed_records
@@ -26,7 +27,6 @@ from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.pace import Allowance, Pace
 from barnabas.pipeline.runner.plan import Bound, PlanError
-from barnabas.pipeline.runner.positions import Extents
 from barnabas.pipeline.runner.query import QueryStoppedError, matching_topics
 from barnabas.pipeline.runner.quota import READ, WRITE
 from barnabas.pipeline.runner.quota_client import QuotaClient

@@ -25,11 +25,13 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from barnabas.clients.librdkafka import librdkafka_options
+from barnabas.clients.mirror.places import advanced
 from barnabas.clients.mirror_offsets import (
     TABLE_TOPIC,
     Owner,
     Place,
     RecordMark,
+    Run,
     SourcePartition,
     owner_record,
     place_record,
@@ -37,7 +39,6 @@ from barnabas.clients.mirror_offsets import (
     segment_tombstone,
 )
 from barnabas.core.errors import ConfigError
-from barnabas.pipeline.mirror.places import advanced
 from barnabas.pipeline.mirror.rows import Rows
 from barnabas.pipeline.mirror.table import MirrorFencedError, OffsetTable
 from barnabas.pipeline.runner.cluster import ClusterUnavailableError, KafkaOptions
@@ -186,7 +187,8 @@ class PartitionWriter:
             pairs = self._settled()
             assert pairs is not None  # each record was asked
         source, dropped = self._route.source, list(forgotten)
-        place, segments = advanced(self._place, position, mark, pairs, (end for _, end in dropped))
+        runs = [Run(*pair, 1) for pair in pairs]
+        place, segments = advanced(self._place, position, mark, runs, (end for _, end in dropped))
         records = [
             *((segment_tombstone(source, first), None) for first, _ in dropped),
             *(segment_record(source, segment) for segment in segments),

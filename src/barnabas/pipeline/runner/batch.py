@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from barnabas.clients.positions import offset_count
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, Parameters, TopicInput
@@ -18,7 +19,6 @@ from barnabas.pipeline.runner.freshness import Waits, step_expression, waits_of
 from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, events_of
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
-from barnabas.pipeline.runner.positions import offset_count
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.tables.columns import quoted
 from barnabas.pipeline.tables.table import Mark, Offsets

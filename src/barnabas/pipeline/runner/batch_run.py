@@ -13,13 +13,13 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, ClassVar
 from uuid import uuid4
 
+from barnabas.clients.positions import Extents, clamped, is_reached, lag_of, merged
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.pace import Pace
-from barnabas.pipeline.runner.positions import Extents, clamped, is_reached, lag_of, merged
 from barnabas.pipeline.runner.query import QueryStoppedError, first_line
 from barnabas.pipeline.tables.table import Offsets
 

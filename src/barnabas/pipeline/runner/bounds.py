@@ -1,8 +1,8 @@
 """Offsets that a `Bound` means, in partitions as they are now."""
 
+from barnabas.clients.positions import Extents
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Bound
-from barnabas.pipeline.runner.positions import Extents
 from barnabas.pipeline.tables.table import Offsets
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from barnabas.clients.channel import parse_servers
-from barnabas.pipeline.runner.positions import Extent, Marks
+from barnabas.clients.positions import Extent, Marks
 from barnabas.pipeline.tables.table import Mark, Offsets
 
 if TYPE_CHECKING:

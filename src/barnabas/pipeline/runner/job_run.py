@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from barnabas.clients.positions import Extents, clamped, earliest_of, merged
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
 from barnabas.pipeline.runner.batch_run import BatchRun
@@ -25,7 +26,6 @@ from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_los
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables, table_location
 from barnabas.pipeline.runner.pace import Allowance, Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
-from barnabas.pipeline.runner.positions import Extents, clamped, earliest_of, merged
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics
 from barnabas.pipeline.runner.quota import READ

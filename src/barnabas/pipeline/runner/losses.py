@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from barnabas.clients.positions import Extents, LostRange, lost_ranges, readable_marks
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
-from barnabas.pipeline.runner.positions import Extents, LostRange, lost_ranges, readable_marks
 from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.tables.table import Mark, Offsets, Progress
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from barnabas.clients.positions import is_reached
 from barnabas.pipeline.job import Job, Mode, TableOutput, TopicOutput
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
-from barnabas.pipeline.runner.positions import is_reached
 from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
 from barnabas.pipeline.runner.writing import Writing
 from barnabas.pipeline.tables.places import open_table

@@ -1,26 +1,26 @@
 """What a run was asked for: which job, from where to where, how fast, and what to do when something is lost."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from barnabas.clients.positions import Bound, OnDataLoss, PlanError, parse_offsets
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
 
-
-class PlanError(Exception):
-    """The run can't be as asked: one line that says why and what to do."""
-
-
-class OnDataLoss(Enum):
-    """The answer to records that are gone before they were read."""
-
-    STOP = "stop"
-    CONTINUE = "continue"
+__all__ = [
+    "Bound",
+    "Delivery",
+    "OnDataLoss",
+    "PlanError",
+    "RunPlan",
+    "check_plan",
+    "parse_offsets",
+    "parse_value",
+]
 
 
 class Delivery(Enum):
@@ -28,15 +28,6 @@ class Delivery(Enum):
 
     EXACTLY_ONCE = "exactly-once"
     AT_MOST_ONCE = "at-most-once"
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A place to begin or to end: a moment, or offsets; neither: the beginning or the end of the topics."""
-
-    time_ms: int | None = None
-    offsets: Mapping[str, Mapping[int, int]] | None = None
-    is_latest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +149,3 @@ def parse_value(text: str, default: Value) -> Value:
         except ValueError:
             pass
     raise PlanError(f"{text!r} is no {kind.__name__}")
-
-
-def parse_offsets(text: str) -> dict[str, dict[int, int]]:
-    """Read offsets as Spark writes them: `{"topic": {"0": 12}}`.
-
-    Raises:
-        PlanError: they are something else.
-    """
-    try:
-        return {
-            topic: {int(number): int(offset) for number, offset in partitions.items()}
-            for topic, partitions in json.loads(text).items()
-        }
-    except (ValueError, TypeError, AttributeError):
-        raise PlanError(f'{text!r} are no offsets; they look like {{"topic": {{"0": 12}}}}') from None

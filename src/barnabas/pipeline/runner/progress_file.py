@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from barnabas.clients.positions import merged
 from barnabas.pipeline.runner.checkpoint import Files
-from barnabas.pipeline.runner.positions import merged
 from barnabas.pipeline.tables.table import Mark, Offsets, Progress
 
 _FILE = "progress.json"

@@ -89,6 +89,8 @@ DOOR = {
     "clients/environment.py": {"asyncio"},
     # The texts and names of errors.
     "clients/channel.py": {"os", "socket"},
+    # A moment that is written in a text.
+    "clients/positions.py": {"datetime"},
     # Before there is a broker: what it is built of, its parent, its standard streams.
     "core/build.py": {"a file"},
     "core/parent.py": {"ctypes", "os", "select", "signal", "threading", "time"},

@@ -4,12 +4,12 @@ import argparse
 
 import pytest
 
+from barnabas.clients.positions import parse_time
 from barnabas.pipeline.commands.options import (
     add_cluster_options,
     feeder_security,
     kafka_options,
     parse_bound,
-    parse_time,
 )
 from barnabas.pipeline.runner.plan import Bound, PlanError
 

@@ -1,5 +1,5 @@
-from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, Place, RecordMark, Run, Segment
-from barnabas.pipeline.mirror.places import advanced, split_runs
+from barnabas.clients.mirror.places import advanced, split_runs
+from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, RecordMark, Run, Segment
 
 PLACE = Place("t", 20, 3, (Run(10, 100, 5),), RecordMark(19, 7, 7), 8)
 
@@ -24,15 +24,17 @@ def test_older_runs_become_segments_that_speak_up_to_the_next_run():
 
 def test_a_place_is_behind_what_was_mirrored():
     mark = RecordMark(24, 8, 8)
-    assert advanced(PLACE, 25, mark, [(20, 106), (21, 107)], [9]) == (
+    assert advanced(PLACE, 25, mark, [Run(20, 106, 2)], [9]) == (
         Place("t", 25, 3, (Run(10, 100, 5), Run(20, 106, 2)), mark, 9),
         [],
     )
+    batch = BatchMark(24, 8, 9)
+    assert advanced(PLACE, 25, batch, [])[0] == Place("t", 25, 3, PLACE.runs, PLACE.mark, 8, batch)
     assert advanced(PLACE, 25, None, []) == (Place("t", 25, 3, PLACE.runs, PLACE.mark, 8), [])
 
 
 def test_offsets_of_a_target_that_was_made_anew_are_forgotten():
     made = Place("t", 30, 3, (Run(22, 0, 3),), PLACE.mark, 20)
-    assert advanced(PLACE, 30, None, [(22, 0), (23, 1), (24, 2)]) == (made, [])
+    assert advanced(PLACE, 30, None, [Run(22, 0, 2), Run(24, 2, 1)]) == (made, [])
     # What is mirrored next is in step with that.
-    assert advanced(made, 31, None, [(30, 4)])[0].runs == (Run(22, 0, 3), Run(30, 4, 1))
+    assert advanced(made, 31, None, [Run(30, 4, 1)])[0].runs == (Run(22, 0, 3), Run(30, 4, 1))

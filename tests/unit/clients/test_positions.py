@@ -1,6 +1,6 @@
 """Positions held against what is there: what is lost is told exactly, and what is not lost is not told."""
 
-from barnabas.pipeline.runner.positions import (
+from barnabas.clients.positions import (
     Extent,
     Loss,
     LostRange,

@@ -1,4 +1,4 @@
-"""Where a run stands in its topics, held against what is there: pure comparison of offsets.
+"""Where a run or a mirror stands in its topics, held against what is there: pure comparison of offsets.
 
 What can have happened to a partition while nobody read it:
 
@@ -11,11 +11,38 @@ What can have happened to a partition while nobody read it:
 | OTHER_CLUSTER | the cluster has another id: it was replaced, or another one is read | unknown |
 """
 
-from collections.abc import Iterator, Mapping
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import Enum
+from typing import Protocol, TypeVar
 
-from barnabas.pipeline.tables.table import Mark, Offsets
+from barnabas.core.errors import BarnabasError
+
+# By topic and partition: the offset of the next record to be read.
+Offsets = dict[str, dict[int, int]]
+
+
+class PlanError(BarnabasError):
+    """A run or a mirror can't be as asked: one line that says why and what to do."""
+
+
+class OnDataLoss(Enum):
+    """The answer to records that are gone before they were read."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A place to begin or to end: a moment, or offsets; neither: the beginning or the end of the topics."""
+
+    time_ms: int | None = None
+    offsets: Mapping[str, Mapping[int, int]] | None = None
+    is_latest: bool = False
 
 
 class Loss(Enum):
@@ -59,6 +86,15 @@ class Extent:
     start_offset: int
     end_offset: int
 
+
+class Mark(Protocol):
+    """What tells the last thing that was read of a partition from another one at its offset; equal where it is that."""
+
+    @property
+    def offset(self) -> int: ...
+
+
+M = TypeVar("M", bound=Mark)
 
 Extents = Mapping[str, Mapping[int, Extent]]
 Marks = Mapping[str, Mapping[int, Mark]]
@@ -104,7 +140,7 @@ def _lost(
                 yield LostRange(topic, partition, Loss.OVERTAKEN, position, start, start)
 
 
-def readable_marks(marks: Marks, extents: Extents) -> dict[str, dict[int, Mark]]:
+def readable_marks(marks: Mapping[str, Mapping[int, M]], extents: Extents) -> dict[str, dict[int, M]]:
     """Return the marks whose offsets can still be read."""
     return {
         topic: readable
@@ -176,3 +212,71 @@ def lag_of(positions: Offsets, extents: Extents) -> dict[str, dict[int, int]]:
         }
         for topic, partitions in extents.items()
     }
+
+
+def matching_topics(there: Iterable[str], wanted: Sequence[str]) -> list[str]:
+    """Return the topics that were asked for, each once.
+
+    Args:
+        there: Those of the cluster.
+        wanted: Names; a text between slashes is a pattern that the whole name must match.
+    """
+    return [topic for topic in there if any(_is_wanted(topic, text) for text in wanted)]
+
+
+def _is_wanted(topic: str, text: str) -> bool:
+    if is_pattern(text):
+        return re.fullmatch(text[1:-1], topic) is not None
+    return text == topic
+
+
+def is_pattern(text: str) -> bool:
+    """Return whether a text is a pattern, and no topic's name."""
+    return len(text) > 2 and text.startswith("/") and text.endswith("/")
+
+
+def parse_bound(text: str) -> Bound:
+    """Read where to begin or end: earliest, latest, a time, or offsets as JSON.
+
+    Raises:
+        PlanError: it is none of these.
+    """
+    if text == "earliest":
+        return Bound()
+    if text == "latest":
+        return Bound(is_latest=True)
+    if text.lstrip().startswith("{"):
+        return Bound(offsets=parse_offsets(text))
+    return Bound(time_ms=parse_time(text))
+
+
+def parse_time(text: str) -> int:
+    """Read a moment, as milliseconds since 1970: ISO 8601 (UTC unless it says otherwise), or such milliseconds.
+
+    Raises:
+        PlanError: it is neither.
+    """
+    if text.isdigit():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise PlanError(f"{text!r} is no time; write 2026-11-17T14:00, with Z or +01:00 where it is not UTC") from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def parse_offsets(text: str) -> dict[str, dict[int, int]]:
+    """Read offsets as Spark writes them: `{"topic": {"0": 12}}`.
+
+    Raises:
+        PlanError: they are something else.
+    """
+    try:
+        return {
+            topic: {int(number): int(offset) for number, offset in partitions.items()}
+            for topic, partitions in json.loads(text).items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        raise PlanError(f'{text!r} are no offsets; they look like {{"topic": {{"0": 12}}}}') from None

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, Place, RecordMark, Run, Segment, extended
+from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, RecordMark, Run, Segment, extended
 
 
 def advanced(
     place: Place,
     position: int,
-    mark: RecordMark | None,
-    pairs: Sequence[tuple[int, int]],
+    mark: RecordMark | BatchMark | None,
+    mirrored: Sequence[Run],
     forgotten_ends: Iterable[int] = (),
     runs_per_segment: int = RUNS_PER_SEGMENT,
 ) -> tuple[Place, list[Segment]]:
@@ -19,17 +19,19 @@ def advanced(
     Args:
         place: Before the transaction.
         position: The next source offset to be mirrored.
-        mark: The last record that was read; None: the one of before.
-        pairs: Source and target offset of each record, in order.
+        mark: The last record or batch that was read; None: that of before.
+        mirrored: Source and target offsets of the records, in order.
         forgotten_ends: Of segments that the table forgets with it.
         runs_per_segment: How many runs a place keeps, and a segment holds.
     """
     runs, begin = place.runs, max([place.begin, *forgotten_ends])
-    if pairs and runs and pairs[0][1] < runs[-1].target_offset + runs[-1].record_count:
+    if mirrored and runs and mirrored[0].target_offset < runs[-1].target_offset + runs[-1].record_count:
         # The target's topic was deleted and made anew: offsets of before mean nothing there now.
         runs, begin = (), max(begin, place.position)
-    runs, segments = split_runs(extended(runs, pairs), place.target_topic, runs_per_segment)
-    return replace(place, position=position, runs=runs, mark=mark or place.mark, begin=begin), segments
+    runs, segments = split_runs(extended(runs, mirrored), place.target_topic, runs_per_segment)
+    record = mark if isinstance(mark, RecordMark) else place.mark
+    batch = mark if isinstance(mark, BatchMark) else place.batch
+    return replace(place, position=position, runs=runs, mark=record, batch=batch, begin=begin), segments
 
 
 def split_runs(

@@ -1,0 +1,8 @@
+"""Mirrors: topics of one cluster into another, batches copied whole, each record once.
+
+    source's log ─► batches (`batches.py`) ─► a transaction (`writer.py`) ─► target's log
+                                                     └─ place and paths ─► target's offset table (`table.py`)
+
+`barnabas mirror` runs all partitions of a source in one process (`mirror.py`); `barnabas pipeline mirror` has Spark's
+tasks run them.
+"""

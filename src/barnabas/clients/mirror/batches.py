@@ -1,0 +1,212 @@
+"""Record batches on their way from one log into another: told apart, given another header, taken apart. Pure.
+
+A batch that is copied whole keeps its records as they lie, compressed or not. Of its header these are new:
+
+    base offset 0, leader epoch -1    as produce wants it
+    producer id, epoch, sequence      the mirror's
+    attributes                        the codec and the transactional bit, nothing else
+    CRC                               of all that
+
+Records are written anew, in batches with the same codec, of what brokers would not take so or would change: message
+formats 0 and 1, a batch that compaction has been in (its offsets have gaps), one with append times (those are to stay),
+one whose first records are not wanted.
+
+Source: wire/records/batch.py; KIP-98; Kafka 2.7.2, LogValidator and Fetcher.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct
+from typing import Final, NamedTuple
+
+from barnabas.clients.mirror_offsets import BatchMark
+from barnabas.core.types import NO_EPOCH, TopicPartition
+from barnabas.wire.records.batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    INT16,
+    INT64,
+    PRODUCER_ID_POSITION,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    Codec,
+    set_crc,
+    set_leader_epoch,
+)
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import MarkerType, read_marker
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.formats import (
+    AnyHeader,
+    batches_of_any_magic,
+    is_any_crc_valid,
+    iterate_any_records,
+    read_any_header,
+)
+from barnabas.wire.records.record import iterate_records
+
+# Of batches that are written anew: below any max.message.bytes but a very small one.
+REWRITTEN_BYTES: Final = 100_000
+# KIP-534: Kafka 3 keeps a time in the header of what its cleaner has been in.
+_DELETE_HORIZON_BIT: Final = 0x40
+_PRODUCER: Final = Struct(">qhi")
+
+
+class FoundBatch(NamedTuple):
+    """One batch, or message of an old format, of the source's log.
+
+    Attributes:
+        data: All of it.
+        header: Its header.
+        is_data: Whether it holds records that a read_committed reader sees.
+    """
+
+    data: memoryview
+    header: AnyHeader
+    is_data: bool
+
+    @property
+    def end_offset(self) -> int:
+        """What follows its last offset."""
+        return self.header.last_offset + 1
+
+    @property
+    def mark(self) -> BatchMark:
+        """What tells it from another one at its place."""
+        return BatchMark(self.header.last_offset, self.header.max_timestamp_ms, self.header.crc)
+
+
+class Outgoing(NamedTuple):
+    """A batch for the target, but for its producer; `source_offsets` are those of its records."""
+
+    data: bytearray
+    source_offsets: Sequence[int]
+
+
+def find_batches(
+    partition: TopicPartition,
+    data: memoryview,
+    aborted: Iterable[tuple[int, int]],
+    position: int,
+    end_offset: int,
+) -> list[FoundBatch]:
+    """Cut what was fetched into its batches; a last one that is cut short is left out.
+
+    Args:
+        partition: Where it is from.
+        data: As it was fetched.
+        aborted: Producer ids and first offsets of the transactions that were aborted, as the broker told them.
+        position: The first offset that is wanted.
+        end_offset: Nothing is wanted that begins here or later.
+
+    Raises:
+        CorruptRecordsError: Something in it can't be: names the partition and the offset.
+    """
+    begins = sorted(aborted, key=lambda each: each[1], reverse=True)
+    is_aborted: set[int] = set()
+    found: list[FoundBatch] = []
+    expected = position
+    try:
+        for batch in batches_of_any_magic(data):
+            header = read_any_header(batch)
+            if isinstance(header, BatchHeader):
+                if header.base_offset >= end_offset:
+                    break
+                if header.last_offset_delta < 0 or (found and header.base_offset < expected):
+                    raise CorruptRecordsError(f"a batch with offsets {header.base_offset} to {header.last_offset}")
+            if header.last_offset < expected:
+                if found:
+                    raise CorruptRecordsError(f"a message with offset {header.last_offset}")
+                continue
+            if not is_any_crc_valid(batch):
+                raise CorruptRecordsError("a batch that its CRC does not fit")
+            while begins and begins[-1][1] <= header.last_offset:
+                is_aborted.add(begins.pop()[0])
+            is_data = not header.is_control and not (header.is_transactional and header.producer_id in is_aborted)
+            if header.is_control and _is_abort(batch):
+                is_aborted.discard(header.producer_id)
+            found.append(FoundBatch(batch, header, is_data))
+            expected = header.last_offset + 1
+    except CorruptRecordsError as error:
+        raise CorruptRecordsError(f"partition {partition}, at offset {expected}: {error}") from None
+    return found
+
+
+def _is_abort(batch: memoryview) -> bool:
+    marker = next((read_marker(record) for record in iterate_records(batch)), None)
+    return marker is not None and marker.marker_type is MarkerType.ABORT
+
+
+def can_be_copied(header: AnyHeader, position: int) -> bool:
+    """Return whether a batch of which records from `position` on are wanted may be copied whole."""
+    return (
+        isinstance(header, BatchHeader)
+        and header.base_offset >= position
+        and header.record_count == header.last_offset_delta + 1
+        and not header.is_log_append_time
+        and header.codec <= Codec.ZSTD
+    )
+
+
+def outgoing(batch: FoundBatch, position: int, rewritten_bytes: int | None = None) -> Iterator[Outgoing]:
+    """Return what a batch becomes in the target: itself, or batches that are written anew.
+
+    Args:
+        batch: Of the source.
+        position: Records from this offset on are wanted.
+        rewritten_bytes: Write it anew in batches that end when they are so large; None: where it must be.
+
+    Raises:
+        CorruptRecordsError: It had to be unpacked, and holds other things than its header says.
+    """
+    header = batch.header
+    if rewritten_bytes is None and isinstance(header, BatchHeader) and can_be_copied(header, position):
+        yield Outgoing(bytearray(batch.data), range(header.base_offset, header.last_offset + 1))
+        return
+    limit = REWRITTEN_BYTES if rewritten_bytes is None else rewritten_bytes
+    if header.codec > Codec.ZSTD:
+        raise CorruptRecordsError(f"codec {header.codec} is not known")
+    builder, offsets = BatchBuilder(Codec(header.codec)), list[int]()
+    for record in iterate_any_records(batch.data):
+        if record.offset < position:
+            continue
+        builder.append(record.timestamp_ms, record.key, record.value, record.headers)
+        offsets.append(record.offset)
+        if builder.uncompressed_bytes >= limit:
+            yield Outgoing(builder.build(), offsets)
+            builder, offsets = BatchBuilder(Codec(header.codec)), []
+    if offsets:
+        yield Outgoing(builder.build(), offsets)
+
+
+def stamp(batch: bytearray, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
+    """Make a batch one of a transaction of this producer, in place; its records stay as they are."""
+    attributes: int = INT16.unpack_from(batch, ATTRIBUTES_POSITION)[0]
+    INT64.pack_into(batch, 0, 0)
+    set_leader_epoch(batch, 0, NO_EPOCH)
+    INT16.pack_into(batch, ATTRIBUTES_POSITION, attributes & CODEC_MASK | TRANSACTIONAL_BIT)
+    _PRODUCER.pack_into(batch, PRODUCER_ID_POSITION, producer_id, producer_epoch, base_sequence)
+    set_crc(batch, 0, len(batch))
+
+
+def mark_at(data: memoryview, offset: int) -> BatchMark | None:
+    """Return the mark of the batch that holds an offset now.
+
+    None: it can't be told, as compaction has taken it or has been in it.
+
+    Args:
+        data: Batches from there on, the first of them whole.
+        offset: The last one of a batch that was read.
+
+    Raises:
+        CorruptRecordsError: It is no batch.
+    """
+    for batch in batches_of_any_magic(data):
+        header = read_any_header(batch)
+        if header.last_offset < offset:
+            continue
+        if isinstance(header, BatchHeader):
+            is_cleaned = header.record_count != header.last_offset_delta + 1 or header.attributes & _DELETE_HORIZON_BIT
+            if header.base_offset > offset or is_cleaned:
+                return None
+        return FoundBatch(batch, header, is_data=True).mark
+    return None

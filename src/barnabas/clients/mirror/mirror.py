@@ -1,0 +1,212 @@
+"""One source into the target, by this process: a few partitions side by side, until it is stopped or at its end."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from barnabas.clients.mirror.partition import Link, Mirrored, PartitionMirror
+from barnabas.clients.mirror.plan import MirrorPlan
+from barnabas.clients.mirror.progress import MirrorProgress
+from barnabas.clients.positions import Extents, Offsets, clamped, is_reached
+from barnabas.core.error_code import RETRIABLE, ErrorCode
+from barnabas.core.errors import KafkaError, ProtocolError
+from barnabas.core.types import TopicPartition
+
+_SIDE_BY_SIDE: Final = 4
+# A partition gives way to others, and a stop waits, for so many offsets at the most.
+_SLICE_OFFSETS: Final = 100_000
+_IDLE_S: Final = 0.5
+_LOOK_S: Final = 10.0
+_FIRST_RETRY_S: Final = 0.5
+_LONGEST_RETRY_S: Final = 10.0
+# What a new start finds out about: who else writes, what became of a transaction, where a log begins now.
+_PASSING: Final = RETRIABLE | {
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.OFFSET_OUT_OF_RANGE,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    ErrorCode.PRODUCER_FENCED,
+    ErrorCode.UNKNOWN_PRODUCER_ID,
+}
+
+
+@dataclass(slots=True)
+class MirrorFigures:
+    """How a mirror fares.
+
+    Attributes:
+        run: What it is called.
+        record_count, payload_bytes: Of what it has brought into the target.
+        skipped_count: Records that it has left out, as they have been in the target.
+        lag: Offsets that are still to be mirrored, as it was looked last.
+        restart_count: How often it has failed, and was started again.
+    """
+
+    run: str
+    record_count: int = 0
+    payload_bytes: int = 0
+    skipped_count: int = 0
+    lag: int = 0
+    restart_count: int = 0
+    positions: Offsets = field(default_factory=dict)
+
+
+class Mirror:
+    """One source's mirror.
+
+    Attributes:
+        figures: How it fares.
+    """
+
+    def __init__(
+        self,
+        plan: MirrorPlan,
+        report: Callable[[MirrorFigures], None],
+        warn: Callable[[str], None],
+        give_up_s: float = 120.0,
+    ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            plan: What to mirror.
+            report: Called with the figures when something was mirrored.
+            warn: Told in one line what a person should know.
+            give_up_s: How long a cluster may be away.
+
+        Raises:
+            BarnabasError: An option or an address can't be.
+        """
+        self.figures = MirrorFigures(plan.run)
+        self._plan = plan
+        self._report = report
+        self._warn = warn
+        self._give_up_s = give_up_s
+        self._link = Link(plan)
+        self._progress = MirrorProgress(self._link, warn)
+        self._partitions: dict[TopicPartition, PartitionMirror] = {}
+        self._last_success_s = 0.0
+        self._retry_s = _FIRST_RETRY_S
+
+    async def run(self, stopped: asyncio.Event, *, is_once: bool) -> None:
+        """Mirror until it is to stop, or, where that is wanted, all is mirrored that was there at the start.
+
+        Raises:
+            RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
+            MirrorFencedError: another process mirrors the source under the same name.
+            UnmirrorableError: something of the source can't be in the target.
+            PlanError: it can't be as asked.
+            KafkaError: it was not to be done for longer than it may take.
+        """
+        targets: Offsets | None = None
+        self._last_success_s = asyncio.get_running_loop().time()
+        try:
+            while not stopped.is_set():
+                try:
+                    self.figures.positions = await self._progress.begin()
+                    if is_once and targets is None:
+                        targets = _ends(self._progress.extents)
+                    await self._go_on(stopped, targets)
+                    return
+                except Exception as error:
+                    await self._pass(_cause(error), stopped)
+        finally:
+            self._drop()
+            await self._link.close()
+
+    async def _go_on(self, stopped: asyncio.Event, targets: Offsets | None) -> None:
+        loop = asyncio.get_running_loop()
+        next_look_s = loop.time() + _LOOK_S
+        slots = asyncio.Semaphore(_SIDE_BY_SIDE)
+        while not stopped.is_set():
+            ends = clamped(_ends(self._progress.extents), targets)
+            async with asyncio.TaskGroup() as tasks:
+                for topic, partitions in ends.items():
+                    for number, end_offset in partitions.items():
+                        each = TopicPartition(topic, number)
+                        if self._position(each) < end_offset:
+                            tasks.create_task(self._mirror(slots, each, end_offset, stopped))
+            self._measure_lag()
+            if targets is not None and is_reached(self.figures.positions, targets):
+                return
+            if loop.time() >= next_look_s:
+                await self._progress.check()
+                next_look_s = loop.time() + _LOOK_S
+            if not self.figures.lag:
+                self._note_success()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stopped.wait(), _IDLE_S)
+            before = {topic: set(partitions) for topic, partitions in self._progress.extents.items()}
+            await self._progress.look()
+            if before != {topic: set(partitions) for topic, partitions in self._progress.extents.items()}:
+                self._warn(f"{self._plan.run}: there are other topics or partitions than before")
+                self.figures.positions = await self._progress.begin()
+
+    async def _mirror(
+        self, slots: asyncio.Semaphore, partition: TopicPartition, end_offset: int, stopped: asyncio.Event
+    ) -> None:
+        async with slots:
+            if stopped.is_set():
+                return
+            mirror = self._partitions.get(partition)
+            if mirror is None:
+                mirror = self._partitions[partition] = PartitionMirror(self._link, partition)
+            position = self._position(partition)
+            forgotten = self._progress.forgotten(*partition)
+            done = await mirror.mirror(position, min(end_offset, position + _SLICE_OFFSETS), forgotten, stopped.is_set)
+            self._take(partition, done)
+
+    def _take(self, partition: TopicPartition, done: Mirrored) -> None:
+        self.figures.positions[partition.topic][partition.partition] = done.position
+        self.figures.record_count += done.record_count
+        self.figures.payload_bytes += done.payload_bytes
+        self.figures.skipped_count += done.skipped_count
+        self._measure_lag()
+        self._note_success()
+        self._report(self.figures)
+
+    def _measure_lag(self) -> None:
+        self.figures.lag = sum(
+            max(0, end_offset - self._position(TopicPartition(topic, number)))
+            for topic, partitions in _ends(self._progress.extents).items()
+            for number, end_offset in partitions.items()
+        )
+
+    def _position(self, partition: TopicPartition) -> int:
+        return self.figures.positions[partition.topic][partition.partition]
+
+    def _note_success(self) -> None:
+        self._last_success_s = asyncio.get_running_loop().time()
+        self._retry_s = _FIRST_RETRY_S
+
+    async def _pass(self, error: Exception, stopped: asyncio.Event) -> None:
+        """Wait with the next start; raises what does not pass, or has not passed for too long."""
+        self._drop()
+        is_passing = isinstance(error, ProtocolError) or (isinstance(error, KafkaError) and error.code in _PASSING)
+        if not is_passing or asyncio.get_running_loop().time() - self._last_success_s > self._give_up_s:
+            raise error
+        self._warn(f"{self._plan.run} stopped ({error}); starting it again in {self._retry_s:.1f} s")
+        self.figures.restart_count += 1
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stopped.wait(), self._retry_s)
+        self._retry_s = min(2 * self._retry_s, _LONGEST_RETRY_S)
+
+    def _drop(self) -> None:
+        for each in self._partitions.values():
+            each.close()
+        self._partitions.clear()
+
+
+def _ends(extents: Extents) -> Offsets:
+    return {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
+
+
+def _cause(error: Exception) -> Exception:
+    """Return what partitions have failed with; what does not pass first."""
+    if not isinstance(error, ExceptionGroup):
+        return error
+    causes = [_cause(each) for each in error.exceptions]
+    return next((each for each in causes if not isinstance(each, KafkaError)), causes[0])

@@ -1,0 +1,187 @@
+"""One source partition on its way into the target: its log is read, what has been there left out, the rest written."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from barnabas.clients.mirror.batches import REWRITTEN_BYTES, FoundBatch, outgoing
+from barnabas.clients.mirror.plan import MirrorPlan
+from barnabas.clients.mirror.source_log import read_log
+from barnabas.clients.mirror.table import OffsetTable, SourcePaths
+from barnabas.clients.mirror.writer import PartitionWriter, RefusedBatchError, Route
+from barnabas.clients.mirror_offsets import SourcePartition
+from barnabas.core.errors import BarnabasError
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.batch import BatchHeader
+from barnabas.wire.records.errors import CorruptRecordsError
+
+
+class UnmirrorableError(BarnabasError):
+    """What stands in the source can't be in the target: one line that names the partition and the offset."""
+
+
+class Link:
+    """A source and a target as one process mirrors the one into the other: connections, and what their tables say.
+
+    Attributes:
+        plan: What is mirrored.
+        source, target: Connections.
+        table: The target's.
+        source_id, target_id: The clusters' own ids; empty before they are known.
+        generation: Of this process among those that have mirrored the source under this name; 0 before it is known.
+    """
+
+    def __init__(self, plan: MirrorPlan) -> None:
+        """Nothing is connected yet. Raises BarnabasError: an option or an address can't be."""
+        self.plan = plan
+        self.source = plan.source.pool()
+        self.target = plan.target.pool()
+        self.table = OffsetTable(self.target)
+        self.paths = SourcePaths(OffsetTable(self.source))
+        self.source_id = self.target_id = ""
+        self.generation = 0
+
+    def partition(self, topic: str, number: int) -> SourcePartition:
+        """Name a partition of the source as the table does."""
+        return SourcePartition(self.plan.name, self.source_id, topic, number)
+
+    async def open_writer(self, topic: str, number: int, start_offset: int) -> PartitionWriter:
+        """Return a writer of one partition, which goes on at its place; where it has none, at an offset.
+
+        Raises:
+            KafkaError, MirrorFencedError: As `PartitionWriter.open`.
+        """
+        target = TopicPartition(self.plan.target_topic(topic), number)
+        timeout_ms = self.plan.target.transaction_timeout_ms
+        route = Route(self.partition(topic, number), self.plan.alias, target, self.generation, timeout_ms)
+        return await PartitionWriter.open(route, self.target, self.table, start_offset)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self.source.close()
+        await self.target.close()
+
+
+@dataclass(slots=True)
+class Mirrored:
+    """What has become of a range of offsets.
+
+    Attributes:
+        position: The next offset to be mirrored.
+        record_count, payload_bytes: Of what is in the target now: records, and bytes of their batches.
+        skipped_count: Records that were left out, as they have been in the target.
+    """
+
+    position: int
+    record_count: int = 0
+    payload_bytes: int = 0
+    skipped_count: int = 0
+
+
+class PartitionMirror:
+    """One partition's part of a mirror; keeps its writer from range to range."""
+
+    def __init__(self, link: Link, source: TopicPartition) -> None:
+        """Nothing is asked yet."""
+        self._link = link
+        self._source = source
+        self._writer: PartitionWriter | None = None
+
+    async def mirror(
+        self,
+        start_offset: int,
+        end_offset: int,
+        forgotten: Sequence[tuple[int, int]] = (),
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> Mirrored:
+        """Bring a range into the target, from its place there on.
+
+        Args:
+            start_offset: Where to begin if the target has no place of this partition.
+            end_offset: Up to where; at most the last stable offset.
+            forgotten: Segments to be dropped from the table, by first source offset and end.
+            is_stopped: Whether to end with the transaction under way.
+
+        Raises:
+            UnmirrorableError: Something of it can't be mirrored.
+            MirrorFencedError: Another process has taken over.
+            KafkaError: Trying again may help.
+        """
+        refusal: RefusedBatchError | None = None
+        for rewritten_bytes in (None, REWRITTEN_BYTES, 1):
+            try:
+                if self._writer is None:
+                    self._writer = await self._link.open_writer(*self._source, start_offset)
+                return await self._copy(self._writer, end_offset, forgotten, is_stopped, rewritten_bytes)
+            except RefusedBatchError as error:
+                # Such as it is the target does not take it: once more, in smaller batches that are written anew.
+                self.close()
+                refusal = error
+            except CorruptRecordsError as error:
+                self.close()
+                raise UnmirrorableError(f"the source's data is damaged: {error}") from None
+            except BaseException:
+                self.close()
+                raise
+        assert refusal is not None
+        raise UnmirrorableError(f"partition {self._source}, offset {refusal.offset}: the target refuses it: {refusal}")
+
+    def close(self) -> None:
+        """Give the writer up. What was not committed never will be."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    async def _copy(
+        self,
+        writer: PartitionWriter,
+        end_offset: int,
+        forgotten: Sequence[tuple[int, int]],
+        is_stopped: Callable[[], bool],
+        rewritten_bytes: int | None,
+    ) -> Mirrored:
+        done = Mirrored(writer.position)
+        mark = None
+        async for batches in read_log(self._link.source, self._source, writer.position, end_offset):
+            if is_stopped():
+                end_offset = 0
+                break
+            for batch in batches:
+                path = await self._path_of(batch, done)
+                if path is not None:
+                    if writer.path is not None and (writer.path != path or writer.is_full):
+                        await writer.commit(done.position, mark)
+                    await self._write(writer, path, batch, done, rewritten_bytes)
+                done.position, mark = batch.end_offset, batch.mark
+        done.position = max(done.position, end_offset)
+        if done.position > writer.position or writer.path is not None:
+            await writer.commit(done.position, mark, forgotten)
+        return done
+
+    async def _path_of(self, batch: FoundBatch, done: Mirrored) -> tuple[str, ...] | None:
+        """Return the clusters that a batch has passed, the source included; None: it is left out."""
+        if not batch.is_data:
+            return None
+        path = await self._link.paths.path_of(batch.header.producer_id)
+        if self._link.target_id in path:
+            if isinstance(batch.header, BatchHeader):
+                done.skipped_count += batch.header.record_count
+            return None
+        return (*path, self._link.source_id)
+
+    async def _write(
+        self,
+        writer: PartitionWriter,
+        path: tuple[str, ...],
+        batch: FoundBatch,
+        done: Mirrored,
+        rewritten_bytes: int | None,
+    ) -> None:
+        try:
+            for each in outgoing(batch, done.position, rewritten_bytes):
+                size = len(each.data)
+                await writer.add(path, each)
+                done.record_count += len(each.source_offsets)
+                done.payload_bytes += size
+        except CorruptRecordsError as error:
+            place = f"partition {self._source}, at offset {done.position}"
+            raise CorruptRecordsError(f"{place}: {error}") from None

@@ -1,0 +1,264 @@
+"""A mirror's progress in the target's table: whose it is, how far it is, what was lost meanwhile."""
+
+from collections.abc import Callable, Mapping
+
+from barnabas.clients.admin_calls import EARLIEST, LATEST
+from barnabas.clients.mirror.partition import Link
+from barnabas.clients.mirror.plan import RecordsLostError, check_clusters, is_mirrored
+from barnabas.clients.mirror.source_log import read_mark
+from barnabas.clients.mirror.topics import MirrorAdmin, TargetTopics
+from barnabas.clients.mirror.transactional import TransactionalProducer
+from barnabas.clients.mirror.writer import mirrored_elsewhere
+from barnabas.clients.mirror_offsets import TABLE_TOPIC, BatchMark, Owner, owner_record
+from barnabas.clients.positions import (
+    Bound,
+    Extent,
+    Extents,
+    Loss,
+    LostRange,
+    Offsets,
+    OnDataLoss,
+    PlanError,
+    lost_ranges,
+    matching_topics,
+    readable_marks,
+)
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.builder import BatchBuilder
+
+
+class MirrorProgress:
+    """One source's rows in the table, claimed for this process, and the topics that they are about.
+
+    Attributes:
+        extents: What the source's topics hold, as far as readers of committed records see, when it was looked last.
+    """
+
+    def __init__(self, link: Link, warn: Callable[[str], None]) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            link: The clusters.
+            warn: Told in one line what a person should know.
+        """
+        self.extents: Extents = {}
+        self._link = link
+        self._plan = link.plan
+        self._source, self._target = MirrorAdmin(link.source), MirrorAdmin(link.target)
+        self._targets = TargetTopics(link.plan, self._source, self._target, warn)
+        self._warn = warn
+        self._left_topics: set[str] = set()
+        # What the plan's start means, until it is in the table; None: not known yet.
+        self._chosen: Offsets | None = None
+
+    async def begin(self) -> Offsets:
+        """Claim the source, and return where each of its partitions goes on, or begins.
+
+        Raises:
+            RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
+            MirrorFencedError: another process has come later.
+            PlanError: it can't be as asked.
+            KafkaError: a cluster did not answer, or refused.
+        """
+        source_id, self._link.target_id = await _cluster_id(self._source), await _cluster_id(self._target)
+        check_clusters(self._plan, source_id, self._link.target_id)
+        self._targets.forget()
+        await self._targets.prepare_table()
+        await self._claim(source_id)
+        await self.look()
+        positions = await self._positions()
+        if self._chosen is None:
+            # The plan's start is for a mirror that has nothing yet: what comes later is mirrored from its first record.
+            is_first = not positions and self._plan.start != Bound()
+            self._chosen = await self._start_offsets() if is_first else {}
+        if self._chosen:
+            await self._write_starts(self._chosen)
+            self._chosen = {}
+            positions = await self._positions()
+        return {
+            topic: {
+                number: positions.get(topic, {}).get(number, extent.start_offset)
+                for number, extent in partitions.items()
+            }
+            for topic, partitions in self.extents.items()
+        }
+
+    async def look(self) -> None:
+        """See what the source holds now, and that the target has topics for it. Raises KafkaError, PlanError."""
+        counts = {topic: count for topic, count in (await self._source.there()).items() if is_mirrored(topic)}
+        partitions = [
+            TopicPartition(topic, number)
+            for topic in matching_topics(counts, self._plan.topics)
+            for number in range(counts[topic])
+        ]
+        if not partitions:
+            text = f"{self._plan.run}: none of its topics is there: {', '.join(self._plan.topics)}"
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        starts = await self._source.offsets(partitions, EARLIEST)
+        ends = await self._source.offsets(partitions, LATEST, is_read_committed=True)
+        extents: dict[str, dict[int, Extent]] = {}
+        for topic, number in partitions:
+            each = TopicPartition(topic, number)
+            extents.setdefault(topic, {})[number] = Extent(starts[each], ends[each])
+        await self._targets.prepare(
+            {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
+        )
+        self.extents = extents
+
+    async def check(self) -> None:
+        """See that nobody has come later. Raises MirrorFencedError, KafkaError."""
+        link = self._link
+        await link.table.refresh()
+        link.table.check_owner(self._plan.name, self._plan.alias, link.source_id, link.generation)
+
+    def forgotten(self, topic: str, number: int) -> list[tuple[int, int]]:
+        """Return the segments, by first source offset and end, that are below the source's log start."""
+        start_offset = self.extents[topic][number].start_offset
+        segments = self._link.table.offsets.segments.get(self._link.partition(topic, number), {})
+        return [(first, each.end_offset) for first, each in segments.items() if each.end_offset <= start_offset]
+
+    # Whose it is.
+
+    async def _claim(self, source_id: str) -> None:
+        """Become the one that mirrors this source, or see that it still is."""
+        link, plan = self._link, self._plan
+        if link.generation:
+            await self.check()
+            if source_id == link.source_id:
+                return
+        # Nobody else can write an owner of this mirror and cluster any more, so that no two have the same generation.
+        name = f"barnabas-mirror-{plan.name}-{source_id}"
+        producer = TransactionalProducer(link.target, name, plan.target.transaction_timeout_ms)
+        await producer.fence()
+        await link.table.refresh()
+        owner = self._next_owner(source_id)
+        builder = BatchBuilder()
+        builder.append(owner.started_ms, *owner_record(owner))
+        table = TopicPartition(TABLE_TOPIC, 0)
+        await producer.begin(table)
+        await producer.send(table, builder.build(), 1)
+        await producer.commit()
+        link.source_id, link.generation = source_id, owner.generation
+
+    def _next_owner(self, source_id: str) -> Owner:
+        plan, offsets = self._plan, self._link.table.offsets
+        older = offsets.owners.get((plan.name, plan.alias))
+        if older is not None and older.cluster_id != source_id:
+            text = f"{plan.run}: the source is cluster {source_id}, and was {older.cluster_id} before"
+            if plan.on_data_loss is OnDataLoss.STOP:
+                raise PlanError(
+                    f"{text}: give it another alias (--source ALIAS=...), or run with --on-data-loss continue to "
+                    "mirror the new one from its start"
+                )
+            self._warn(text)
+        latest = offsets.latest_owner(plan.name, plan.alias, source_id)
+        generation = latest.generation + 1 if latest else 1
+        now_ms = self._link.target.env.clock.now_ms()
+        return Owner(plan.name, plan.alias, generation, source_id, plan.host, plan.pid, now_ms)
+
+    # How far it is.
+
+    async def _positions(self) -> Offsets:
+        """Return where to go on in the partitions that the table has a place of, having dealt with what was lost."""
+        await self._link.table.refresh()
+        positions, marks = self._places()
+        found = await self._found_marks(readable_marks(marks, self.extents))
+        losses = lost_ranges(positions, self.extents, marks, found)
+        if self._plan.on_data_loss is OnDataLoss.STOP:
+            left = {
+                loss.topic for loss in losses if loss.topic not in self.extents and loss.topic not in self._plan.topics
+            }
+            self._tell_left(left)
+            losses = [loss for loss in losses if loss.topic not in left]
+            if losses:
+                raise RecordsLostError(self._plan.run, losses)
+        for loss in losses:
+            self._warn(f"{self._plan.run}: lost {loss}")
+            await self._resume(loss)
+        if losses:
+            await self._link.table.refresh()
+            positions, _ = self._places()
+        return positions
+
+    def _tell_left(self, topics: set[str]) -> None:
+        """Say which topics of a pattern were deleted, each once: who deletes one does not mean to stop the others.
+
+        Their places stay: should a topic come back, it is seen whether it is the same.
+        """
+        for topic in sorted(topics - self._left_topics):
+            self._warn(f"{self._plan.run}: topic {topic} is not there any more, and mirrored no further")
+        self._left_topics = topics
+
+    def _places(self) -> tuple[Offsets, dict[str, dict[int, BatchMark]]]:
+        """Return the positions and the last batches read, of all partitions that the plan's topics have or had."""
+        offsets, own = self._link.table.offsets, self._link.partition("", 0)
+        known = [each for each in offsets.places if (each.mirror, each.cluster_id) == (own.mirror, own.cluster_id)]
+        wanted = set(matching_topics({source.topic for source in known}, self._plan.topics))
+        positions: Offsets = {}
+        marks: dict[str, dict[int, BatchMark]] = {}
+        for source in known:
+            if source.topic in wanted:
+                place = offsets.places[source]
+                target_topic = self._plan.target_topic(source.topic)
+                if place.target_topic != target_topic:
+                    raise PlanError(mirrored_elsewhere(source, place, target_topic))
+                positions.setdefault(source.topic, {})[source.partition] = place.position
+                if place.batch is not None:
+                    marks.setdefault(source.topic, {})[source.partition] = place.batch
+        return positions, marks
+
+    async def _found_marks(self, marks: Mapping[str, Mapping[int, BatchMark]]) -> dict[str, dict[int, BatchMark]]:
+        """Return what stands now where batches were read last; one that can't be told is left out."""
+        found: dict[str, dict[int, BatchMark]] = {}
+        for topic, partitions in marks.items():
+            for number, mark in partitions.items():
+                there = await read_mark(self._link.source, TopicPartition(topic, number), mark.offset)
+                if there is not None:
+                    found.setdefault(topic, {})[number] = there
+        return found
+
+    async def _resume(self, loss: LostRange) -> None:
+        """Let a partition go on where there is something to read."""
+        writer = await self._link.open_writer(loss.topic, loss.partition, loss.start_offset)
+        if loss.loss is Loss.OVERTAKEN and loss.resume_offset is not None:
+            # The records that are there are those of before: what the table says of them stays true.
+            await writer.commit(loss.resume_offset, None)
+        else:
+            segments = self._link.table.offsets.segments.get(self._link.partition(loss.topic, loss.partition), {})
+            await writer.reset(loss.resume_offset, segments)
+
+    async def _start_offsets(self) -> Offsets:
+        """Return where the plan begins in the partitions that are there."""
+        start = self._plan.start
+        partitions = [TopicPartition(topic, number) for topic, found in self.extents.items() for number in found]
+        at_time = {} if start.time_ms is None else await self._source.offsets(partitions, start.time_ms)
+        chosen: Offsets = {}
+        for topic, number in partitions:
+            extent = self.extents[topic][number]
+            offset = (start.offsets or {}).get(topic, {}).get(number)
+            if start.time_ms is not None:
+                offset = at_time[TopicPartition(topic, number)]
+            if offset is None or offset < 0:
+                is_at_end = start.is_latest or start.time_ms is not None
+                offset = extent.end_offset if is_at_end else extent.start_offset
+            chosen.setdefault(topic, {})[number] = offset
+        return chosen
+
+    async def _write_starts(self, starts: Offsets) -> None:
+        """Write down where partitions begin that have no place yet; those that have one keep it.
+
+        So a moment that was asked for is that of the first start, also for who starts again before anything came.
+        """
+        for topic, partitions in starts.items():
+            for number, offset in partitions.items():
+                if self._link.partition(topic, number) not in self._link.table.offsets.places:
+                    writer = await self._link.open_writer(topic, number, offset)
+                    await writer.commit(writer.position, None)
+
+
+async def _cluster_id(admin: MirrorAdmin) -> str:
+    """Return the cluster's own id. Raises KafkaError."""
+    metadata = await admin.retry(lambda: admin.pool.metadata([]))
+    return metadata.cluster_id or ""

@@ -1,0 +1,121 @@
+"""Reads one partition of the source as its batches lie, a fetch ahead of who uses them.
+
+Source: protocol guide, Fetch.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final
+
+from barnabas.clients.mirror.batches import FoundBatch, find_batches, mark_at
+from barnabas.clients.mirror_offsets import BatchMark
+from barnabas.clients.pool import Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from barnabas.wire.records.errors import CorruptRecordsError
+
+FETCH_BYTES: Final = 8 << 20
+_MAX_WAIT_MS: Final = 500
+_READ_UNCOMMITTED: Final = 0
+_READ_COMMITTED: Final = 1
+
+
+async def read_log(
+    pool: Pool, partition: TopicPartition, position: int, end_offset: int
+) -> AsyncGenerator[list[FoundBatch]]:
+    """Batches from an offset up to an end, some at a time; what was aborted is marked as no data.
+
+    Args:
+        pool: The source's.
+        partition: Which one.
+        position: The first offset that is wanted.
+        end_offset: At most the last stable offset.
+
+    Raises:
+        KafkaError: It can't be read.
+        CorruptRecordsError: What was read can't be.
+    """
+    if position >= end_offset:
+        return
+    fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset))
+    try:
+        while True:
+            batches = await fetching
+            if not batches:
+                # Compaction has taken the rest.
+                return
+            position = batches[-1].end_offset
+            if position >= end_offset:
+                yield batches
+                return
+            fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset))
+            yield batches
+    finally:
+        fetching.cancel()
+        await asyncio.gather(fetching, return_exceptions=True)
+
+
+async def read_mark(pool: Pool, partition: TopicPartition, offset: int) -> BatchMark | None:
+    """Return the mark of the batch with an offset that can be read; None: it can't be told. Raises KafkaError."""
+    part, _ = await _fetch(pool, partition, offset, 1, _READ_UNCOMMITTED)
+    return None if part.records is None else mark_at(_view(part), offset)
+
+
+async def _fetch_batches(pool: Pool, partition: TopicPartition, position: int, end_offset: int) -> list[FoundBatch]:
+    part, throttle_ms = await _fetch(pool, partition, position, FETCH_BYTES, _READ_COMMITTED)
+    if throttle_ms:
+        await asyncio.sleep(throttle_ms / 1000)
+    if not part.records:
+        if part.last_stable_offset < end_offset:
+            # Who has just become the leader may not know yet how far all replicas are.
+            raise KafkaError(
+                ErrorCode.OFFSET_NOT_AVAILABLE, f"partition {partition} gives nothing at offset {position}"
+            )
+        return []
+    aborted = [(each.producer_id, each.first_offset) for each in part.aborted_transactions or ()]
+    data = _view(part)
+    found = find_batches(partition, data, aborted, position, end_offset)
+    if not found and data:
+        first = find_batches(partition, data, aborted, position, position + (1 << 62))
+        if not first:
+            text = f"partition {partition}, at offset {position}: no whole batch in {len(data)} bytes"
+            raise CorruptRecordsError(text)
+    return found
+
+
+def _view(part: PartitionData) -> memoryview:
+    assert isinstance(part.records, memoryview)
+    return part.records
+
+
+async def _fetch(
+    pool: Pool, partition: TopicPartition, offset: int, max_bytes: int, isolation_level: int
+) -> tuple[PartitionData, int]:
+    """Fetch once; gives the answer's part and its throttle time. Raises KafkaError."""
+    channel = await pool.leader(partition)
+    asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    request = FetchRequest(
+        max_wait_ms=_MAX_WAIT_MS,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        isolation_level=isolation_level,
+        topics=[FetchTopic(partition.topic, [asked])],
+    )
+    # From version 12 on topics may have ids.
+    response = await channel.send(request, FetchResponse, max_version=11)
+    code = ErrorCode(response.error_code)
+    for topic in response.responses:
+        for part in topic.partitions:
+            code = code or ErrorCode(part.error_code)
+            if not code:
+                return part, response.throttle_time_ms
+    pool.forget(partition.topic)
+    raise KafkaError(code or ErrorCode.UNKNOWN_SERVER_ERROR, f"partition {partition} can't be read: {code.name}")

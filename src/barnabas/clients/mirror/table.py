@@ -1,0 +1,72 @@
+"""A cluster's offset table as one process knows it, read on from where it was read last; and what it says of paths."""
+
+import asyncio
+
+from barnabas.clients.mirror.plan import MirrorFencedError
+from barnabas.clients.mirror_offsets import MirrorOffsets
+from barnabas.clients.mirror_table import read_table
+from barnabas.clients.pool import Pool
+
+_MOST_KNOWN = 100_000
+
+
+class OffsetTable:
+    """Reads the table of one cluster.
+
+    Attributes:
+        offsets: What the table says, as far as it was read.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        """Nothing is read yet."""
+        self.offsets = MirrorOffsets()
+        self._pool = pool
+        self._read_offset = 0
+        self._lock = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Take in what was committed to the table before this call. Raises KafkaError."""
+        async with self._lock:
+            self._read_offset = await read_table(self._pool, self.offsets, self._read_offset)
+
+    def check_owner(self, mirror: str, alias: str, cluster_id: str, generation: int) -> None:
+        """See that nobody has come later.
+
+        Raises:
+            MirrorFencedError: somebody has.
+        """
+        owner = self.offsets.latest_owner(mirror, alias, cluster_id)
+        if owner is not None and owner.generation > generation:
+            name = "" if owner.alias == alias else f", which it calls {owner.alias}"
+            raise MirrorFencedError(
+                f"mirror {mirror}: another one, which was started later, mirrors {alias}, too{name}: process "
+                f"{owner.pid} on {owner.host}; stop one of them, or give one another --name"
+            )
+
+
+class SourcePaths:
+    """Tells by the producer of a batch of the source which clusters it has passed before it came there.
+
+    A path is committed before its producer's first batch is written. So what the table does not say when it is read
+    after a batch was seen is so for good: the producer is one of the source's own.
+    """
+
+    def __init__(self, table: OffsetTable) -> None:
+        """Args:
+        table: The source's.
+        """
+        self._table = table
+        self._known: dict[int, tuple[str, ...]] = {}
+
+    async def path_of(self, producer_id: int) -> tuple[str, ...]:
+        """Return the ids of the clusters, the origin first; none of what was sent to the source. Raises KafkaError."""
+        if producer_id < 0:
+            return ()
+        path = self._known.get(producer_id)
+        if path is None:
+            await self._table.refresh()
+            found = self._table.offsets.producers.get(producer_id)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            path = self._known[producer_id] = found.path if found is not None else ()
+        return path

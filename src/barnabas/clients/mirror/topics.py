@@ -1,0 +1,133 @@
+"""The topics of the target: made as those of the source are, and grown with them."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigEntry, ConfigResource, ConfigSource, ResourceType
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
+from barnabas.clients.mirror.plan import MirrorPlan
+from barnabas.clients.mirror_offsets import TABLE_CONFIGS, TABLE_TOPIC
+from barnabas.clients.positions import PlanError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+
+_TIMESTAMP_TYPE = "message.timestamp.type"
+_LOG_APPEND_TIME = "LogAppendTime"
+# They name brokers of the source.
+_REPLICA_LISTS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+
+
+class MirrorAdmin(TopicAdmin, OffsetAdmin, ConfigAdmin):
+    """What a mirror asks of a cluster."""
+
+    async def there(self) -> dict[str, int]:
+        """The topics that are there, and how many partitions each has. Raises KafkaError."""
+        return {
+            name: len(topic.partitions)
+            for name, topic in (await self.topics()).items()
+            if topic.error_code is ErrorCode.NONE
+        }
+
+    async def topic_configs(self, topic: str) -> list[ConfigEntry]:
+        """The settings that hold for a topic. Raises KafkaError."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        return (await self.describe_configs([resource], include_synonyms=False))[resource]
+
+
+class TargetTopics:
+    """Sees to it that source topics have their topics in the target, with as many partitions at least."""
+
+    def __init__(self, plan: MirrorPlan, source: MirrorAdmin, target: MirrorAdmin, warn: Callable[[str], None]) -> None:
+        """Nothing is asked yet."""
+        self._plan = plan
+        self._source = source
+        self._target = target
+        self._warn = warn
+        self._partition_counts: dict[str, int] = {}
+
+    async def prepare_table(self) -> None:
+        """Make sure that the offset table is there. Raises KafkaError."""
+        if TABLE_TOPIC not in await self._target.there():
+            await self._create(NewTopic(TABLE_TOPIC, 1, configs=TABLE_CONFIGS))
+
+    async def prepare(self, ends: Mapping[str, Mapping[int, int]]) -> None:
+        """Make sure that the targets of topics can take their partitions.
+
+        A topic that a pattern has taken gets its target when it has had a record: mirrors both ways whose patterns take
+        each other's topics would make topics of topics without end.
+
+        Args:
+            ends: Where topics of the source end: by topic and partition, what follows the last record ever.
+
+        Raises:
+            PlanError: a topic that is there would put its own timestamps.
+            KafkaError: a cluster did not answer, or refused.
+        """
+        partition_counts = {
+            topic: max(partitions) + 1
+            for topic, partitions in ends.items()
+            if any(partitions.values()) or (partitions and topic in self._plan.topics)
+        }
+        short = [topic for topic, count in partition_counts.items() if self._partition_counts.get(topic, 0) < count]
+        if not short:
+            return
+        there = await self._target.there()
+        for topic in short:
+            name, count = self._plan.target_topic(topic), partition_counts[topic]
+            if name not in there:
+                await self._make(topic, name, count)
+            else:
+                await self._check(name)
+                if there[name] < count:
+                    await self._target.create_partitions({name: NewPartitions(count)})
+                    self._warn(f"{self._plan.run}: topic {name} had {there[name]} partitions and now has {count}")
+            self._partition_counts[topic] = count
+
+    def forget(self) -> None:
+        """Ask again the next time: topics may have been deleted."""
+        self._partition_counts.clear()
+
+    async def _make(self, topic: str, name: str, partition_count: int) -> None:
+        settings, has_own_time = target_settings(await self._source.topic_configs(topic))
+        await self._create(NewTopic(name, partition_count, configs=settings))
+        told = ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+        self._warn(f"{self._plan.run}: made topic {name} with {partition_count} partitions ({told})")
+        if has_own_time:
+            self._warn(
+                f"{self._plan.run}: {topic} has {_TIMESTAMP_TYPE}={_LOG_APPEND_TIME}; {name} has CreateTime, so that "
+                "the timestamps stay those of the source"
+            )
+
+    async def _create(self, topic: NewTopic) -> None:
+        try:
+            await self._target.create_topic(topic)
+        except KafkaError as error:
+            if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+
+    async def _check(self, name: str) -> None:
+        for each in await self._target.topic_configs(name):
+            if each.name == _TIMESTAMP_TYPE and each.value == _LOG_APPEND_TIME:
+                raise PlanError(
+                    f"{self._plan.run}: topic {name} of the target has {_TIMESTAMP_TYPE}={_LOG_APPEND_TIME}, so the "
+                    "source's timestamps would be lost: set it to CreateTime, or give the topics another --prefix"
+                )
+
+
+def target_settings(configs: Iterable[ConfigEntry]) -> tuple[dict[str, str], bool]:
+    """Return the settings of a target topic, as set for the source's own; and whether the source has its own time.
+
+    Timestamps are always CreateTime there, else the target would put its own.
+    """
+    has_own_time, settings = False, {}
+    for each in configs:
+        if each.name == _TIMESTAMP_TYPE:
+            has_own_time = each.value == _LOG_APPEND_TIME
+        elif (
+            each.source is ConfigSource.DYNAMIC_TOPIC_CONFIG
+            and each.value is not None
+            and each.name not in _REPLICA_LISTS
+        ):
+            settings[each.name] = each.value
+    settings[_TIMESTAMP_TYPE] = "CreateTime"
+    return settings, has_own_time

@@ -1,0 +1,321 @@
+"""Writes one partition's batches into the target, each once.
+
+    a fresh writer:    fence main ─► read the table ─► fence the producers of its paths ─► read the table: its place
+    each transaction:  batches that have passed the same clusters ─► the place behind them, into the table ─► commit
+
+Which clusters a batch has passed is told in the target by its producer id: a partition has a transactional producer for
+each path of clusters that its batches have come by. The one of what was sent to the source itself is the main one; its
+transactions also write down the paths, its own included, and move the place where there is nothing to write.
+
+Invariants:
+- What is committed is batches and the place behind them, or nothing. A place is therefore never behind or ahead of what
+  the target's readers see.
+- A path is in the table, and complete with all markers, before its producer's first batch: whoever sees the batch can
+  know the path.
+- Who was fenced can't commit. Say an old writer holds on to what a new one has fenced, or fences a path's producer anew
+  after that. It can't write down another path, as its main producer is fenced. And it has read its place after it
+  fenced the producers that it uses: so what follows that place was either committed before it looked, or waits for just
+  the producer that belongs to the batch which comes next. That one can be fenced by either writer, not used by both.
+  Whoever loses it gives up; nothing behind that batch can be committed without it.
+- What fails in any way is not gone on with: the next writer finds out what was committed.
+
+Source: KIP-98.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from barnabas.clients.admin_calls import EARLIEST, LATEST
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.clients.mirror.batches import Outgoing
+from barnabas.clients.mirror.places import advanced
+from barnabas.clients.mirror.plan import MirrorFencedError
+from barnabas.clients.mirror.table import OffsetTable
+from barnabas.clients.mirror.transactional import TransactionalProducer
+from barnabas.clients.mirror_offsets import (
+    TABLE_TOPIC,
+    BatchMark,
+    Place,
+    ProducerPath,
+    Run,
+    SourcePartition,
+    path_record,
+    path_tombstone,
+    place_record,
+    runs_of,
+    segment_record,
+    segment_tombstone,
+)
+from barnabas.clients.pool import Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.builder import BatchBuilder
+
+# A transaction holds so much at the least, if there is so much: its end costs two round trips and a marker. It takes so
+# long at the most before it is brought to its end.
+_FULL_BYTES = 16 << 20
+_FULL_S = 10.0
+_TABLE = TopicPartition(TABLE_TOPIC, 0)
+# What a broker says of a batch that it will never take so.
+_REFUSALS = frozenset(
+    {
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+    }
+)
+
+TableRecord = tuple[bytes, bytes | None]
+
+
+class RefusedBatchError(BarnabasError):
+    """The target does not take a batch; `offset` is that of its first record in the source."""
+
+    def __init__(self, offset: int, reason: str) -> None:
+        super().__init__(reason)
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Whose records go where, and on whose behalf.
+
+    Attributes:
+        source: Of the mirror, the partition that is read.
+        alias: What the source cluster is called.
+        target: The partition that is written.
+        generation: Of the process that mirrors.
+        timeout_ms: How long a transaction may be open.
+    """
+
+    source: SourcePartition
+    alias: str
+    target: TopicPartition
+    generation: int
+    timeout_ms: int
+
+    @property
+    def transactional_id(self) -> str:
+        """That of the main producer."""
+        mirror, cluster_id, topic, partition = self.source
+        return f"barnabas-mirror-{mirror}-{cluster_id}-{topic}-{partition}"
+
+
+class PartitionWriter:
+    """One partition's producers, and how far they have committed.
+
+    Attributes:
+        path: Of the transaction that is open; None: none is.
+    """
+
+    def __init__(self, route: Route, pool: Pool, table: OffsetTable) -> None:
+        """Use `open`."""
+        self.path: tuple[str, ...] | None = None
+        self._route = route
+        self._pool = pool
+        self._table = table
+        self._main = TransactionalProducer(pool, route.transactional_id, route.timeout_ms)
+        # Those that the table knows, by path.
+        self._producers: dict[tuple[str, ...], TransactionalProducer] = {}
+        self._sent: list[tuple[asyncio.Task[int], Outgoing]] = []
+        self._sent_bytes = 0
+        self._full_at_s = 0.0
+        self._place = Place(route.target.topic, 0, route.generation, ())
+
+    @classmethod
+    async def open(cls, route: Route, pool: Pool, table: OffsetTable, start_offset: int) -> "PartitionWriter":
+        """Fence who wrote this partition before, and find out where to go on.
+
+        Args:
+            route: Which partition.
+            pool: The target's.
+            table: The target's.
+            start_offset: Where to begin if the table has no place.
+
+        Raises:
+            KafkaError: the target did not do it.
+            MirrorFencedError: a later process mirrors the same source, or one mirrors it to another topic.
+        """
+        writer = cls(route, pool, table)
+        await writer._main.fence()
+        await table.refresh()
+        own = (route.source.cluster_id,)
+        for path in {each.path for each in table.offsets.producers.values() if each.source == route.source}:
+            producer = writer._main if path == own else writer._new_producer(path)
+            if producer is not writer._main:
+                await producer.fence()
+            known = table.offsets.producers.get(producer.producer_id)
+            # One that was forgotten by its coordinator has another id now, which is yet to be written down.
+            if known is not None and known.path == path:
+                writer._producers[path] = producer
+        await table.refresh()
+        table.check_owner(route.source.mirror, route.alias, route.source.cluster_id, route.generation)
+        found = table.offsets.places.get(route.source)
+        if found is None:
+            writer._place = replace(writer._place, position=start_offset, begin=start_offset)
+        elif found.target_topic != route.target.topic:
+            raise MirrorFencedError(mirrored_elsewhere(route.source, found, route.target.topic))
+        else:
+            writer._place = replace(found, generation=route.generation)
+        return writer
+
+    @property
+    def position(self) -> int:
+        """The next source offset to be mirrored, as far as it is committed."""
+        return self._place.position
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the open transaction is to be committed."""
+        return self._sent_bytes >= _FULL_BYTES or asyncio.get_running_loop().time() >= self._full_at_s
+
+    async def add(self, path: tuple[str, ...], batch: Outgoing) -> None:
+        """Write a batch; nobody sees it before `commit`. An open transaction is of the same path.
+
+        Raises:
+            RefusedBatchError: The target does not take it, or one before it.
+            KafkaError: It was not written; this writer is done with.
+        """
+        if self.path is None:
+            producer = await self._producer(path)
+            await producer.begin(self._route.target, _TABLE)
+            self.path = path
+            self._full_at_s = asyncio.get_running_loop().time() + _FULL_S
+        size = len(batch.data)
+        try:
+            task = await self._producers[path].send(self._route.target, batch.data, len(batch.source_offsets))
+        except KafkaError as error:
+            raise self._refusal() or error from None
+        self._sent.append((task, batch._replace(data=bytearray())))
+        self._sent_bytes += size
+
+    async def commit(self, position: int, mark: BatchMark | None, forgotten: Sequence[tuple[int, int]] = ()) -> None:
+        """Commit what was added, and the place behind it.
+
+        Args:
+            position: The next source offset to be mirrored.
+            mark: The last batch that was read; None: the one of before.
+            forgotten: Segments to be dropped from the table, by first source offset and end.
+
+        Raises:
+            RefusedBatchError: The target did not take what was added.
+            KafkaError: It may be committed or not; this writer is done with.
+        """
+        source = self._route.source
+        runs: list[Run] = []
+        try:
+            for task, batch in self._sent:
+                runs += runs_of(batch.source_offsets, await task)
+        except KafkaError as error:
+            raise self._refusal() or error from None
+        place, segments = advanced(self._place, position, mark, runs, (end for _, end in forgotten))
+        await self._put(
+            [
+                *((segment_tombstone(source, first), None) for first, _ in forgotten),
+                *(segment_record(source, segment) for segment in segments),
+            ],
+            place,
+        )
+
+    async def reset(self, position: int | None, segments: Iterable[int]) -> None:
+        """Go on from another source offset, as the records there are others than those of before.
+
+        Args:
+            position: Where to go on; None: the partition is no more, and is forgotten.
+            segments: Of the partition in the table, by first source offset: they speak of what was before.
+
+        Raises:
+            KafkaError: It may have happened or not.
+        """
+        source, route = self._route.source, self._route
+        forgotten: list[TableRecord] = [(segment_tombstone(source, first), None) for first in segments]
+        if position is None:
+            await self._transact(self._main, [*forgotten, (place_record(source, self._place)[0], None)])
+        else:
+            await self._put(forgotten, Place(route.target.topic, position, route.generation, (), None, position))
+
+    def close(self) -> None:
+        """Let go of it. What was not committed never will be."""
+        for producer in {self._main, *self._producers.values()}:
+            producer.close()
+
+    def _new_producer(self, path: tuple[str, ...]) -> TransactionalProducer:
+        # No name of a topic has a slash.
+        before = ",".join(path[:-1])
+        return TransactionalProducer(self._pool, f"{self._route.transactional_id}/{before}", self._route.timeout_ms)
+
+    async def _producer(self, path: tuple[str, ...]) -> TransactionalProducer:
+        """Return the producer of a path, written down where it is not yet."""
+        producer = self._producers.get(path)
+        if producer is None:
+            if path == (self._route.source.cluster_id,):
+                producer = self._main
+            else:
+                producer = self._new_producer(path)
+                await producer.fence()
+            await self._write_path(producer.producer_id, path)
+            self._producers[path] = producer
+        return producer
+
+    async def _write_path(self, producer_id: int, path: tuple[str, ...]) -> None:
+        """Write down a producer's path, and what has become of those that it replaces."""
+        own = ProducerPath(self._route.source, path)
+        records: list[TableRecord] = [path_record(producer_id, own)]
+        replaced = {
+            number: each
+            for number, each in self._table.offsets.producers.items()
+            if (each.source, each.path) == (own.source, own.path) and number != producer_id
+        }
+        if replaced:
+            admin = OffsetAdmin(self._pool)
+            (start,) = (await admin.offsets([self._route.target], EARLIEST)).values()
+            (end,) = (await admin.offsets([self._route.target], LATEST)).values()
+            for number, each in replaced.items():
+                if each.end_offset is None:
+                    records.append(path_record(number, each._replace(end_offset=end)))
+                elif each.end_offset <= start:
+                    records.append((path_tombstone(number, each), None))
+        await self._transact(self._main, records)
+        # It is complete when the next one may begin.
+        await self._main.begin(_TABLE)
+        await self._main.abort()
+
+    async def _put(self, records: Sequence[TableRecord], place: Place) -> None:
+        """Commit, with these records of the table and the place."""
+        producer = self._main if self.path is None else self._producers[self.path]
+        await self._transact(producer, [*records, place_record(self._route.source, place)])
+        self._place = place
+        self._sent, self._sent_bytes, self.path = [], 0, None
+
+    async def _transact(self, producer: TransactionalProducer, records: Iterable[TableRecord]) -> None:
+        """Write records of the table and commit, in the open transaction or in one of their own."""
+        if self.path is None:
+            await producer.begin(_TABLE)
+        builder = BatchBuilder()
+        now_ms = self._pool.env.clock.now_ms()
+        for key, value in records:
+            builder.append(now_ms, key, value)
+        await producer.send(_TABLE, builder.build(), builder.record_count)
+        await producer.commit()
+
+    def _refusal(self) -> RefusedBatchError | None:
+        """Find the first batch that failed; None: it was not for what it is."""
+        for task, batch in self._sent:
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                if isinstance(error, KafkaError) and error.code in _REFUSALS:
+                    return RefusedBatchError(batch.source_offsets[0], str(error))
+                return None
+        return None
+
+
+def mirrored_elsewhere(source: SourcePartition, place: Place, target_topic: str) -> str:
+    """Say that a place is of another target topic: what is there is not in this one, and offsets are others."""
+    return (
+        f"mirror {source.mirror}: {source.topic} of this cluster is mirrored to {place.target_topic}, not to "
+        f"{target_topic}: give this one another --name"
+    )
