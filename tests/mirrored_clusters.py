@@ -14,9 +14,6 @@ from tests.compat.conftest import RunningBroker
 from tests.patience import PATIENCE_S
 from tests.settled import await_markers
 
-# The header by which the mirror on Spark tells where a record has been.
-PROVENANCE = "barnabas.provenance"
-
 
 class Sent(NamedTuple):
     """One record as a test sends it, and as a reader sees it."""
@@ -135,8 +132,8 @@ class Cluster:
         for partition in partitions if transactional_id else ():
             await_markers(self.address, topic, partition)
 
-    def read(self, topic: str, keep_provenance: bool = False) -> dict[int, list[Sent]]:
-        """Give what a read_committed reader sees, by partition; without the mirror's header unless told."""
+    def read(self, topic: str) -> dict[int, list[Sent]]:
+        """Give what a read_committed reader sees, by partition."""
         consumer = Consumer(
             {
                 **self._client,
@@ -158,8 +155,7 @@ class Cluster:
                 assert error.code() == KafkaError._PARTITION_EOF, error
                 left -= 1
                 continue
-            raw: Any = message.headers() or ()
-            headers = tuple(each for each in raw if keep_provenance or each[0] != PROVENANCE)
+            headers: Any = tuple(message.headers() or ())
             partition = message.partition()
             assert partition is not None
             found[partition].append(Sent(message.key(), message.value(), message.timestamp()[1], headers))

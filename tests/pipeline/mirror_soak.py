@@ -1,9 +1,9 @@
 """The whole proof of mirrors: `scripts/soak --mirror`, or `python -m tests.pipeline.mirror_soak`.
 
-Six trials: from Barnabas to Barnabas, to Kafka 2.7.2 and from it; both directions at once; two sources into one; and on
-a standalone cluster whose executors are killed. In each of the others so many drivers are killed at random moments,
-with new records of all kinds between, and in a last life each of the brokers. Where there is one direction, a group
-moves over in mid-stream. Prints a line for each.
+Seven trials: from Barnabas to Barnabas, to Kafka 2.7.2 and from it; both directions at once; two sources into one;
+three in a ring; and on a standalone cluster whose executors are killed. In each of the others so many drivers are
+killed at random moments, with new records of all kinds between, and in a last life each of the brokers. Where there is
+one direction, a group moves over in mid-stream. Prints a line for each.
 """
 
 import argparse
@@ -55,12 +55,18 @@ def two_sources(stack: ExitStack, directory: Path, seed: int) -> MirrorTrial:
     return MirrorTrial(directory, [Direction(east, whole), Direction(west, whole)], seed)
 
 
+def ring(stack: ExitStack, directory: Path, seed: int) -> MirrorTrial:
+    sides = [barnabas(stack, name) for name in ("east", "west", "north")]
+    return MirrorTrial(directory, [Direction(sides[n], sides[(n + 1) % 3]) for n in range(3)], seed)
+
+
 DRIVER_TRIALS: dict[str, Make] = {
     "one-way": one_way,
     "to-kafka": to_kafka,
     "from-kafka": from_kafka,
     "both-ways": both_ways,
     "two-sources": two_sources,
+    "ring": ring,
 }
 TRIALS = (*DRIVER_TRIALS, "executors")
 
@@ -73,6 +79,9 @@ def kill_drivers(trial: MirrorTrial, count: int) -> Move | None:
         trial.kill_driver_while_group_moves(move)
     trial.kill_drivers(count - count // 2 - (move is not None))
     trial.finish_while_brokers_are_killed()
+    for _ in trial.directions[2:]:
+        # In a ring what has come last goes one way on.
+        trial.finish()
     return move
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
-from barnabas.pipeline.mirror.provenance import PROVENANCE
 from tests.compat.conftest import RunningBroker
 from tests.mirrored_clusters import Cluster, Sent
 from tests.patience import PATIENCE_S
@@ -17,11 +16,10 @@ _MOST_AT_ONCE = 120
 
 
 class Seen(NamedTuple):
-    """A record where a reader sees it; `provenance` is None for one that was sent there."""
+    """A record where a reader sees it."""
 
     offset: int
     record: Sent
-    provenance: bytes | None
 
 
 class Side(Cluster):
@@ -31,10 +29,6 @@ class Side(Cluster):
         super().__init__(broker)
         self.name = name
         self._sent_count = 0
-
-    @property
-    def cluster_id(self) -> str:
-        return str(self._admin.list_topics(timeout=PATIENCE_S).cluster_id)
 
     def feed(self, topic: str, count: int, chance: random.Random) -> None:
         """Send so many records that are there in the end, some in transactions; others are aborted between them."""
@@ -104,30 +98,17 @@ def read_to_ends(consumer: Consumer, partition_count: int) -> dict[int, list[See
 
 def sent_by(records: Iterable[Seen], name: str, least_offset: int = 0) -> list[Sent]:
     """Give what was sent to the side of a name, of what is at some side from an offset on."""
-    return [
-        each.record
-        for each in records
-        if each.offset >= least_offset and (each.record.headers[-1][1] or b"").startswith(name.encode() + b"-")
-    ]
+    return [each.record for each in records if each.offset >= least_offset and sender(each) == name]
 
 
-def sent_there(records: Iterable[Seen], least_offset: int = 0) -> list[Sent]:
-    """Give what a cluster's own producers sent, from an offset on."""
-    return [each.record for each in records if each.provenance is None and each.offset >= least_offset]
-
-
-def came_from(records: Iterable[Seen], cluster_id: str) -> list[Sent]:
-    """Give what was mirrored straight from a cluster, as it was there."""
-    return [each.record for each in records if each.provenance == cluster_id.encode()]
+def sender(seen: Seen) -> str:
+    """Name the side that a record was sent to."""
+    return (seen.record.headers[-1][1] or b"").partition(b"-")[0].decode()
 
 
 def _seen(message: Message) -> Seen:
-    headers: Any = message.headers() or ()
-    provenance = [value for name, value in headers if name == PROVENANCE]
-    assert len(provenance) <= 1, headers
-    own = tuple((name, value) for name, value in headers if name != PROVENANCE)
-    record = Sent(message.key(), message.value(), message.timestamp()[1], own)
-    return Seen(_number(message.offset()), record, provenance[0] if provenance else None)
+    headers: Any = tuple(message.headers() or ())
+    return Seen(_number(message.offset()), Sent(message.key(), message.value(), message.timestamp()[1], headers))
 
 
 def _number(value: int | None) -> int:

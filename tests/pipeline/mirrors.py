@@ -1,31 +1,22 @@
-"""Two clusters and mirrors between them, for tests: what is sent into one, and what a reader sees in the other."""
+"""Mirrors on Spark between clusters, for tests."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barnabas.clients.mirror_offsets import TABLE_TOPIC, Coverage, MirrorOffsets, SourcePartition
+from barnabas.clients.mirror.partition import Link
+from barnabas.clients.mirror.progress import MirrorProgress
 from barnabas.pipeline.mirror.mirror_run import MirrorRun, run_mirrors
 from barnabas.pipeline.mirror.plan import MirrorPlan
-from barnabas.pipeline.mirror.table import OffsetTable
-from barnabas.pipeline.mirror.writer import write_owner
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.figures import Metrics
 from tests.mirrored_clusters import Cluster
-from tests.settled import await_markers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def _table(target: Cluster) -> MirrorOffsets:
-    await_markers(target.address, TABLE_TOPIC)
-    with OffsetTable(KafkaOptions(target.address, {})) as table:
-        table.refresh()
-    return table.offsets
 
 
 class Mirrors:
@@ -68,16 +59,14 @@ class Mirrors:
         (run,) = self.run(self.plan(source, target, *topics, **fields))
         return run
 
-    def translate(self, target: Cluster, run: MirrorRun, topic: str, offset: int) -> tuple[int | None, Coverage] | None:
-        """Give where a group of partition 0 would go on in the target."""
-        return _table(target).translate(SourcePartition(run.plan.name, run.source_cluster_id, topic, 0), offset)
-
-    def position(self, target: Cluster, run: MirrorRun, topic: str, partition: int) -> int:
-        """Give how far a partition is mirrored, as the target's table has it."""
-        source = SourcePartition(run.plan.name, run.source_cluster_id, topic, partition)
-        return _table(target).places[source].position
-
-    def claim(self, target: Cluster, plan: MirrorPlan, generation: int) -> None:
+    def claim(self, plan: MirrorPlan) -> None:
         """Become the mirror's owner, as a process that was started later does."""
-        found = _table(target).owners[plan.name, plan.alias]
-        write_owner(plan.target, plan.name, found.cluster_id, lambda: replace(found, generation=generation))
+
+        async def begin() -> None:
+            link = Link(plan.engine_plan())
+            try:
+                await MirrorProgress(link, self.warnings.append).begin()
+            finally:
+                await link.close()
+
+        asyncio.run(begin())

@@ -38,7 +38,7 @@ class _Mirror:
 
     def __init__(self, begin: int) -> None:
         self.table = MirrorOffsets()
-        self.place = Place("t", begin, 1, (), None, begin)
+        self.place = Place("t", begin, 1, (), begin)
         self.mirrored: list[tuple[int, int]] = []
         # Below it nobody needs to be translated exactly.
         self.least_begin = begin

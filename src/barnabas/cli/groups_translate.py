@@ -34,7 +34,7 @@ from barnabas.core.types import TopicPartition
 HELP = paragraphs(
     """Let a group go on in a cluster that another one is mirrored into.
 
-Reads the group's offsets at --bootstrap-server and the offset table that `barnabas pipeline mirror` keeps at
+Reads the group's offsets at --bootstrap-server and the offset table that a mirror keeps at
 --target-bootstrap-server, and shows where in the target the group would go on: nothing is skipped, and nothing read
 again that the group has committed. Only --execute commits that in the target, where the group must have no running
 consumers. Stop its consumers at the source first. What they have committed and the mirror has not brought over yet

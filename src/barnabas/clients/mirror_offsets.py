@@ -5,7 +5,7 @@ mirrored, so that place, translation and data are one commit. Keys and values ar
 
     place    key    ["place", mirror, source cluster's id, topic, partition]
              value  {"target": topic, "position": n, "begin": b, "generation": g, "runs": [...],
-                     "mark": [offset, timestamp, checksum] or null, "batch": [last offset, timestamp, CRC] or null}
+                     "batch": [last offset, timestamp, CRC] or null}
     segment  key    ["segment", mirror, source cluster's id, topic, partition, source offset of its first run]
              value  {"target": topic, "end": n, "runs": [...]}
     path     key    ["path", mirror, source cluster's id, topic, partition, producer id]
@@ -67,16 +67,8 @@ class Run(NamedTuple):
     record_count: int
 
 
-class RecordMark(NamedTuple):
-    """The record of the source that was read last: another one at its offset means that the topic was made anew."""
-
-    offset: int
-    timestamp_ms: int
-    checksum: int
-
-
 class BatchMark(NamedTuple):
-    """The batch of the source that was read last, by its last offset, in the same way."""
+    """The batch of the source that was read last: another one at its last offset means that the topic was made anew."""
 
     offset: int
     timestamp_ms: int
@@ -106,7 +98,6 @@ class Place:
         position: The next source offset to be mirrored.
         generation: Of the mirror's run that wrote it.
         runs: The newest ones.
-        mark: The last record read; None where none was.
         begin: The source offset from which on the table accounts for everything.
         batch: The last batch read; None where none was.
     """
@@ -115,7 +106,6 @@ class Place:
     position: int
     generation: int
     runs: tuple[Run, ...]
-    mark: RecordMark | None = None
     begin: int = 0
     batch: BatchMark | None = None
 
@@ -289,7 +279,6 @@ def place_record(source: SourcePartition, place: Place) -> tuple[bytes, bytes]:
         "begin": place.begin,
         "generation": place.generation,
         "runs": _flat(place.runs),
-        "mark": None if place.mark is None else list(place.mark),
         "batch": None if place.batch is None else list(place.batch),
     }
     return _dumped(["place", *source]), _dumped(value)
@@ -346,20 +335,17 @@ def _read_place(value: object) -> Place | None:
             "begin": int(begin),
             "generation": int(generation),
             "runs": list(flat),
-            "mark": mark,
             **more,
         }:
             runs = _runs(flat)
-            batch = _mark(more.get("batch"))
-            own = None if batch is None else BatchMark(*batch)
-            return None if runs is None else Place(target, position, generation, runs, _mark(mark), begin, own)
+            return None if runs is None else Place(target, position, generation, runs, begin, _mark(more.get("batch")))
     return None
 
 
-def _mark(value: object) -> RecordMark | None:
+def _mark(value: object) -> BatchMark | None:
     match value:
-        case [int(offset), int(timestamp_ms), int(checksum)]:
-            return RecordMark(offset, timestamp_ms, checksum)
+        case [int(offset), int(timestamp_ms), int(crc)]:
+            return BatchMark(offset, timestamp_ms, crc)
     return None
 
 

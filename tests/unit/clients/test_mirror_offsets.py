@@ -11,7 +11,6 @@ from barnabas.clients.mirror_offsets import (
     Owner,
     Place,
     ProducerPath,
-    RecordMark,
     Run,
     Segment,
     SourcePartition,
@@ -27,15 +26,8 @@ from barnabas.clients.mirror_offsets import (
 )
 
 SOURCE = SourcePartition("m", "c-1", "views", 2)
-PLACE = Place(
-    "eu.views",
-    30,
-    7,
-    (Run(10, 100, 5), Run(16, 106, 4)),
-    RecordMark(19, 1_700_000_000_000, 123),
-    8,
-    BatchMark(29, 1_700_000_000_001, 77),
-)
+BATCH = BatchMark(29, 1_700_000_000_001, 77)
+PLACE = Place("eu.views", 30, 7, (Run(10, 100, 5), Run(16, 106, 4)), 8, BATCH)
 OWN_PATH = ProducerPath(SOURCE, ("c-0", "c-1"))
 OWNER = Owner("m", "eu", 7, "c-1", "host", 42, 1_700_000_000_000)
 
@@ -51,7 +43,7 @@ def test_what_is_written_is_json_that_a_person_can_read() -> None:
     assert place_record(SOURCE, PLACE) == (
         b'["place","m","c-1","views",2]',
         b'{"target":"eu.views","position":30,"begin":8,"generation":7,"runs":[10,100,5,1,1,4],'
-        b'"mark":[19,1700000000000,123],"batch":[29,1700000000001,77]}',
+        b'"batch":[29,1700000000001,77]}',
     )
     assert path_record(9, OWN_PATH) == (b'["path","m","c-1","views",2,9]', b'{"path":["c-0","c-1"],"end":null}')
     assert path_record(9, OWN_PATH._replace(end_offset=7)) == (

@@ -185,8 +185,7 @@ class Mirror:
     async def _pass(self, error: Exception, stopped: asyncio.Event) -> None:
         """Wait with the next start; raises what does not pass, or has not passed for too long."""
         self._drop()
-        is_passing = isinstance(error, ProtocolError) or (isinstance(error, KafkaError) and error.code in _PASSING)
-        if not is_passing or asyncio.get_running_loop().time() - self._last_success_s > self._give_up_s:
+        if not is_passing(error) or asyncio.get_running_loop().time() - self._last_success_s > self._give_up_s:
             raise error
         self._warn(f"{self._plan.run} stopped ({error}); starting it again in {self._retry_s:.1f} s")
         self.figures.restart_count += 1
@@ -198,6 +197,11 @@ class Mirror:
         for each in self._partitions.values():
             each.close()
         self._partitions.clear()
+
+
+def is_passing(error: Exception) -> bool:
+    """Return whether a mirror that has failed with this may fare better when it is started again."""
+    return isinstance(error, ProtocolError) or (isinstance(error, KafkaError) and error.code in _PASSING)
 
 
 def _ends(extents: Extents) -> Offsets:

@@ -1,11 +1,12 @@
 """One source partition on its way into the target: its log is read, what has been there left out, the rest written."""
 
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from barnabas.clients.mirror.batches import REWRITTEN_BYTES, FoundBatch, outgoing
 from barnabas.clients.mirror.plan import MirrorPlan
-from barnabas.clients.mirror.source_log import read_log
+from barnabas.clients.mirror.source_log import FETCH_BYTES, read_log
 from barnabas.clients.mirror.table import OffsetTable, SourcePaths
 from barnabas.clients.mirror.writer import PartitionWriter, RefusedBatchError, Route
 from barnabas.clients.mirror_offsets import SourcePartition
@@ -92,6 +93,7 @@ class PartitionMirror:
         end_offset: int,
         forgotten: Sequence[tuple[int, int]] = (),
         is_stopped: Callable[[], bool] = lambda: False,
+        fetch_bytes: int = FETCH_BYTES,
     ) -> Mirrored:
         """Bring a range into the target, from its place there on.
 
@@ -100,6 +102,7 @@ class PartitionMirror:
             end_offset: Up to where; at most the last stable offset.
             forgotten: Segments to be dropped from the table, by first source offset and end.
             is_stopped: Whether to end with the transaction under way.
+            fetch_bytes: How much to ask the source for at a time.
 
         Raises:
             UnmirrorableError: Something of it can't be mirrored.
@@ -111,7 +114,7 @@ class PartitionMirror:
             try:
                 if self._writer is None:
                     self._writer = await self._link.open_writer(*self._source, start_offset)
-                return await self._copy(self._writer, end_offset, forgotten, is_stopped, rewritten_bytes)
+                return await self._copy(self._writer, end_offset, forgotten, is_stopped, fetch_bytes, rewritten_bytes)
             except RefusedBatchError as error:
                 # Such as it is the target does not take it: once more, in smaller batches that are written anew.
                 self.close()
@@ -137,21 +140,24 @@ class PartitionMirror:
         end_offset: int,
         forgotten: Sequence[tuple[int, int]],
         is_stopped: Callable[[], bool],
+        fetch_bytes: int,
         rewritten_bytes: int | None,
     ) -> Mirrored:
         done = Mirrored(writer.position)
         mark = None
-        async for batches in read_log(self._link.source, self._source, writer.position, end_offset):
-            if is_stopped():
-                end_offset = 0
-                break
-            for batch in batches:
-                path = await self._path_of(batch, done)
-                if path is not None:
-                    if writer.path is not None and (writer.path != path or writer.is_full):
-                        await writer.commit(done.position, mark)
-                    await self._write(writer, path, batch, done, rewritten_bytes)
-                done.position, mark = batch.end_offset, batch.mark
+        log = read_log(self._link.source, self._source, writer.position, end_offset, fetch_bytes)
+        async with aclosing(log):
+            async for batches in log:
+                if is_stopped():
+                    end_offset = 0
+                    break
+                for batch in batches:
+                    path = await self._path_of(batch, done)
+                    if path is not None:
+                        if writer.path is not None and (writer.path != path or writer.is_full):
+                            await writer.commit(done.position, mark)
+                        await self._write(writer, path, batch, done, rewritten_bytes)
+                    done.position, mark = batch.end_offset, batch.mark
         done.position = max(done.position, end_offset)
         if done.position > writer.position or writer.path is not None:
             await writer.commit(done.position, mark, forgotten)

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, RecordMark, Run, Segment, extended
+from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, Run, Segment, extended
 
 
 def advanced(
     place: Place,
     position: int,
-    mark: RecordMark | BatchMark | None,
+    mark: BatchMark | None,
     mirrored: Sequence[Run],
     forgotten_ends: Iterable[int] = (),
     runs_per_segment: int = RUNS_PER_SEGMENT,
@@ -19,7 +19,7 @@ def advanced(
     Args:
         place: Before the transaction.
         position: The next source offset to be mirrored.
-        mark: The last record or batch that was read; None: that of before.
+        mark: The last batch that was read; None: that of before.
         mirrored: Source and target offsets of the records, in order.
         forgotten_ends: Of segments that the table forgets with it.
         runs_per_segment: How many runs a place keeps, and a segment holds.
@@ -29,9 +29,7 @@ def advanced(
         # The target's topic was deleted and made anew: offsets of before mean nothing there now.
         runs, begin = (), max(begin, place.position)
     runs, segments = split_runs(extended(runs, mirrored), place.target_topic, runs_per_segment)
-    record = mark if isinstance(mark, RecordMark) else place.mark
-    batch = mark if isinstance(mark, BatchMark) else place.batch
-    return replace(place, position=position, runs=runs, mark=record, batch=batch, begin=begin), segments
+    return replace(place, position=position, runs=runs, begin=begin, batch=mark or place.batch), segments
 
 
 def split_runs(

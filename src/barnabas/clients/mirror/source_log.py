@@ -29,7 +29,7 @@ _READ_COMMITTED: Final = 1
 
 
 async def read_log(
-    pool: Pool, partition: TopicPartition, position: int, end_offset: int
+    pool: Pool, partition: TopicPartition, position: int, end_offset: int, fetch_bytes: int = FETCH_BYTES
 ) -> AsyncGenerator[list[FoundBatch]]:
     """Batches from an offset up to an end, some at a time; what was aborted is marked as no data.
 
@@ -38,6 +38,7 @@ async def read_log(
         partition: Which one.
         position: The first offset that is wanted.
         end_offset: At most the last stable offset.
+        fetch_bytes: How much to ask for at a time.
 
     Raises:
         KafkaError: It can't be read.
@@ -45,7 +46,7 @@ async def read_log(
     """
     if position >= end_offset:
         return
-    fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset))
+    fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset, fetch_bytes))
     try:
         while True:
             batches = await fetching
@@ -56,7 +57,7 @@ async def read_log(
             if position >= end_offset:
                 yield batches
                 return
-            fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset))
+            fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset, fetch_bytes))
             yield batches
     finally:
         fetching.cancel()
@@ -69,8 +70,10 @@ async def read_mark(pool: Pool, partition: TopicPartition, offset: int) -> Batch
     return None if part.records is None else mark_at(_view(part), offset)
 
 
-async def _fetch_batches(pool: Pool, partition: TopicPartition, position: int, end_offset: int) -> list[FoundBatch]:
-    part, throttle_ms = await _fetch(pool, partition, position, FETCH_BYTES, _READ_COMMITTED)
+async def _fetch_batches(
+    pool: Pool, partition: TopicPartition, position: int, end_offset: int, fetch_bytes: int
+) -> list[FoundBatch]:
+    part, throttle_ms = await _fetch(pool, partition, position, fetch_bytes, _READ_COMMITTED)
     if throttle_ms:
         await asyncio.sleep(throttle_ms / 1000)
     if not part.records:

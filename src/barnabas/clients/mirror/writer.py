@@ -237,7 +237,7 @@ class PartitionWriter:
         if position is None:
             await self._transact(self._main, [*forgotten, (place_record(source, self._place)[0], None)])
         else:
-            await self._put(forgotten, Place(route.target.topic, position, route.generation, (), None, position))
+            await self._put(forgotten, Place(route.target.topic, position, route.generation, (), position))
 
     def close(self) -> None:
         """Let go of it. What was not committed never will be."""

@@ -88,10 +88,10 @@ def parser() -> argparse.ArgumentParser:
 
 def _code_of(error: Exception) -> int | None:
     """Return the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
+    from barnabas.clients.mirror.plan import RecordsLostError
     from barnabas.pipeline.catalogue import NoSuchJobError
     from barnabas.pipeline.demo.directory import DemoDirectoryError
     from barnabas.pipeline.enforcement.follower import EnforcementError
-    from barnabas.pipeline.mirror.table import MirrorFencedError
     from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
     from barnabas.pipeline.runner.losses import DataLossError
     from barnabas.pipeline.runner.plan import PlanError
@@ -102,7 +102,8 @@ def _code_of(error: Exception) -> int | None:
     from barnabas.pipeline.spark.session import CheckpointInUseError, SparkStartError
     from barnabas.pipeline.tables.table import TableError
 
-    if isinstance(error, (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, OtherLogError)):
+    refused = (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, RecordsLostError, OtherLogError)
+    if isinstance(error, refused):
         return REFUSED
     passing = (
         BarnabasError,
@@ -110,7 +111,6 @@ def _code_of(error: Exception) -> int | None:
         ClusterUnavailableError,
         DemoDirectoryError,
         EnforcementError,
-        MirrorFencedError,
         NoSuchTopicError,
         RunFailedError,
         SparkStartError,

@@ -13,7 +13,6 @@ from barnabas.pipeline.commands.options import (
     DEFAULT_DIRECTORY,
     absolute,
     add_spark_options,
-    pairs,
     parse_bound,
     session_options,
 )
@@ -26,12 +25,10 @@ from barnabas.pipeline.runner.session import session_for
 NAME = "mirror"
 HELP = "mirror topics into another cluster"
 
-_CLIENT_ID = "barnabas-mirror"
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    from barnabas.pipeline.mirror.plan import DEFAULT_NAME
+    from barnabas.clients.mirror.plan import DEFAULT_NAME
 
     clusters = parser.add_argument_group("clusters")
     clusters.add_argument(
@@ -100,23 +97,19 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         PlanError: it can't be as asked.
     """
+    from barnabas.clients.mirror.plan import files_of, parse_sources
     from barnabas.pipeline.mirror.mirror_run import run_mirrors
-    from barnabas.pipeline.mirror.plan import MirrorPlan, of_aliases, parse_sources
+    from barnabas.pipeline.mirror.plan import MirrorPlan
 
     sources = parse_sources(arguments.source)
-    shared = [text for text in arguments.source_config if "=" not in text]
-    own = of_aliases(
-        pairs([text for text in arguments.source_config if "=" in text], "--source-config"),
-        list(sources),
-        "--source-config",
-    )
+    files = files_of(arguments.source_config, list(sources))
     topics = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
     target_config = [] if arguments.target_config is None else [str(arguments.target_config)]
     plans = [
         MirrorPlan(
             arguments.name,
             alias,
-            _kafka(address, [*shared, *([own[alias]] if alias in own else [])], {"isolation.level": "read_committed"}),
+            _kafka(address, files[alias], {"isolation.level": "read_committed"}),
             _kafka(arguments.target, target_config, {}),
             topics,
             absolute(arguments.checkpoint),
@@ -164,13 +157,13 @@ def _kafka(address: str, files: list[str], always: dict[str, str]) -> KafkaOptio
     Raises:
         PlanError: a file can't be read, or what it says can't be.
     """
-    from barnabas.clients.librdkafka import librdkafka_options
+    from barnabas.clients.mirror.plan import CLIENT_ID, MirroredCluster
 
-    options = {"client.id": _CLIENT_ID}
+    options = {"client.id": CLIENT_ID}
     try:
         for file in files:
             options |= read_properties(file)[0]
-        librdkafka_options(address, options)
+        MirroredCluster(address, options).pool()
     except ConfigError as error:
         raise PlanError(str(error)) from None
     return KafkaOptions(address, options | always)

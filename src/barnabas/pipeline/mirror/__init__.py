@@ -1,1 +1,1 @@
-"""Mirroring: topics of one cluster into another, each record once, with its key, headers, timestamp and partition."""
+"""Mirroring on Spark: its tasks run the engine of `barnabas.clients.mirror`, each for some partitions' ranges."""

@@ -1,17 +1,14 @@
-"""What a mirror was asked for: from which cluster into which, which topics, under what names, how fast."""
+"""What a mirror on Spark was asked for: what the engine is to copy, and how fast, from when on, until when."""
 
-from collections.abc import Mapping, Sequence
+import os
+import platform
 from dataclasses import dataclass, field
 
-from barnabas.clients.mirror_offsets import TABLE_TOPIC
+from barnabas.clients.mirror import plan as engine
+from barnabas.clients.mirror.plan import MirroredCluster
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
-from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError
-
-DEFAULT_NAME = "mirror"
-DEFAULT_ALIAS = "source"
-# Stands for the source's alias in a prefix.
-_ALIAS_PLACE = "{source}"
+from barnabas.pipeline.runner.plan import Bound, OnDataLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,58 +55,18 @@ class MirrorPlan:
         """The directory of this source's checkpoint."""
         return f"{self.checkpoint.rstrip('/')}/{self.run}"
 
-    @property
-    def topic_prefix(self) -> str:
-        """The prefix with the alias in its place."""
-        return self.prefix.replace(_ALIAS_PLACE, self.alias)
-
-    def target_topic(self, topic: str) -> str:
-        """Name a source's topic in the target."""
-        return f"{self.topic_prefix}{topic}"
-
-
-def check_clusters(plan: MirrorPlan, source_cluster_id: str, target_cluster_id: str) -> None:
-    """Find a mirror of a cluster onto itself.
-
-    Raises:
-        PlanError: source and target are one cluster, and the topics would be their own mirrors.
-    """
-    if source_cluster_id == target_cluster_id and not plan.topic_prefix:
-        raise PlanError(
-            f"{plan.run}: source and target are the same cluster ({source_cluster_id}): name another --target, or "
-            "give the topics another name with --prefix"
+    def engine_plan(self) -> engine.MirrorPlan:
+        """Return what the engine is to copy."""
+        source, target = (MirroredCluster(each.bootstrap_servers, each.options) for each in (self.source, self.target))
+        return engine.MirrorPlan(
+            self.name,
+            self.alias,
+            source,
+            target,
+            self.topics,
+            self.prefix,
+            self.start,
+            self.on_data_loss,
+            platform.node(),
+            os.getpid(),
         )
-
-
-def is_mirrored(topic: str) -> bool:
-    """Return whether a pattern may take a topic: not the clusters' own, nor the table of a mirror into the source."""
-    return not topic.startswith("__") and topic != TABLE_TOPIC
-
-
-def parse_sources(texts: Sequence[str]) -> dict[str, str]:
-    """Read `[ALIAS=]HOST:PORT,...` options: the addresses by alias.
-
-    Raises:
-        PlanError: one is none, or two have the same alias.
-    """
-    found: dict[str, str] = {}
-    for text in texts:
-        alias, equals, address = text.rpartition("=")
-        alias = alias if equals else DEFAULT_ALIAS
-        if not address or not alias or "/" in alias:
-            raise PlanError(f"--source {text}: it must be ALIAS=HOST:PORT,...")
-        if alias in found:
-            raise PlanError(f"--source {text}: another source is called {alias!r}, too; write ALIAS=HOST:PORT,...")
-        found[alias] = address
-    return found
-
-
-def of_aliases(values: Mapping[str, str], aliases: Sequence[str], option: str) -> Mapping[str, str]:
-    """Return what options say by alias.
-
-    Raises:
-        PlanError: there is no source of that alias.
-    """
-    if unknown := sorted(set(values) - set(aliases)):
-        raise PlanError(f"{option} {unknown[0]}=...: no --source is called so; there is {', '.join(aliases)}")
-    return values

@@ -1,26 +1,24 @@
-"""What a Spark task of a mirror does: one source partition's records of a batch, into the target.
+"""What a Spark task of a mirror does: one source partition's range of offsets, from cluster to cluster.
 
-A partition's writer is kept in the Python worker from batch to batch, as a fresh one costs some ten requests. Tasks go
-to any worker: the driver says which writer committed last (`Hint.token`), and any other one is stale.
+Connections and partitions' writers are kept in the Python worker from batch to batch, as fresh ones cost some ten
+requests. Tasks go to any worker: the driver says which writer committed last (`MirrorRange.token`), and any other is
+stale.
 """
 
+import asyncio
+import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from barnabas.clients.mirror_offsets import RecordMark, SourcePartition
+from barnabas.clients.mirror.mirror import is_passing
+from barnabas.clients.mirror.partition import Link, Mirrored, PartitionMirror
+from barnabas.clients.mirror.plan import MirrorFencedError, MirrorPlan
+from barnabas.clients.mirror.source_log import FETCH_BYTES
 from barnabas.core.errors import BarnabasError
-from barnabas.pipeline.mirror.provenance import Provenance
-from barnabas.pipeline.mirror.rows import place_of, read_rows
-from barnabas.pipeline.mirror.table import MirrorFencedError
-from barnabas.pipeline.mirror.writer import Hint, PartitionWriter, Route
-from barnabas.pipeline.runner.cluster import ClusterUnavailableError, KafkaOptions
+from barnabas.core.types import TopicPartition
 
-# Each has a few threads and connections.
-_MOST_WRITERS = 64
-# This process's writers by source partition, used last at the end: what a Python worker keeps between two tasks.
-_writers: OrderedDict[SourcePartition, PartitionWriter] = OrderedDict()
+_MOST_PARTITIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,94 +26,121 @@ class MirrorTask:
     """The part of a batch that all its tasks share.
 
     Attributes:
-        mirror: Its name.
-        alias: What the source cluster is called.
-        source_cluster_id, target_cluster_id: The clusters' own.
-        target: The cluster that is written.
-        topic_prefix: Of topics in the target.
+        plan: What is mirrored.
+        source_id, target_id: The clusters' own ids.
         generation: Of the process that mirrors.
-        hints: By topic and partition of the source.
+        fetch_bytes: How much of a partition to ask for at a time.
     """
 
-    mirror: str
-    alias: str
-    source_cluster_id: str
-    target_cluster_id: str
-    target: KafkaOptions
-    topic_prefix: str
+    plan: MirrorPlan
+    source_id: str
+    target_id: str
     generation: int
-    hints: Mapping[str, Mapping[int, Hint]]
+    fetch_bytes: int = FETCH_BYTES
 
-    def route(self, topic: str, partition: int) -> Route:
-        """Say whose records of one partition go where."""
-        source = SourcePartition(self.mirror, self.source_cluster_id, topic, partition)
-        return Route(source, self.alias, self.target, f"{self.topic_prefix}{topic}", self.generation)
+
+@dataclass(frozen=True, slots=True)
+class MirrorRange:
+    """One partition's part of a batch.
+
+    Attributes:
+        start_offset: Where to begin if the target has no place of it.
+        end_offset: Up to where.
+        forgotten: Segments of the table, by first source offset and end, that are below the source's log start.
+        token: Of the writer that committed last.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    end_offset: int
+    forgotten: tuple[tuple[int, int], ...] = ()
+    token: str = ""
 
 
 @dataclass(slots=True)
 class TaskReport:
-    """The outcome of one partition's part of a batch; `failure` is empty, or one line that says why it stopped."""
+    """The outcome of one partition's part of a batch.
+
+    Attributes:
+        done: What was mirrored; None: it failed.
+        token: Of the writer.
+        failure: One line that says why it stopped.
+        is_fenced: Another process has taken over.
+        is_final: Trying again won't help.
+    """
 
     topic: str
     partition: int
-    record_count: int = 0
-    skipped_count: int = 0
-    payload_bytes: int = 0
+    done: Mirrored | None = None
     token: str = ""
     failure: str = ""
     is_fenced: bool = False
+    is_final: bool = False
 
 
-def mirror_partition(task: MirrorTask, records: Iterable[bytes]) -> Iterator[TaskReport]:
-    """Mirror the records of one partition, packed (`rows.py`); tells how it went, where there is a record at all."""
-    left = iter(records)
-    first = next(left, None)
-    if first is not None:
-        yield _mirror(task, chain((first,), left), *place_of(first))
+@dataclass(slots=True)
+class _Kept:
+    """What a Python worker keeps of a mirror between two tasks; partitions that were used last stand at the end."""
+
+    task: MirrorTask
+    link: Link
+    partitions: OrderedDict[TopicPartition, tuple[str, PartitionMirror]] = field(default_factory=OrderedDict)
 
 
-def _mirror(task: MirrorTask, records: Iterable[bytes], topic: str, partition: int) -> TaskReport:
-    report = TaskReport(topic, partition)
-    hint = task.hints[topic][partition]
-    route = task.route(topic, partition)
-    provenance = Provenance(task.source_cluster_id, task.target_cluster_id)
-    mark: RecordMark | None = None
-    try:
-        writer = _writer(route, hint)
-        for rows in read_rows(records, writer.position, provenance):
-            writer.add(rows)
-            mark = rows.mark
-            report.record_count += len(rows.offsets)
-            report.skipped_count += rows.skipped_count
-            report.payload_bytes += rows.payload_bytes
-            if writer.is_full:
-                writer.commit(rows.end_offset, mark)
-        if writer.position < hint.end_offset:
-            writer.commit(hint.end_offset, mark, hint.forgotten)
-        report.token = writer.token
-    except (ClusterUnavailableError, MirrorFencedError, BarnabasError) as error:
-        report.failure, report.is_fenced = str(error), isinstance(error, MirrorFencedError)
-        _drop(route.source)
-    except BaseException:
-        _drop(route.source)
-        raise
+# One loop for all tasks of this worker, which come one after the other; mirrors by their names.
+_runners: list[asyncio.Runner] = []
+_mirrors: dict[str, _Kept] = {}
+
+
+def mirror_ranges(task: MirrorTask, ranges: Iterable[MirrorRange]) -> Iterator[TaskReport]:
+    """Mirror ranges, and tell how it went."""
+    if not _runners:
+        _runners.append(asyncio.Runner())
+    for each in ranges:
+        yield _runners[0].run(_mirror(task, each))
+
+
+async def _mirror(task: MirrorTask, wanted: MirrorRange) -> TaskReport:
+    report = TaskReport(wanted.topic, wanted.partition)
+    # The first time a connection that was kept may turn out to be gone.
+    for is_last in (False, True):
+        try:
+            kept = await _kept(task)
+            report.token, partition = _partition(kept, wanted)
+            report.done = await partition.mirror(
+                wanted.start_offset, wanted.end_offset, wanted.forgotten, fetch_bytes=task.fetch_bytes
+            )
+            return report
+        except BarnabasError as error:
+            report.failure, report.is_final = str(error), not is_passing(error)
+            report.is_fenced = isinstance(error, MirrorFencedError)
+            if is_last or report.is_final:
+                break
     return report
 
 
-def _writer(route: Route, hint: Hint) -> PartitionWriter:
-    """Return the partition's writer: the one that this worker has kept, if it is the one that committed last."""
-    kept = _writers.get(route.source)
-    if kept is not None and kept.token == hint.token and kept.generation == route.generation:
-        _writers.move_to_end(route.source)
-        return kept
-    _drop(route.source)
-    while len(_writers) >= _MOST_WRITERS:
-        _drop(next(iter(_writers)))
-    made = _writers[route.source] = PartitionWriter(route, hint)
-    return made
+async def _kept(task: MirrorTask) -> _Kept:
+    """Return what is kept of a mirror, made anew where it is of another process or was planned otherwise."""
+    kept = _mirrors.get(task.plan.run)
+    if kept is None or (kept.task.plan, kept.task.generation) != (task.plan, task.generation):
+        if kept is not None:
+            await kept.link.close()
+        link = Link(task.plan)
+        link.source_id, link.target_id, link.generation = task.source_id, task.target_id, task.generation
+        kept = _mirrors[task.plan.run] = _Kept(task, link)
+    return kept
 
 
-def _drop(source: SourcePartition) -> None:
-    writer = _writers.pop(source, None)
-    if writer is not None:
-        writer.close()
+def _partition(kept: _Kept, wanted: MirrorRange) -> tuple[str, PartitionMirror]:
+    """Return the partition's mirror and its token: the one that is kept here, if it is the one that committed last."""
+    place = TopicPartition(wanted.topic, wanted.partition)
+    found = kept.partitions.pop(place, None)
+    if found is None or found[0] != wanted.token:
+        if found is not None:
+            found[1].close()
+        found = uuid.uuid4().hex, PartitionMirror(kept.link, place)
+    while len(kept.partitions) >= _MOST_PARTITIONS:
+        kept.partitions.popitem(last=False)[1][1].close()
+    kept.partitions[place] = found
+    return found

@@ -227,10 +227,10 @@ class BatchRun(ABC):
 
     def _payload(self, starts: Offsets, ends: Offsets) -> tuple[int, int]:
         """Count records, and the bytes of their keys and values."""
-        sizes = ("coalesce(length(key), 0) + coalesce(length(value), 0) AS size",)
         options, fetch_bytes = self._source.options, self._pace.fetch_bytes
-        records = read_records(self._spark, options, starts, ends, self._readers, fetch_bytes, sizes)
-        (row,) = records.selectExpr("count(*)", "coalesce(sum(size), 0)").collect()
+        records = read_records(self._spark, options, starts, ends, self._readers, fetch_bytes)
+        size = "coalesce(length(key), 0) + coalesce(length(value), 0)"
+        (row,) = records.selectExpr("count(*)", f"coalesce(sum({size}), 0)").collect()
         return row[0], row[1]
 
     def _take(self, report: BatchReport) -> None:

@@ -71,14 +71,6 @@ def check_reachable(options: KafkaOptions) -> None:
     raise ClusterUnavailableError(f"no broker can be reached at {', '.join(refusals)}: is it running?")
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfig:
-    """A setting of a topic; `is_own` tells that it was set for this topic, and is not the cluster's."""
-
-    value: str | None
-    is_own: bool
-
-
 class Cluster:
     """Asks a cluster for topics, offsets and records. Calls wait for their answers.
 
@@ -141,13 +133,12 @@ class Cluster:
             for topic, numbers in found.items()
         }
 
-    def create_topic(self, name: str, settings: Mapping[str, str], partition_count: int | None = None) -> None:
+    def create_topic(self, name: str, settings: Mapping[str, str]) -> None:
         """Make sure that a topic is there; one that is there already is left as it is."""
         if name in self.topics():
             return
         optional = self._jvm.java.util.Optional
-        count = optional.empty() if partition_count is None else optional.of(partition_count)
-        topic = self._jvm.org.apache.kafka.clients.admin.NewTopic(name, count, optional.empty())
+        topic = self._jvm.org.apache.kafka.clients.admin.NewTopic(name, optional.empty(), optional.empty())
         configs = self._jvm.java.util.HashMap()
         for key, value in settings.items():
             configs.put(key, value)
@@ -156,31 +147,6 @@ class Cluster:
             self._ask(lambda admin: admin.createTopics(self._list([topic])).all().get())
         except ClusterUnavailableError as error:
             if "TopicExistsException" not in str(error):
-                raise
-
-    def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, TopicConfig]]:
-        """Return what holds for topics, by Kafka's names of settings; the topics must be there."""
-        resource = self._jvm.org.apache.kafka.common.config.ConfigResource
-        asked = self._list(resource(resource.Type.TOPIC, topic) for topic in topics)
-        described = self._ask(lambda admin: admin.describeConfigs(asked).all().get())
-        return {
-            each.name(): {
-                entry.name(): TopicConfig(entry.value(), entry.source().name() == "DYNAMIC_TOPIC_CONFIG")
-                for entry in self._jvm.java.util.ArrayList(described[each].entries())
-            }
-            for each in described
-        }
-
-    def add_partitions(self, topic: str, partition_count: int) -> None:
-        """Let a topic have so many partitions; one that has them already is left as it is."""
-        new_partitions = self._jvm.org.apache.kafka.clients.admin.NewPartitions
-        asked = self._jvm.java.util.HashMap()
-        asked.put(topic, new_partitions.increaseTo(partition_count))
-        try:
-            self._ask(lambda admin: admin.createPartitions(asked).all().get())
-        except ClusterUnavailableError:
-            # Another run may have done it.
-            if len(self.partitions([topic]).get(topic, ())) < partition_count:
                 raise
 
     def found_marks(self, marks: Marks) -> dict[str, dict[int, Mark]]:

@@ -10,7 +10,7 @@ silently, and none is counted as an event with its fields null.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,6 @@ def read_records(
     ends: Offsets,
     readers: str,
     fetch_bytes: int | None = None,
-    columns: Sequence[str] = RECORD,
 ) -> DataFrame:
     """Return the records of partitions between offsets.
 
@@ -52,7 +51,6 @@ def read_records(
         ends: Where each of these ends.
         readers: Names those who read one batch after the other: executors keep their consumers for the next.
         fetch_bytes: Of a partition in one answer; None: as consumers do by default.
-        columns: SQL over those of Spark's source, headers included.
     """
     ranges = {
         topic: {
@@ -83,9 +81,8 @@ def read_records(
         .option("endingOffsets", _places(ranges, 1))
         # What is lost is found and told before batches are read (`positions.py`); what is lost meanwhile fails one.
         .option("failOnDataLoss", "true")
-        .option("includeHeaders", str("headers" in columns).lower())
     )
-    return reader.load().selectExpr(*columns)
+    return reader.load().selectExpr(*RECORD)
 
 
 def _places(ranges: Mapping[str, Mapping[int, tuple[int, int]]], side: int) -> str:

@@ -1,7 +1,7 @@
 from barnabas.clients.mirror.places import advanced, split_runs
-from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, RecordMark, Run, Segment
+from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, BatchMark, Place, Run, Segment
 
-PLACE = Place("t", 20, 3, (Run(10, 100, 5),), RecordMark(19, 7, 7), 8)
+PLACE = Place("t", 20, 3, (Run(10, 100, 5),), 8, BatchMark(19, 7, 7))
 
 
 def runs(count: int) -> tuple[Run, ...]:
@@ -23,18 +23,16 @@ def test_older_runs_become_segments_that_speak_up_to_the_next_run():
 
 
 def test_a_place_is_behind_what_was_mirrored():
-    mark = RecordMark(24, 8, 8)
+    mark = BatchMark(24, 8, 8)
     assert advanced(PLACE, 25, mark, [Run(20, 106, 2)], [9]) == (
-        Place("t", 25, 3, (Run(10, 100, 5), Run(20, 106, 2)), mark, 9),
+        Place("t", 25, 3, (Run(10, 100, 5), Run(20, 106, 2)), 9, mark),
         [],
     )
-    batch = BatchMark(24, 8, 9)
-    assert advanced(PLACE, 25, batch, [])[0] == Place("t", 25, 3, PLACE.runs, PLACE.mark, 8, batch)
-    assert advanced(PLACE, 25, None, []) == (Place("t", 25, 3, PLACE.runs, PLACE.mark, 8), [])
+    assert advanced(PLACE, 25, None, []) == (Place("t", 25, 3, PLACE.runs, 8, PLACE.batch), [])
 
 
 def test_offsets_of_a_target_that_was_made_anew_are_forgotten():
-    made = Place("t", 30, 3, (Run(22, 0, 3),), PLACE.mark, 20)
+    made = Place("t", 30, 3, (Run(22, 0, 3),), 20, PLACE.batch)
     assert advanced(PLACE, 30, None, [Run(22, 0, 2), Run(24, 2, 1)]) == (made, [])
     # What is mirrored next is in step with that.
     assert advanced(made, 31, None, [Run(30, 4, 1)])[0].runs == (Run(22, 0, 3), Run(30, 4, 1))
