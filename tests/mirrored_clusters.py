@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+)
 
 from barnabas.clients import Pool
 from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
@@ -74,6 +82,12 @@ class Cluster:
         """Delete the records before an offset, as retention does."""
         place = TopicPartition(topic, partition, log_start_offset)
         self._admin.delete_records([place])[place].result(PATIENCE_S)
+
+    def end(self, topic: str, partition: int = 0) -> int:
+        """Return where a partition ends."""
+        place = TopicPartition(topic, partition)
+        found = self._admin.list_offsets({place: OffsetSpec.latest()})[place].result(PATIENCE_S)
+        return int(found.offset)
 
     def partition_count(self, topic: str) -> int:
         return len(self._admin.list_topics(topic, PATIENCE_S).topics[topic].partitions)

@@ -2,7 +2,10 @@
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from struct import pack_into
 from typing import Any
 
 import pytest
@@ -15,7 +18,9 @@ from barnabas.clients.mirror_table import read_table
 from barnabas.clients.pool import Pool
 from barnabas.clients.positions import Bound, OnDataLoss, PlanError
 from barnabas.testing import Broker
+from barnabas.wire.records.batch import LAST_OFFSET_DELTA_POSITION, RECORD_COUNT_POSITION, set_crc
 from tests.mirrored_clusters import Cluster, Sent, numbered
+from tests.patience import PATIENCE_S
 from tests.settled import await_markers
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
@@ -295,6 +300,94 @@ def test_a_damaged_batch_is_named_and_not_passed_over(
     assert east.read(name) == west.read(name)
 
 
+@pytest.mark.parametrize("kind", ["barnabas", "kafka"])
+def test_a_batch_with_other_records_than_its_header_says_is_named(
+    west: Cluster, mirrors: Mirrors, name: str, kind: str
+) -> None:
+    west.create(name, 1)
+    west.send(name, numbered(1, range(5)))
+
+    def miscount(answer: Any, request: object) -> Any:
+        for topic in answer.responses:
+            for part in topic.partitions:
+                if part.records:
+                    data = bytearray(part.records)
+                    pack_into(">i", data, LAST_OFFSET_DELTA_POSITION, 6)
+                    pack_into(">i", data, RECORD_COUNT_POSITION, 7)
+                    set_crc(data, 0, len(data))
+                    part.records = data
+        return answer
+
+    assert isinstance(west.broker, Broker)
+    with ExitStack() as stack:
+        # Barnabas trusts a header and its CRC unless it is told otherwise.
+        config = {**CONFIG, "barnabas.record.validation": "full"}
+        target = Cluster(stack.enter_context(Broker(config=config) if kind == "barnabas" else QuickKafkaServer()))
+        with (
+            west.broker.on("Fetch", topic=name).change_answer(miscount),
+            pytest.raises(UnmirrorableError, match=rf"partition {name}-0, at offset 0: "),
+        ):
+            mirrors.once(west, target, name)
+        mirrors.once(west, target, name)
+        assert target.read(name) == west.read(name)
+
+
+def test_a_topic_that_compaction_has_been_in(east: Cluster, mirrors: Mirrors, name: str) -> None:
+    cleaning = {"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ratio": "0.01"}
+    with Broker(config={**CONFIG, **cleaning}) as broker:
+        source = Cluster(broker)
+        source.create(name, 1, cleanup_policy="compact", segment_bytes="2000")
+        for start in range(0, 200, 20):
+            source.send(name, numbered(1, range(start, start + 20)))
+        mirrors.once(source, east, name)
+        for start in range(200, 300, 20):
+            source.send(name, numbered(1, range(start, start + 20)))
+        # All but the last segment, which is not cleaned, have the last record of each key alone.
+        deadline = time.monotonic() + PATIENCE_S
+        while len(source.read(name)[0]) > 100:
+            assert time.monotonic() < deadline
+        # That the batch which was read last is another one now, or gone, is no loss.
+        mirrors.once(source, east, name)
+        assert _last_values(east.read(name)[0]) == _last_values(source.read(name)[0])
+        mirrors.once(source, east, name, name=f"{name}-late", prefix="late.")
+        assert east.read(f"late.{name}") == source.read(name)
+        table = mirrors.table(east)
+        late = mirrors.source(source, name)._replace(mirror=f"{name}-late")
+        assert table.places[late].position == source.end(name)
+        assert table.translate(late, 0) == (0, Coverage.EXACT)
+
+
+def test_what_is_noted_of_producers_is_forgotten_with_their_batches(west: Cluster, mirrors: Mirrors, name: str) -> None:
+    expiring = {
+        "transactional.id.expiration.ms": "100",
+        "transaction.remove.expired.transaction.cleanup.interval.ms": "100",
+    }
+    with Broker(config={**CONFIG, **expiring}) as broker:
+        target, sent_count = Cluster(broker), 0
+        west.create(name, 1)
+
+        def replaced_until(enough: Callable[[dict[int, int | None]], bool]) -> dict[int, int | None]:
+            """Mirror on until the coordinator has forgotten the producers often enough; ends by producer id."""
+            nonlocal sent_count
+            deadline = time.monotonic() + PATIENCE_S
+            ends: dict[int, int | None] = {}
+            while not enough(ends):
+                assert time.monotonic() < deadline
+                west.send(name, numbered(1, [sent_count]))
+                sent_count += 1
+                mirrors.once(west, target, name)
+                producers = mirrors.table(target).producers
+                ends = {number: each.end_offset for number, each in producers.items() if each.source.topic == name}
+                # Idle for so long they are forgotten.
+                time.sleep(0.2)
+            return ends
+
+        first = replaced_until(lambda ends: len(ends) >= 2)
+        assert sum(end is None for end in first.values()) == 1
+        target.cut(name, 0, target.end(name))
+        replaced_until(lambda ends: bool(ends) and not set(ends) & set(list(first)[:1]))
+
+
 def test_a_later_process_takes_over(west: Cluster, east: Cluster, mirrors: Mirrors, name: str) -> None:
     west.create(name, 1)
     west.send(name, numbered(1, range(3)))
@@ -439,3 +532,8 @@ def test_from_and_to_kafka(west: Cluster, east: Cluster, mirrors: Mirrors, name:
         mirrors.once(west, kafka, large)
         assert kafka.read(large) == west.read(large)
     assert east.read(name) == west.read(name) == whole
+
+
+def _last_values(records: list[Sent]) -> dict[bytes | None, bytes | None]:
+    """Give what compaction keeps."""
+    return {each.key: each.value for each in records}
