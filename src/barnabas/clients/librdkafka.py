@@ -7,32 +7,16 @@
 | `ssl.truststore.*` | `ssl.ca.pem`; none: the authorities that the system knows |
 | `ssl.keystore.*`, `ssl.key.password` | `ssl.certificate.pem`, `ssl.key.pem`, `ssl.key.password` |
 | `ssl.endpoint.identification.algorithm` | the same; empty is `none` there |
-| those that `PASSED_ON` names | the same |
 
-Others, which only Java's clients know, are left out: one file of settings serves them all.
+Others are left out: they do not say how a cluster is reached.
 
 Source: Kafka's producer configs; librdkafka's CONFIGURATION.md.
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from barnabas.clients.security import client_security
 from barnabas.core.errors import ConfigError
-
-# Of a producer's own settings: what both know by the same name and in the same unit.
-PASSED_ON: Final = (
-    "client.id",
-    "compression.type",
-    "batch.size",
-    "linger.ms",
-    "request.timeout.ms",
-    "reconnect.backoff.ms",
-    "reconnect.backoff.max.ms",
-    "metadata.max.age.ms",
-    "connections.max.idle.ms",
-    "transaction.timeout.ms",
-)
 
 
 def librdkafka_options(bootstrap_servers: str, values: Mapping[str, str]) -> dict[str, str]:
@@ -45,8 +29,7 @@ def librdkafka_options(bootstrap_servers: str, values: Mapping[str, str]) -> dic
     Raises:
         ConfigError: They can't be, or librdkafka can't do it; it names the setting, and holds no secret.
     """
-    options = {name: values[name] for name in PASSED_ON if name in values}
-    options["bootstrap.servers"] = bootstrap_servers
+    options = {"bootstrap.servers": bootstrap_servers}
     security = client_security(values)
     if security is None:
         return options

@@ -40,9 +40,9 @@ _REMEDY = (
 class DataLossError(Exception):
     """Records are gone before they were read, and the run is to stop then: says which, and what can be done."""
 
-    def __init__(self, run: str, losses: Sequence[LostRange], remedy: str = _REMEDY) -> None:
+    def __init__(self, run: str, losses: Sequence[LostRange]) -> None:
         lines = "\n".join(f"  {loss}" for loss in losses)
-        super().__init__(f"{run}: records were lost before they were read:\n{lines}\n{remedy}")
+        super().__init__(f"{run}: records were lost before they were read:\n{lines}\n{_REMEDY}")
         self.losses = tuple(losses)
 
 
