@@ -7,6 +7,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -24,6 +25,7 @@ from barnabas.clients.mirror_offsets import (
     extended,
     place_record,
 )
+from barnabas.core.errors import KafkaError
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
 from tests.settled import await_markers
@@ -311,8 +313,12 @@ def emptied(broker: Broker) -> Iterator[Broker]:
 
 def create(broker: Broker, topic: str, **configs: str) -> None:
     async def work() -> None:
-        async with Pool(broker.bootstrap_servers) as pool:
-            await Admin(pool).create_topic(NewTopic(topic, 1, 1, configs))
+        async with Pool(broker.bootstrap_servers) as pool, asyncio.timeout(PATIENCE_S):
+            admin = Admin(pool)
+            while topic not in await admin.topics():
+                # One that was deleted is not to be seen any more, and the controller is about to be done with it.
+                with suppress(KafkaError):
+                    await admin.create_topic(NewTopic(topic, 1, 1, configs))
 
     asyncio.run(work())
 

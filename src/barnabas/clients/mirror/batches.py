@@ -25,6 +25,7 @@ from barnabas.wire.records.batch import (
     CODEC_MASK,
     INT16,
     INT64,
+    MAGIC,
     PRODUCER_ID_POSITION,
     TRANSACTIONAL_BIT,
     BatchHeader,
@@ -52,11 +53,11 @@ _PRODUCER: Final = Struct(">qhi")
 
 
 class FoundBatch(NamedTuple):
-    """One batch, or message of an old format, of the source's log.
+    """One batch of the source's log, or messages of an old format that lie there side by side.
 
     Attributes:
         data: All of it.
-        header: Its header.
+        header: Its header; of messages the last one's.
         is_data: Whether it holds records that a read_committed reader sees.
     """
 
@@ -104,10 +105,11 @@ def find_batches(
     begins = sorted(aborted, key=lambda each: each[1], reverse=True)
     is_aborted: set[int] = set()
     found: list[FoundBatch] = []
-    expected = position
+    expected, end_position = position, 0
     try:
         for batch in batches_of_any_magic(data):
             header = read_any_header(batch)
+            end_position += len(batch)
             if isinstance(header, BatchHeader):
                 if header.base_offset >= end_offset:
                     break
@@ -124,11 +126,23 @@ def find_batches(
             is_data = not header.is_control and not (header.is_transactional and header.producer_id in is_aborted)
             if header.is_control and _is_abort(batch):
                 is_aborted.discard(header.producer_id)
-            found.append(FoundBatch(batch, header, is_data))
+            size = len(batch)
+            if found and _are_joined(found[-1], header, size):
+                size += len(found.pop().data)
+            found.append(FoundBatch(data[end_position - size : end_position], header, is_data))
             expected = header.last_offset + 1
     except CorruptRecordsError as error:
         raise CorruptRecordsError(f"partition {partition}, at offset {expected}: {error}") from None
     return found
+
+
+def _are_joined(before: FoundBatch, header: AnyHeader, size: int) -> bool:
+    """Return whether a message of this header and size goes with the one before, so that they are written together."""
+    return (
+        MAGIC not in (before.header.magic, header.magic)
+        and before.header.codec == header.codec
+        and len(before.data) + size <= REWRITTEN_BYTES
+    )
 
 
 def _is_abort(batch: memoryview) -> bool:
@@ -166,7 +180,7 @@ def outgoing(batch: FoundBatch, position: int, rewritten_bytes: int | None = Non
     if header.codec > Codec.ZSTD:
         raise CorruptRecordsError(f"codec {header.codec} is not known")
     builder, offsets = BatchBuilder(Codec(header.codec)), list[int]()
-    for record in iterate_any_records(batch.data):
+    for record in (each for one in batches_of_any_magic(batch.data) for each in iterate_any_records(one)):
         if record.offset < position:
             continue
         builder.append(record.timestamp_ms, record.key, record.value, record.headers)

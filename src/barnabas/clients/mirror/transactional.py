@@ -175,7 +175,8 @@ def _error_code(response: Message) -> int:
     if isinstance(response, AddPartitionsToTxnResponse):
         codes = [part.error_code for topic in response.results for part in topic.results]
         # What stops a transaction stops all of its partitions: others are OPERATION_NOT_ATTEMPTED then.
-        return next((code for code in codes if code not in (0, ErrorCode.OPERATION_NOT_ATTEMPTED)), max(codes))
+        refusals = [code for code in codes if code not in (0, ErrorCode.OPERATION_NOT_ATTEMPTED)]
+        return next(iter(refusals), max(codes, default=0))
     code: int = getattr(response, "error_code")  # noqa: B009  # the others have it
     return code
 

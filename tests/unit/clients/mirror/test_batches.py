@@ -123,7 +123,9 @@ def test_messages_of_old_formats_are_written_anew(magic: int, codec: Codec) -> N
     for offset in (4, 5, 7):
         builder.append(offset, TIME_MS + offset, None, b"%d" % offset)
     found = find(bytes(builder.build()), position=5)
+    # What lies side by side makes one batch.
     made = [each for one in found for each in outgoing(one, 5)]
+    assert (len(found), len(made), found[0].end_offset) == (1, 1, 8)
     assert [offset for each in made for offset in each.source_offsets] == [5, 7]
     assert [each.value for one in made for each in records(one.data)] == [b"5", b"7"]
     times = {each.timestamp_ms for one in made for each in records(one.data)}
