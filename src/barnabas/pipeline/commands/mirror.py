@@ -64,7 +64,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--once", action="store_true", help="end when all is mirrored that is there now")
     pace = parser.add_argument_group("pace")
-    pace.add_argument("--trigger", type=float, metavar="S", help="seconds between batches (1)")
+    pace.add_argument(
+        "--trigger", type=float, metavar="S", help="seconds between batches (as long again as one takes, 1 to 10)"
+    )
     pace.add_argument("--max-bytes-per-s", type=float, default=0.0, metavar="N", help="of each source")
     pace.add_argument("--max-messages-per-s", type=float, default=0.0, metavar="N", help="of each source")
     pace.add_argument(

@@ -25,7 +25,7 @@ class MirrorPlan:
         prefix: Of topics' names in the target; `{source}` in it is the alias.
         start: Where partitions begin as long as the target holds no place of any; later ones begin at their log start.
         is_once: End when all is mirrored that was there at the start.
-        trigger_s: Seconds between batches, at least; None: one.
+        trigger_s: Seconds between batches, at least; None: as they take.
         give_up_s: How long a cluster may be away.
         keeps_quotas: Size batches by the quotas of its users and client ids at both clusters.
     """

@@ -191,16 +191,16 @@ class BatchRun(ABC):
                 next_topics_s = began_s + self._TOPICS_EVERY_S
             starts = self.figures.positions
             ends = starts if self._is_at_end() else self._next_ends(starts)
-            pause_s = min(self._pace.trigger_s, _IDLE_S)
             if ends != starts:
-                pause_s = self._pace.trigger_s
                 self._take(self._do_batch(starts, ends))
             if self._is_at_end():
                 self._conclude()
                 return
             if not self._is_ending.is_set():
                 self._derive()
-            self._is_ending.wait(max(0.0, began_s + pause_s - time.monotonic()))
+            took_s = time.monotonic() - began_s
+            next_after_s = min(self._pace.trigger_s, _IDLE_S) if ends == starts else self._pace.next_after_s(took_s)
+            self._is_ending.wait(max(0.0, next_after_s - took_s))
 
     def _is_at_end(self) -> bool:
         return self._targets is not None and is_reached(self.figures.positions, self._targets)

@@ -11,6 +11,10 @@ is planned when its turn comes, by the limits of that moment.
 Bytes are taken as they are without compression. Where it makes batches end in less than half of their time, they are
 made larger.
 
+Where nothing is left to read, the next batch waits as long again as this one took: small batches cost what large ones
+do, and all of the cores for a few records a second is too much. Batches begin ten seconds apart at the most, or as the
+run says.
+
 Whatever is allowed, a batch has a bound in records and, by their mean size, in bytes, for each core: its records are
 kept until it is written, and a backlog is of any size. As long as no size is known, records of any size fit in it; a
 few of those that come are looked at before, where there are more.
@@ -56,7 +60,7 @@ class Paced(Protocol):
 
     @property
     def trigger_s(self) -> float | None:
-        """Seconds between batches, at least; None: one."""
+        """Seconds between batches, at least; None: as they take (`Pace.next_after_s`)."""
 
 
 class Allowance(NamedTuple):
@@ -89,8 +93,10 @@ class Pace:
         self._most_offsets = most_offsets
         self._record_size = RecordSize(_FIRST_RECORD_BYTES)
         self._growth = 1.0
-        # Of the batch that was planned last: its bound, and the records/s that the run's own limits allow.
+        # Of the batch that was planned last: its bound, the records/s that the run's own limits allow, whether there is
+        # more.
         self._most = self._own_per_s = inf
+        self._leaves_some = False
         self._full_count = 0
         self._ended_at_s: float | None = None
         self._took_s: float | None = None
@@ -99,6 +105,16 @@ class Pace:
     def trigger_s(self) -> float:
         """Seconds from batch to batch, at the least."""
         return _TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
+
+    def next_after_s(self, took_s: float) -> float:
+        """Return how long after a batch's begin the next one may begin, in seconds.
+
+        Args:
+            took_s: How long the batch took, and what was derived behind it.
+        """
+        if self._plan.trigger_s is not None or self._leaves_some:
+            return self.trigger_s
+        return min(max(_TRIGGER_S, 2 * took_s), _BATCH_S)
 
     def next_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
         """Return where a batch ends that begins now, by how far each partition is behind; asks which quotas hold.
@@ -128,7 +144,9 @@ class Pace:
             answer_bytes = min(max(answer_bytes, _LEAST_ANSWER_BYTES), _MOST_ANSWER_BYTES)
             # Consumers are kept from batch to batch as long as this is the same.
             self.fetch_bytes = 1 << int(answer_bytes).bit_length() - 1
-        return _shared_out(starts, ends, int(self._most), most_of_each)
+        planned = _shared_out(starts, ends, int(self._most), most_of_each)
+        self._leaves_some = planned != ends
+        return planned
 
     def sample_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
         """Return where a sample ends that tells how large records are, as `next_ends` does of a batch."""

@@ -47,7 +47,7 @@ class RunPlan:
         start: Where a run that has come nowhere yet begins.
         until: Where it ends; None: it goes on.
         is_once: End when all is read that was there at the start.
-        trigger_s: Seconds between batches, at least; None: one.
+        trigger_s: Seconds between batches, at least; None: as they take.
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
         keep_facts_s: For how long facts are kept that digests are made of; None: for ever.
