@@ -51,6 +51,27 @@ def test_many_topics_go_into_a_table_each(site: Site):
     assert {place[0] for place in places} == {orders}
 
 
+def test_a_table_is_committed_to_where_its_topic_has_records_and_a_new_topic_has_no_other_read_again(site: Site):
+    orders, users, later = (f"{site.name}-{name}" for name in ("orders", "users", "later"))
+    site.create(orders, 2)
+    site.create(users, 1)
+    send(site, orders, *({"id": number} for number in range(10)))
+    send(site, users, {"name": "a"})
+    load(site, orders, users)
+    log = site.directory / "tables" / "load" / users / "_delta_log"
+    before = sorted(log.glob("*.json"))
+    send(site, orders, {"id": 10})
+    assert load(site, orders, users).figures.record_count == 1
+    assert sorted(log.glob("*.json")) == before
+    # What that table noted of the other topic is older than it.
+    assert load(site, orders, users).figures.record_count == 0
+    site.create(later, 1)
+    send(site, later, {"n": 1}, {"n": 2})
+    assert load(site, orders, users, later).figures.record_count == 2
+    assert site.rows(LOAD, orders, "id") == [(number,) for number in range(11)]
+    assert (site.rows(LOAD, users, "name"), site.rows(LOAD, later, "n")) == ([("a",)], [(1,), (2,)])
+
+
 def test_new_fields_become_columns_and_a_changed_type_is_put_aside(site: Site):
     topic = f"{site.name}-orders"
     site.create(topic, 1)

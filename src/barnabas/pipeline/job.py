@@ -97,13 +97,18 @@ class TopicOutput:
 
 @dataclass(frozen=True, slots=True)
 class TableOutput:
-    """Rows in a table; `key` is needed by `Mode.UPDATE`, `partition_by` names columns that the files are divided by."""
+    """Rows in a table; `key` is needed by `Mode.UPDATE`, `partition_by` names columns that the files are divided by.
+
+    `topic` is the one that all its rows are of, and "" stands for any: a batch without records of it is none of the
+    table's business.
+    """
 
     name: str
     mode: Mode = Mode.APPEND
     key: tuple[str, ...] = ()
     rows: str = ""
     partition_by: tuple[str, ...] = ()
+    topic: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Load: any topics into the warehouse, a table per topic, each record once.
 
-A batch of all the topics is read by two tasks for each core, and parsed once. Each table's commit holds the offsets
-that its rows end at, the cluster's id and what was read last, so a load that has lost its checkpoint goes on from the
-tables alone, and a topic that was deleted and made anew, or another cluster under the same address, is noticed.
+A batch of all the topics is read and parsed once, and committed to the tables whose topics have records in it. The
+commit holds the offsets that the rows end at, the cluster's id and what was read last, so a load that has lost its
+checkpoint goes on from the tables alone, and a topic that was deleted and made anew, or another cluster under the same
+address, is noticed.
 
 A row is the record's JSON object, a column for each of its fields, and where the record stands (`_topic`, `_partition`,
 `_offset`, `_timestamp`). A topic of an activity type begins with that type's columns, another one with those that its

@@ -372,11 +372,23 @@ class JobRun(BatchRun):
         keep_losses(self._spark, self.plan, self._cluster_id, losses)
         return resume_offsets(losses, positions)
 
+    def _positions(self) -> Offsets:
+        """Return where the run stands by its tables: with each topic where the first stands that has rows of it."""
+        noted = [
+            (each.declared.topic, each.progress.offsets if each.progress else {}) for each in self._writers.values()
+        ]
+        positions: Offsets = {}
+        for topic in {topic for _, offsets in noted for topic in offsets}:
+            own = [{topic: offsets.get(topic, {})} for of, offsets in noted if of in ("", topic)]
+            # Of a topic that is gone, and its table with it, the others know how far it was read.
+            positions |= earliest_of(own or [{topic: offsets[topic]} for _, offsets in noted if topic in offsets])
+        return positions
+
     def _find_place(self, extents: Extents) -> None:
         progress_file = None if self._writers else ProgressFile(self._files, self.plan.run, self._cluster_id)
         kept = list(self._writers.values()) if progress_file is None else [progress_file]
         places = [each.offsets for each in kept]
-        positions = earliest_of(places)
+        positions = self._positions() if progress_file is None else progress_file.offsets
         noted = [each.progress for each in kept if each.progress is not None]
         resumed = self._check_losses(positions, extents, noted)
         if resumed:
@@ -436,12 +448,12 @@ def _ends_of(extents: Extents) -> Offsets:
 
 
 def _expanded(job: Job, topics: tuple[str, ...]) -> Job:
-    """Return a job that takes any topics as one for these: an output named `*` becomes one for each of them."""
+    """Return a job that takes any topics as one for these: an output named `*` becomes one of each of them."""
     if not any(output.name == "*" for output in job.outputs):
         return job
     outputs: list[TopicOutput | TableOutput] = []
     for output in job.outputs:
-        outputs += [replace(output, name=topic) for topic in topics] if output.name == "*" else [output]
+        outputs += [replace(output, name=topic, topic=topic) for topic in topics] if output.name == "*" else [output]
     return replace(job, outputs=tuple(outputs))
 
 

@@ -36,12 +36,19 @@ class TableWriter:
 
     @property
     def offsets(self) -> Offsets:
-        """The offsets up to which the table has been written; empty where the run has not committed to it."""
-        return self.progress.offsets if self.progress else {}
+        """The offsets up to which the table has been written; empty where the run has not committed to it.
+
+        Those of its own topic alone, where it has one: what it noted of others was right when it was written last.
+        """
+        return self._own(self.progress.offsets) if self.progress else {}
 
     def has(self, ends: Offsets) -> bool:
-        """Return whether the table holds all up to these offsets."""
-        return self.progress is not None and is_reached(self.progress.offsets, ends)
+        """Return whether the table holds all up to these offsets that is for it."""
+        return self.progress is not None and is_reached(self.offsets, self._own(ends))
+
+    def _own(self, offsets: Offsets) -> Offsets:
+        own = self.declared.topic
+        return {topic: parts for topic, parts in offsets.items() if own in ("", topic)}
 
     def write(self, rows: DataFrame, span: Span, delivery: Delivery, where: str = "") -> None:
         """Commit rows and the offsets that they end at in one step; before that the offsets alone, if at most once.
