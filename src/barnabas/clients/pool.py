@@ -239,6 +239,10 @@ class Pool:
     async def leader(self, partition: TopicPartition) -> Channel:
         """A connection to a partition's leader. Raises KafkaError (LEADER_NOT_AVAILABLE: ask again later)."""
         topic = await self.topic(partition.topic)
+        if partition.partition not in topic.partitions:
+            # It may have grown since it was asked for.
+            self.forget(partition.topic)
+            topic = await self.topic(partition.topic)
         known = topic.partitions.get(partition.partition)
         if known is None:
             raise KafkaError(

@@ -21,9 +21,9 @@ from tests.unit.clients.memory_broker import MemoryBroker
 PARTITION = TopicPartition("t", 0)
 
 
-def metadata(error_code=ErrorCode.NONE, leader=0, controller=0):
+def metadata(error_code=ErrorCode.NONE, leader=0, controller=0, partition_count=1):
     def answer(request):
-        partitions = [MetadataResponsePartition(0, 0, leader, 0, [0], [0], [])]
+        partitions = [MetadataResponsePartition(0, n, leader, 0, [0], [0], []) for n in range(partition_count)]
         topics = [MetadataResponseTopic(error_code, each.name, partitions=partitions) for each in request.topics or []]
         return MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], "memory", controller, topics)
 
@@ -106,6 +106,14 @@ def test_a_partition_without_a_leader_is_looked_up_again():
         await pool.leader(PARTITION)
 
     MemoryBroker({ApiKey.METADATA: [metadata(leader=-1), metadata()]}).run(use)
+
+
+def test_a_topic_that_has_grown_is_looked_up_again():
+    async def use(pool):
+        await pool.leader(PARTITION)
+        assert (await pool.leader(PARTITION._replace(partition=1))).is_open
+
+    MemoryBroker({ApiKey.METADATA: [metadata(), metadata(partition_count=2)]}).run(use)
 
 
 def test_a_partition_that_is_not_there_is_told():

@@ -8,7 +8,7 @@ from typing import Final
 
 from barnabas.clients.mirror.partition import Link, Mirrored, PartitionMirror
 from barnabas.clients.mirror.plan import MirrorPlan
-from barnabas.clients.mirror.progress import MirrorProgress
+from barnabas.clients.mirror.progress import MirrorProgress, ends_of
 from barnabas.clients.positions import Extents, Offsets, clamped, is_reached
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
@@ -108,7 +108,7 @@ class Mirror:
                 try:
                     self.figures.positions = await self._progress.begin()
                     if is_once and targets is None:
-                        targets = _ends(self._progress.extents)
+                        targets = ends_of(self._progress.extents)
                     await self._go_on(stopped, targets)
                     return
                 except Exception as error:
@@ -122,26 +122,28 @@ class Mirror:
         next_look_s = loop.time() + _LOOK_S
         slots = asyncio.Semaphore(_SIDE_BY_SIDE)
         while not stopped.is_set():
-            ends = clamped(_ends(self._progress.extents), targets)
+            ends = clamped(ends_of(self._progress.extents), targets)
+            self._measure_lag()
             async with asyncio.TaskGroup() as tasks:
                 for topic, partitions in ends.items():
                     for number, end_offset in partitions.items():
                         each = TopicPartition(topic, number)
                         if self._position(each) < end_offset:
                             tasks.create_task(self._mirror(slots, each, end_offset, stopped))
-            self._measure_lag()
             if targets is not None and is_reached(self.figures.positions, targets):
                 return
-            if loop.time() >= next_look_s:
-                await self._progress.check()
-                next_look_s = loop.time() + _LOOK_S
             if not self.figures.lag:
                 self._note_success()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stopped.wait(), _IDLE_S)
-            before = {topic: set(partitions) for topic, partitions in self._progress.extents.items()}
+            if loop.time() < next_look_s:
+                await self._progress.measure()
+                continue
+            next_look_s = loop.time() + _LOOK_S
+            await self._progress.check()
+            before = _partitions(self._progress.extents)
             await self._progress.look()
-            if before != {topic: set(partitions) for topic, partitions in self._progress.extents.items()}:
+            if before != _partitions(self._progress.extents):
                 self._warn(f"{self._plan.run}: there are other topics or partitions than before")
                 self.figures.positions = await self._progress.begin()
 
@@ -160,18 +162,18 @@ class Mirror:
             self._take(partition, done)
 
     def _take(self, partition: TopicPartition, done: Mirrored) -> None:
+        self.figures.lag = max(0, self.figures.lag - (done.position - self._position(partition)))
         self.figures.positions[partition.topic][partition.partition] = done.position
         self.figures.record_count += done.record_count
         self.figures.payload_bytes += done.payload_bytes
         self.figures.skipped_count += done.skipped_count
-        self._measure_lag()
         self._note_success()
         self._report(self.figures)
 
     def _measure_lag(self) -> None:
         self.figures.lag = sum(
             max(0, end_offset - self._position(TopicPartition(topic, number)))
-            for topic, partitions in _ends(self._progress.extents).items()
+            for topic, partitions in ends_of(self._progress.extents).items()
             for number, end_offset in partitions.items()
         )
 
@@ -204,8 +206,8 @@ def is_passing(error: Exception) -> bool:
     return isinstance(error, ProtocolError) or (isinstance(error, KafkaError) and error.code in _PASSING)
 
 
-def _ends(extents: Extents) -> Offsets:
-    return {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
+def _partitions(extents: Extents) -> dict[str, set[int]]:
+    return {topic: set(found) for topic, found in extents.items()}
 
 
 def _cause(error: Exception) -> Exception:

@@ -1,6 +1,6 @@
 """A mirror's progress in the target's table: whose it is, how far it is, what was lost meanwhile."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.mirror.partition import Link
@@ -86,25 +86,27 @@ class MirrorProgress:
         }
 
     async def look(self) -> None:
-        """See what the source holds now, and that the target has topics for it. Raises KafkaError, PlanError."""
+        """See which topics and partitions there are, and as `measure`. Raises KafkaError, PlanError."""
         counts = {topic: count for topic, count in (await self._source.there()).items() if is_mirrored(topic)}
-        partitions = [
-            TopicPartition(topic, number)
-            for topic in matching_topics(counts, self._plan.topics)
-            for number in range(counts[topic])
-        ]
-        if not partitions:
+        topics = matching_topics(counts, self._plan.topics)
+        if not topics:
             text = f"{self._plan.run}: none of its topics is there: {', '.join(self._plan.topics)}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        await self._measure([TopicPartition(topic, number) for topic in topics for number in range(counts[topic])])
+
+    async def measure(self) -> None:
+        """See what partitions hold now, and that the target has topics for that. Raises KafkaError, PlanError."""
+        await self._measure(
+            [TopicPartition(topic, number) for topic, found in self.extents.items() for number in found]
+        )
+
+    async def _measure(self, partitions: Sequence[TopicPartition]) -> None:
         starts = await self._source.offsets(partitions, EARLIEST)
         ends = await self._source.offsets(partitions, LATEST, is_read_committed=True)
         extents: dict[str, dict[int, Extent]] = {}
-        for topic, number in partitions:
-            each = TopicPartition(topic, number)
-            extents.setdefault(topic, {})[number] = Extent(starts[each], ends[each])
-        await self._targets.prepare(
-            {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
-        )
+        for each in partitions:
+            extents.setdefault(each.topic, {})[each.partition] = Extent(starts[each], ends[each])
+        await self._targets.prepare(ends_of(extents))
         self.extents = extents
 
     async def check(self) -> None:
@@ -256,6 +258,11 @@ class MirrorProgress:
                 if self._link.partition(topic, number) not in self._link.table.offsets.places:
                     writer = await self._link.open_writer(topic, number, offset)
                     await writer.commit(writer.position, None)
+
+
+def ends_of(extents: Extents) -> Offsets:
+    """Return where partitions end."""
+    return {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
 
 
 async def _cluster_id(admin: MirrorAdmin) -> str:

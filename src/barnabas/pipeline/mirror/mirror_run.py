@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from barnabas.clients.mirror.mirror import is_passing
 from barnabas.clients.mirror.partition import Link, Mirrored, UnmirrorableError
 from barnabas.clients.mirror.plan import MirrorFencedError, RecordsLostError
-from barnabas.clients.mirror.progress import MirrorProgress
+from barnabas.clients.mirror.progress import MirrorProgress, ends_of
 from barnabas.clients.mirror.source_log import FETCH_BYTES
 from barnabas.clients.positions import PlanError, merged
 from barnabas.core.errors import BarnabasError
@@ -100,15 +100,12 @@ class MirrorRun(BatchRun):
         self.figures.positions = self._ask(self._progress.begin())
         self._extents = self._progress.extents
         if self._targets is None and self.plan.is_once:
-            self._targets = {
-                topic: {number: each.end_offset for number, each in found.items()}
-                for topic, found in self._extents.items()
-            }
+            self._targets = ends_of(self._extents)
         self._tokens.clear()
 
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
         began_s = time.monotonic()
-        self._ask(self._progress.look())
+        self._ask(self._progress.measure())
         self._ask(self._progress.check())
         link = self._link
         fetch_bytes = self._pace.fetch_bytes or FETCH_BYTES
