@@ -63,7 +63,8 @@ class _Supervised:
         self._give_up_s = give_up_s
         self._retry_s = _FIRST_RETRY_S
         self._retry_at_s = 0.0
-        self._last_success_s = time.monotonic()
+        # Since when it has failed; None: it goes well.
+        self._failing_since_s: float | None = None
         self._seen_batch_count = 0
 
     def step(self, warn: Callable[[str], None], metrics: Metrics) -> None:
@@ -85,13 +86,16 @@ class _Supervised:
     def _note_success(self) -> None:
         if self.run.figures.batch_count > self._seen_batch_count or self.run.figures.lag_count == 0:
             self._seen_batch_count = self.run.figures.batch_count
-            self._last_success_s = time.monotonic()
+            self._failing_since_s = None
             self._retry_s = _FIRST_RETRY_S
 
     def _note_failure(self, error: Exception, warn: Callable[[str], None], metrics: Metrics) -> None:
         self.run.stop(0)
         self.is_running = False
-        if time.monotonic() - self._last_success_s > self._give_up_s:
+        now_s = time.monotonic()
+        # Not since it went well last: a batch may take longer than that, and one that fails is tried again.
+        self._failing_since_s = now_s if self._failing_since_s is None else self._failing_since_s
+        if now_s - self._failing_since_s > self._give_up_s:
             raise RunFailedError(str(error)) from None
         warn(f"{self.run.figures.run} stopped ({error}); starting it again in {self._retry_s:.0f} s")
         self.run.figures.restart_count += 1
