@@ -3,7 +3,7 @@
 A broker gets the events of the made-up site by `barnabas pipeline generate`. Then each job reads all of them by
 `barnabas pipeline run JOB --once`, from its topics to its tables and what is derived from them, in a process of its own
 and from nothing. The rate is that of the records in the job's topics by the clock on the wall, the start of Python and
-Spark included; `--events 1000` tells what the start takes. CPU is that of all its processes, and memory the largest sum
+Spark included. CPU is that of all its processes, and memory the largest sum
 of what they held at the same time (looked at four times a second). On a busy machine, told by its load, compare runs.
 
 `--beside before=DIRECTORY` runs the sources of another checkout in turn with these, on the same topics; there may be
