@@ -361,7 +361,9 @@ class JobRun(BatchRun):
         Raises:
             DataLossError: something is, and the plan says to stop.
         """
-        own = {topic: parts for topic, parts in positions.items() if topic in self._inputs or topic not in extents}
+        # One that is there and not read is none of this run's: it was started with fewer topics.
+        left = set(self._cluster.topics()) - self._inputs.keys()
+        own = {topic: parts for topic, parts in positions.items() if topic not in left}
         losses = find_losses(self._cluster, self._cluster_id, own, extents, progresses)
         if not losses:
             return {}
