@@ -252,18 +252,19 @@ def test_a_writer_that_was_overtaken_by_the_same_run_is_told(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_name: str, module: ModuleType
 ) -> None:
     slow, fast = (open_table(spark, str(tmp_path / "table"), format_name) for _ in range(2))
-    aligned = module.aligned
+    slow.append(rows_at(spark, 0, 5), progress_of("load", 1, 5))
+    check_sequence = module.check_sequence
 
-    def after_the_other(*arguments: object, **named: object) -> DataFrame:
-        monkeypatch.setattr(module, "aligned", aligned)
-        fast.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
-        return aligned(*arguments, **named)
+    def before_the_other(*arguments: object) -> None:
+        check_sequence(*arguments)
+        monkeypatch.setattr(module, "check_sequence", check_sequence)
+        fast.append(rows_at(spark, 5, 10), progress_of("load", 2, 10))
 
-    monkeypatch.setattr(module, "aligned", after_the_other)
-    with pytest.raises(TableMovedError, match="another writer has just made commit 1 of run load"):
-        slow.append(rows_at(spark, 100, 110), progress_of("load", 1, 110))
+    monkeypatch.setattr(module, "check_sequence", before_the_other)
+    with pytest.raises(TableMovedError, match="another writer has just made commit 2 of run load"):
+        slow.append(rows_at(spark, 100, 110), progress_of("load", 2, 110))
     assert offsets_in(slow) == list(range(10))
-    assert slow.progress("load") == progress_of("load", 1, 10)
+    assert slow.progress("load") == progress_of("load", 2, 10)
 
 
 def test_new_columns_appear_and_missing_ones_are_null(place: Place, table: Table) -> None:

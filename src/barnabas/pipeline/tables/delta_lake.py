@@ -5,11 +5,14 @@ Invariants:
   its writer had seen (`base`), with the run's own new one in it. Commits behind `base` that were written by others
   meanwhile are looked at one by one; so the newest note and what stands between `base` and it tell all, and a log whose
   older files Delta has cleaned up loses nothing.
-- A commit has `txnAppId` = run and `txnVersion` = sequence. Delta refuses the second of two that race, and skips
-  without a word one that comes later with a number that is there: so after each commit its note is read back, and one
-  that is another writer's is an error.
+- A commit has the transaction identifier of its run, with its sequence as version. Delta refuses the second of two
+  that race, and a command skips without a word what comes later with a number that is there: so after each commit its
+  note is read back, and one that is another writer's is an error.
+- Rows are written by Delta's own writer, in a transaction that we begin. It is told that the run's identifier was read,
+  which Delta's `txnVersion` option looks up in the state of the whole table, by Spark: three times the CPU of the rest.
 
-Source: Delta protocol, commit provenance information, transaction identifiers; Delta 4.0.0, `DeltaOptions`.
+Source: Delta protocol, commit provenance information, transaction identifiers; Delta 4.0.0, `WriteIntoDelta`,
+`OptimisticTransaction`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,8 +33,10 @@ from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, mov
 from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+Java = Any  # Delta's own things, in the JVM, have no types here
 
 _LOG = "_delta_log"
 _NOTE_KEY = "barnabas"
@@ -42,6 +48,8 @@ _MAP_NAMES = {
     "delta.minReaderVersion": "2",
     "delta.minWriterVersion": "5",
 }
+# Delta's own 10 are for commits that are large: a checkpoint costs as much as several small ones.
+_PROPERTIES = {"delta.checkpointInterval": "100"}
 _WIDENING = "delta.enableTypeWidening"
 
 _METADATA_CONF = "spark.databricks.delta.commitInfo.userMetadata"
@@ -97,6 +105,8 @@ class DeltaLakeTable:
         self._spark = spark
         self._directory = Directory(spark, location)
         self._location = location
+        # Of tables that are replaced: a version, and its files. So Spark need not find them out from the log.
+        self._files: tuple[int, list[Java]] | None = None
 
     @property
     def location(self) -> str:
@@ -113,30 +123,29 @@ class DeltaLakeTable:
     def read(self) -> DataFrame:
         if not self.exists():
             raise TableError(f"{self._location}: there is no Delta table")
+        if self._files is not None and self._files[0] == int(self._snapshot().version()):
+            return self._rows_of(self._files[1])
         return self._spark.read.format("delta").load(self._directory.uri())
 
     def progress(self, run: str) -> Progress | None:
         return self._history().runs.get(run)
 
     def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
-        def write(note: str) -> None:
-            aligned_rows = self._aligned(rows, widens=self.widens)
-            writer = self._writer(aligned_rows, note, progress).mode("append").option("mergeSchema", "true")
-            writer.partitionBy(*partition_by).save(self._directory.uri())
+        def write(transaction: Java, new: DataFrame, note: str) -> None:
+            self._put(transaction, new, note, progress, partition_by, mergeSchema="true")
 
-        self._commit(progress, write)
+        self._commit(progress, lambda: self._aligned(rows, widens=self.widens), write)
 
     def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
         if not self.exists():
             self.append(rows, progress)
             return
 
-        def write(note: str) -> None:
-            aligned_rows = self._aligned(rows)
-            spark = aligned_rows.sparkSession
+        def write(_transaction: Java, new: DataFrame, note: str) -> None:
+            spark = new.sparkSession
             view = f"barnabas_{uuid.uuid4().hex}"
             # The row takes the other one's place, whole: what it does not have is null then.
-            with_all_columns(aligned_rows, self._schema()).createOrReplaceTempView(view)
+            with_all_columns(new, self._schema()).createOrReplaceTempView(view)
             same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
             try:
                 # In this release `WITH SCHEMA EVOLUTION` in the command itself adds no column.
@@ -148,16 +157,27 @@ class DeltaLakeTable:
             finally:
                 spark.catalog.dropTempView(view)
 
-        self._commit(progress, write)
+        self._commit(progress, lambda: self._aligned(rows), write)
 
     def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
-        def write(note: str) -> None:
+        def prepare() -> DataFrame:
             self._set(self._for_names(rows.columns))
-            writer = self._writer(aligned(rows, None, self._location), note, progress).mode("overwrite")
-            writer = writer.option("replaceWhere", where) if where else writer.option("overwriteSchema", "true")
-            writer.partitionBy(*partition_by).save(self._directory.uri())
+            return aligned(rows, None, self._location)
 
-        self._commit(progress, write)
+        def write(transaction: Java, new: DataFrame, note: str) -> None:
+            if not where and not self._has_layout(transaction, new, partition_by):
+                self._put(transaction, new, note, progress, partition_by, mode="Overwrite", overwriteSchema="true")
+                return
+            # Delta's own way to replace has Spark look for these files in the state of the whole table, several times.
+            files = self._files_of(transaction.snapshot())
+            if where:
+                named = self._rows_of(files).where(where).select("_metadata.file_name").distinct().collect()
+                names = {row[0] for row in named}
+                files = [file for file in files if str(file.path()).rpartition("/")[2] in names]
+                new = self._rows_of(files).where(f"NOT coalesce({where}, false)").unionByName(new) if files else new
+            self._put(transaction, new, note, progress, partition_by, removed=files)
+
+        self._commit(progress, prepare, write)
 
     def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         if not self.exists():
@@ -165,17 +185,16 @@ class DeltaLakeTable:
         condition = where or condition_of_cut(offsets, self._schema(), self._location)
         count = 0
 
-        def write(note: str) -> None:
+        def write(transaction: Java, nothing: DataFrame, note: str) -> None:
             nonlocal count
             with _settings(self._spark, note, progress):
                 result = self._spark.sql(f"DELETE FROM {self._sql_name} WHERE {condition}").collect()
             count = int(result[0][0])
             if not count:
                 # Delta makes no commit of a DELETE that changes nothing, and ours has the progress to hold.
-                nothing = self.read().where("false")
-                self._writer(nothing, note, progress).mode("append").save(self._directory.uri())
+                self._put(transaction, nothing, note, progress)
 
-        self._commit(progress, write)
+        self._commit(progress, lambda: self.read().where("false"), write)
         return count
 
     def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES) -> Compaction:
@@ -204,10 +223,15 @@ class DeltaLakeTable:
     def _sql_name(self) -> str:
         return f"delta.{quoted(self._directory.uri())}"
 
-    def _snapshot(self) -> Any:  # Delta's own, in the JVM; its version is -1 where there is no table
-        jvm: Any = self._spark.sparkContext._jvm
-        log = jvm.org.apache.spark.sql.delta.DeltaLog
-        return log.forTableWithSnapshot(self._spark._jsparkSession, self._directory.uri())._2()
+    def _log(self) -> Java:
+        jvm: Java = self._spark.sparkContext._jvm
+        return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self._directory.uri())
+
+    def _snapshot(self) -> Java:
+        """Return the latest; its version is -1 where there is no table."""
+        jvm: Java = self._spark.sparkContext._jvm
+        nothing = jvm.scala.Option.empty()
+        return self._log().update(False, nothing, nothing)
 
     def _schema(self) -> StructType:
         return self._spark.read.format("delta").load(self._directory.uri()).schema
@@ -243,19 +267,93 @@ class DeltaLakeTable:
         found = self._snapshot().metadata().configuration().get(name)
         return str(found.get()) if found.isDefined() else None
 
-    def _writer(self, rows: DataFrame, note: str, progress: Progress) -> DataFrameWriter:
-        writer = rows.write.format("delta").option("userMetadata", note)
-        if not self.exists():
-            writer = writer.options(**self._for_names(rows.columns))
-        return writer.option("txnAppId", progress.run).option("txnVersion", str(progress.sequence))
+    def _put(
+        self,
+        transaction: Java,
+        rows: DataFrame,
+        note: str,
+        progress: Progress,
+        partition_by: Sequence[str] = (),
+        *,
+        mode: str = "Append",
+        removed: Sequence[Java] | None = None,
+        **options: str,
+    ) -> None:
+        """Write rows as Delta's source for Spark does, and commit them with a note; files that they replace go."""
+        jvm: Java = self._spark.sparkContext._jvm
+        delta, session, option = jvm.org.apache.spark.sql.delta, self._spark._jsparkSession, jvm.scala.Option
+        properties = {} if transaction.readVersion() >= 0 else {**_PROPERTIES, **self._for_names(rows.columns)}
+        to_scala = jvm.org.apache.spark.api.python.PythonUtils
+        save_mode, partitions = jvm.org.apache.spark.sql.SaveMode.valueOf(mode), to_scala.toSeq(list(partition_by))
+        writer = delta.commands.WriteIntoDelta(
+            transaction.deltaLog(),
+            save_mode,
+            delta.DeltaOptions(to_scala.toScalaMap(options), session.sessionState().conf()),
+            partitions,
+            to_scala.toScalaMap(properties),
+            rows._jdf,
+            option.empty(),
+            option.empty(),
+        )
+        transaction.readTxn().addOne(progress.run)
+        actions = writer.writeAndReturnCommitData(transaction, session, option.empty(), False).actions()
+        added = [action for action in _items(actions) if action.getClass().getSimpleName() == "AddFile"]
+        if removed is not None:
+            transaction.readWholeTable()
+            save_mode = jvm.org.apache.spark.sql.SaveMode.Overwrite
+        for file in removed or ():
+            actions = actions.appended(file.remove())
+        now_ms = option.apply(int(time.time() * 1000))
+        actions = actions.appended(delta.actions.SetTransaction(progress.run, progress.sequence, now_ms))
+        operation = getattr(delta, "DeltaOperations$Write")(
+            save_mode, option.apply(partitions), option.empty(), option.apply(note)
+        )
+        read_version = int(transaction.readVersion())
+        version = int(transaction.commit(actions, operation))
+        if removed is not None and version == read_version + 1:
+            gone = {str(file.path()) for file in removed}
+            kept = [file for file in self._files_of(transaction.snapshot()) if str(file.path()) not in gone]
+            self._files = version, kept + added
 
-    def _commit(self, progress: Progress, write: Callable[[str], None]) -> None:
+    def _files_of(self, snapshot: Java) -> list[Java]:
+        """List the files of a version."""
+        version = int(snapshot.version())
+        if self._files is None or self._files[0] != version:
+            self._files = version, list(snapshot.allFiles().collectAsList())
+        return self._files[1]
+
+    def _rows_of(self, files: Sequence[Java]) -> DataFrame:
+        """Read files of the latest version."""
+        from pyspark.sql import DataFrame
+
+        jvm: Java = self._spark.sparkContext._jvm
+        listed, nothing = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(files)), jvm.scala.Option.empty()
+        return DataFrame(self._log().createDataFrame(self._snapshot(), listed, False, nothing), self._spark)
+
+    def _has_layout(self, transaction: Java, rows: DataFrame, partition_by: Sequence[str]) -> bool:
+        """Return whether a table is there, and has the columns of rows and these partitions."""
+        if transaction.readVersion() < 0 or list(_items(transaction.metadata().partitionColumns())) != [*partition_by]:
+            return False
+        there, new = ({field.name: field.dataType for field in each} for each in (self._schema(), rows.schema))
+        return there == new
+
+    def _commit(
+        self, progress: Progress, prepare: Callable[[], DataFrame], write: Callable[[Java, DataFrame, str], None]
+    ) -> None:
         """Have something written with a note of the progress, and see that it is there.
+
+        Args:
+            progress: The run's.
+            prepare: Sees that the table can hold what comes, and gives it.
+            write: Is given a transaction that nothing was done in yet, that, and the note; commits it, or by a command.
 
         Raises:
             TableMovedError: another writer has committed, or commits now, as the same run.
         """
         for last in range(_TRIES - 1, -1, -1):
+            new = prepare()
+            # Before the history is looked at: what the run's namesake commits after that is in its way.
+            transaction = self._log().startTransaction()
             history = self._history()
             check_sequence(history.runs.get(progress.run), progress, self._location)
             writer = uuid.uuid4().hex
@@ -263,7 +361,7 @@ class DeltaLakeTable:
                 history.base, {**history.runs, progress.run: progress}, {**history.writers, progress.run: writer}
             )
             try:
-                write(note.to_json())
+                write(transaction, new, note.to_json())
             except _spark_errors() as error:
                 if _SAME_RUN_CONFLICT in str(error):
                     raise moved(progress, self._location) from error
@@ -318,6 +416,11 @@ class DeltaLakeTable:
                     text = action["commitInfo"].get("userMetadata")
                     return _Note.from_json(text) if text else None
         return None
+
+
+def _items(sequence: Java) -> Iterator[Java]:
+    """Go over one of Scala's."""
+    return (sequence.apply(place) for place in range(sequence.size()))
 
 
 @contextmanager
