@@ -24,7 +24,7 @@ class SessionOptions:
         table_format: Of the tables; None: there are none.
         reads_avro: Whether it needs Spark's Avro package.
         master: Where Spark runs; None: here, with two task slots for each run.
-        settings: Spark's own, over those that are chosen.
+        settings: Spark's own, over those that are chosen; to lists (packages, jars, extensions) they add.
         scratch: For what is needed while it runs; None: a temporary directory.
         is_verbose: Whether Spark's log goes to standard error.
     """
@@ -76,7 +76,7 @@ def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
-    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
+    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, combined, spark_session
     from barnabas.pipeline.tables.places import requirements_of
 
     began_s = time.monotonic()
@@ -88,7 +88,7 @@ def session_for(
         packages += own_packages
         settings |= own_settings
     settings |= placement(options, len(plans), os.cpu_count() or 1)
-    settings |= options.settings
+    settings = combined(settings, options.settings)
     with ExitStack() as stack:
         locks = []
         for plan in plans:

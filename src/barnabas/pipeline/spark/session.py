@@ -87,6 +87,17 @@ _SETTINGS = {
 }
 
 
+# Settings that are lists: who names one more does not mean to lose those that are needed.
+_LISTS = {
+    "spark.jars": ",",
+    "spark.jars.packages": ",",
+    "spark.jars.excludes": ",",
+    "spark.sql.extensions": ",",
+    "spark.driver.extraJavaOptions": " ",
+    "spark.executor.extraJavaOptions": " ",
+}
+
+
 class SparkStartError(Exception):
     """Spark's JVM did not start: one line; what it said is on standard error."""
 
@@ -128,6 +139,16 @@ def checkpoint_lock(path: Path, timeout_s: float, wait_note: Callable[[], None])
         os.close(descriptor)
 
 
+def combined(settings: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Return Spark settings with others over them; those that are lists have what stands in both."""
+    result = {**settings, **more}
+    for name, separator in _LISTS.items():
+        if settings.get(name) and more.get(name):
+            parts = settings[name].split(separator) + more[name].split(separator)
+            result[name] = separator.join(dict.fromkeys(parts))
+    return result
+
+
 @contextmanager
 def spark_session(
     name: str,
@@ -145,7 +166,7 @@ def spark_session(
         scratch: A directory for what Spark needs only while it runs; is created.
         packages: Maven coordinates, comma between; they are downloaded once, from Maven Central or what
             BARNABAS_MAVEN_REPOSITORY names, and then kept in Ivy's cache.
-        settings: Spark settings over the ones of this module.
+        settings: Spark settings over the ones of this module; to those that are lists they add.
         locks: Descriptors that the JVM holds open as long as it lives.
         log: A file that what the JVM says is added to; None: standard error.
 
@@ -164,15 +185,15 @@ def spark_session(
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    conf = SparkConf().setAppName(name)
-    conf.setAll(list(_SETTINGS.items()))
-    conf.set("spark.local.dir", str(scratch))
-    conf.set("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-    conf.set("spark.driver.extraJavaOptions", f'"-Djava.io.tmpdir={scratch}" {_AVRO_LIMITS}')
-    if packages:
-        conf.set("spark.jars.packages", packages)
-        conf.set("spark.jars.ivySettings", str(_write_ivy_settings(scratch)))
-    conf.setAll(list((settings or {}).items()))
+    own = {
+        **_SETTINGS,
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}" {_AVRO_LIMITS}',
+        "spark.jars.packages": packages,
+        "spark.jars.ivySettings": str(_write_ivy_settings(scratch)),
+    }
+    conf = SparkConf().setAppName(name).setAll(list(combined(own, settings or {}).items()))
     jvm = _start_jvm(conf, scratch, locks, log)
     try:
         on_interrupt = signal.getsignal(signal.SIGINT)
