@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, spark_session
+from barnabas.pipeline.spark.stores import clients_for
 from barnabas.pipeline.tables.places import FORMATS, requirements_of
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ def shared_session() -> SparkSession:
     atexit.register(stack.close)
     scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
     needed = requirements_of(*FORMATS)
-    packages = ",".join([KAFKA_CONNECTOR, AVRO, *needed.packages])
-    settings = {**needed.settings, **SHORT_LIVED}
+    clients = clients_for(["s3a://"], {})
+    packages = ",".join([KAFKA_CONNECTOR, AVRO, *needed.packages, *clients.packages])
+    settings = {**needed.settings, **clients.settings, **SHORT_LIVED, "spark.jars.excludes": ",".join(clients.excludes)}
     return stack.enter_context(
         spark_session("barnabas-tests", scratch=Path(scratch), packages=packages, settings=settings)
     )

@@ -95,12 +95,13 @@ def _code_of(error: Exception) -> int | None:
     from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
     from barnabas.pipeline.runner.losses import DataLossError
     from barnabas.pipeline.runner.plan import PlanError
+    from barnabas.pipeline.runner.query import QueryStoppedError
     from barnabas.pipeline.runner.supervisor import RunFailedError
     from barnabas.pipeline.sources.feeder import OtherLogError
     from barnabas.pipeline.sources.topics import TopicUnavailableError
     from barnabas.pipeline.spark.java import JavaNotFoundError
     from barnabas.pipeline.spark.session import CheckpointInUseError, SparkStartError
-    from barnabas.pipeline.tables.table import TableError
+    from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 
     refused = (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, RecordsLostError, OtherLogError)
     if isinstance(error, refused):
@@ -112,9 +113,11 @@ def _code_of(error: Exception) -> int | None:
         DemoDirectoryError,
         EnforcementError,
         NoSuchTopicError,
+        QueryStoppedError,
         RunFailedError,
         SparkStartError,
         TableError,
+        TableUnavailableError,
         TopicUnavailableError,
     )
     if isinstance(error, passing):

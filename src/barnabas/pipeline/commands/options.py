@@ -42,14 +42,15 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--tables",
         default=f"{DEFAULT_DIRECTORY}/tables",
         metavar="PLACE",
-        help="a directory, local or hdfs://, or postgresql://USER@HOST/DATABASE (%(default)s)",
+        help="a directory, local or at hdfs://, s3a://, gs:// or abfss://, or postgresql://USER@HOST/DATABASE "
+        "(%(default)s)",
     )
     group.add_argument("--format", choices=FORMATS, default="delta", help="of tables (%(default)s)")
     group.add_argument(
         "--checkpoint",
         default=f"{DEFAULT_DIRECTORY}/checkpoints",
         metavar="DIR",
-        help="what else a run keeps, local or hdfs:// (%(default)s)",
+        help="what else a run keeps, local or at such an address (%(default)s)",
     )
 
 
@@ -59,7 +60,13 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--master", metavar="URL", help="local[N], spark://HOST:PORT, yarn, k8s://... (local[2]; local[4] for two runs)"
     )
-    group.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
+    group.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a Spark setting; spark.jars, spark.jars.packages and spark.sql.extensions add to what is needed",
+    )
     group.add_argument("--verbose", action="store_true", help="show what Spark's JVM says")
     group.add_argument("--scratch", type=Path, metavar="DIR", help="Spark's temporary files (a temporary directory)")
 
@@ -73,6 +80,8 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
         pairs(arguments.conf, "--conf"),
         arguments.scratch,
         arguments.verbose,
+        getattr(arguments, "tables", ""),
+        getattr(arguments, "checkpoint", ""),
     )
 
 

@@ -21,6 +21,7 @@ from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.query import QueryStoppedError, first_line
+from barnabas.pipeline.spark.stores import is_object_store
 from barnabas.pipeline.tables.table import Offsets
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _LAG_EVERY_S = 5.0
 _STATUS_EVERY_S = 2.0
+# There each write is paid for.
+_STATUS_IN_STORE_EVERY_S = 30.0
 _STATUS_FILE = "status.json"
 # A batch has so long to end before it is interrupted.
 _STOP_S = 30.0
@@ -83,6 +86,7 @@ class BatchRun(ABC):
         self._targets: Offsets | None = None
         self._extents: Extents = {}
         self._next_lag_s = self._next_status_s = 0.0
+        self._status_every_s = _STATUS_IN_STORE_EVERY_S if is_object_store(files.directory) else _STATUS_EVERY_S
 
     @abstractmethod
     def _find_topics(self) -> Collection[str]:
@@ -146,7 +150,7 @@ class BatchRun(ABC):
             self._next_lag_s = now + _LAG_EVERY_S
         if now >= self._next_status_s:
             self._write_status()
-            self._next_status_s = now + _STATUS_EVERY_S
+            self._next_status_s = now + self._status_every_s
         is_at_end = self._thread is None or not self._thread.is_alive()
         self._raise_failure()
         return is_at_end
@@ -265,5 +269,12 @@ class BatchRun(ABC):
         self._metrics.lag(self.figures.run, self.figures.lag)
 
     def _write_status(self) -> None:
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+
         self._complete_figures()
-        self._files.write(_STATUS_FILE, self.figures.to_json())
+        try:
+            self._files.write(_STATUS_FILE, self.figures.to_json())
+        except Py4JJavaError as error:
+            # A store or a name node may be away for a while.
+            reason = first_line(error.java_exception.toString())
+            raise QueryStoppedError(f"{self._files.directory}: can't be written to: {reason}") from error

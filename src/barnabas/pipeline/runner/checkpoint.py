@@ -1,8 +1,10 @@
-"""Files of a run on this machine or on HDFS, through Hadoop's own file systems."""
+"""Files of a run on this machine, on HDFS or in an object store, through Hadoop's own file systems."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from barnabas.pipeline.spark.stores import is_object_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +35,12 @@ class Files:
     def write(self, name: str, text: str) -> None:
         """Write a file whole; it takes the place of an older one in one step where the file system can do that."""
         path = self._path(name)
+        if is_object_store(self.directory):
+            # A file appears there, or takes the place of an older one, when it is closed; a rename would be a copy.
+            stream = self._system.create(path, True)
+            stream.write(bytearray(text.encode()))
+            stream.close()
+            return
         partial = self._jvm.org.apache.hadoop.fs.Path(path.getParent(), f".{path.getName()}.partial")
         self._system.mkdirs(path.getParent())
         stream = self._system.create(partial, True)

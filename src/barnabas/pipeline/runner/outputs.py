@@ -17,6 +17,7 @@ from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
 from barnabas.pipeline.runner.writing import Writing
+from barnabas.pipeline.tables.lease import hold
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
 
@@ -136,13 +137,23 @@ def table_location(tables: str, table_format: str, job: str, output: str) -> str
 
 
 def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, ...]) -> dict[str, Table]:
-    """Open the tables of outputs, by the outputs' names."""
-    return {
+    """Open the tables of outputs, by the outputs' names, to write to them.
+
+    Raises:
+        TableUnavailableError: another driver may be at work on one, where one alone can be.
+        TableError: another driver is.
+    """
+    tables = {
         output.name: open_table(
             spark, table_location(plan.tables, plan.table_format, plan.job.name, output.name), plan.table_format
         )
         for output in outputs
     }
+    if plan.table_format == "delta":
+        for table in tables.values():
+            # Here already, rather than when the first batch was read for nothing.
+            hold(spark, table.location)
+    return tables
 
 
 def write_rows(

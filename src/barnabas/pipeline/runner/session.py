@@ -27,6 +27,8 @@ class SessionOptions:
         settings: Spark's own, over those that are chosen; to lists (packages, jars, extensions) they add.
         scratch: For what is needed while it runs; None: a temporary directory.
         is_verbose: Whether Spark's log goes to standard error.
+        tables: Where the tables are: what Spark needs for an object store comes by the scheme.
+        checkpoint: Where checkpoints are, likewise.
     """
 
     table_format: str | None
@@ -35,6 +37,8 @@ class SessionOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     scratch: Path | None = None
     is_verbose: bool = False
+    tables: str = ""
+    checkpoint: str = ""
 
 
 class Locked(Protocol):
@@ -77,16 +81,24 @@ def session_for(
 ) -> Iterator[tuple[SparkSession, float]]:
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
     from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, combined, spark_session
-    from barnabas.pipeline.tables.places import requirements_of
+    from barnabas.pipeline.spark.stores import clients_for
+    from barnabas.pipeline.tables.lease import release
+    from barnabas.pipeline.tables.places import check_place, requirements_of
 
     began_s = time.monotonic()
     packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
     if options.reads_avro:
         packages.append(AVRO)
     if options.table_format is not None:
+        check_place(options.table_format, options.tables)
         own_packages, own_settings = requirements_of(options.table_format)
         packages += own_packages
         settings |= own_settings
+    clients = clients_for((options.tables, options.checkpoint), os.environ)
+    packages += clients.packages
+    settings |= clients.settings
+    if clients.excludes:
+        settings["spark.jars.excludes"] = ",".join(clients.excludes)
     settings |= placement(options, len(plans), os.cpu_count() or 1)
     settings = combined(settings, options.settings)
     with ExitStack() as stack:
@@ -108,4 +120,5 @@ def session_for(
                 name, scratch=scratch / "spark", packages=",".join(packages), settings=settings, locks=locks, log=log
             )
         )
+        stack.callback(release, warn)
         yield spark, round(time.monotonic() - began_s, 1)

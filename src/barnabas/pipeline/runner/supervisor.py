@@ -15,6 +15,7 @@ from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.query import QueryStoppedError
 from barnabas.pipeline.runner.quota_client import QuotaClient
+from barnabas.pipeline.tables.table import TableUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.2
 _FIRST_RETRY_S = 1.0
 _LONGEST_RETRY_S = 10.0
-_PASSING = (ClusterUnavailableError, QueryStoppedError, NoSuchTopicError)
+_PASSING = (ClusterUnavailableError, QueryStoppedError, NoSuchTopicError, TableUnavailableError)
 
 
 class RunFailedError(Exception):

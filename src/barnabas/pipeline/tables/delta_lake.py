@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.tables.columns import aligned, literal, quoted, widened, with_all_columns
 from barnabas.pipeline.tables.hadoop import Directory
+from barnabas.pipeline.tables.lease import hold
 from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, moved
 from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
 
@@ -206,6 +207,7 @@ class DeltaLakeTable:
             "spark.databricks.delta.optimize.minFileSize": str(target_file_bytes),
         }
         before = self._file_count()
+        hold(self._spark, self._directory.uri())
         with _settings(self._spark, self._history().to_json(), None, sizes):
             self._spark.sql(f"OPTIMIZE {self._sql_name}")
         return Compaction(before, self._file_count())
@@ -350,6 +352,7 @@ class DeltaLakeTable:
         Raises:
             TableMovedError: another writer has committed, or commits now, as the same run.
         """
+        hold(self._spark, self._directory.uri())
         for last in range(_TRIES - 1, -1, -1):
             new = prepare()
             # Before the history is looked at: what the run's namesake commits after that is in its way.

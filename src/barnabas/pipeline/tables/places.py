@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.pipeline.spark.stores import is_object_store
 from barnabas.pipeline.tables.table import Table, TableError
 
 if TYPE_CHECKING:
@@ -83,9 +84,9 @@ def open_table(spark: SparkSession, location: str, format_name: str) -> Table:
         format_name: One of `FORMATS`.
 
     Raises:
-        TableError: there is no such format, or what it needs is not installed.
+        TableError: there is no such format, it can't be at that place, or what it needs is not installed.
     """
-    _check_format(format_name)
+    check_place(format_name, location)
     # What a format imports need not be installed where it is not used.
     module, class_name = _CLASSES[format_name]
     try:
@@ -95,6 +96,20 @@ def open_table(spark: SparkSession, location: str, format_name: str) -> Table:
             f"{format_name} tables need more than is installed: pip install 'barnabas[{format_name}]' ({error})"
         ) from None
     return table
+
+
+def check_place(format_name: str, location: str) -> None:
+    """Find that a table of a format can't be at a place, before anything is started for it.
+
+    Raises:
+        TableError: there is no such format; or it commits by a rename, and the place has none that is one step.
+    """
+    _check_format(format_name)
+    if format_name == "parquet" and is_object_store(location):
+        raise TableError(
+            f"{location}: a Parquet table needs a file system with an atomic rename (a local disk, HDFS), and an "
+            "object store has none: take --format delta or iceberg there"
+        )
 
 
 def _check_format(name: str) -> None:

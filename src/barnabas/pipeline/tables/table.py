@@ -33,6 +33,10 @@ class TableMovedError(TableError):
     """Another writer has committed to the table as the same run."""
 
 
+class TableUnavailableError(Exception):
+    """The table can't be written to now: its store does not answer, or another driver may be at work; it may pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """The last record that was read of a partition: by it a topic that was deleted and made anew is known.

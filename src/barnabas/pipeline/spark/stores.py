@@ -1,0 +1,93 @@
+"""Object stores by the scheme of an address: what Spark needs to reach one, and what a store of its kind can't do.
+
+The versions of the stores' clients stand here and nowhere else. Hadoop's own S3 client names Amazon's SDK as one jar of
+more than 500 MB; it runs on the few of its modules that are named here. Their 2.29 is what the next Hadoop 3.4 is built
+with, and the last one that asks no checksums of a store that has none.
+
+Source: Hadoop 3.4.1, `hadoop-aws`, `hadoop-azure`, `Configuration.substituteVars`; AWS SDKs and tools, settings by
+environment variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+_HADOOP = "3.4.1"
+_AWS_SDK = "2.29.52"
+
+_JARS_OF_S3 = (
+    f"org.apache.hadoop:hadoop-aws:{_HADOOP}",
+    *(f"software.amazon.awssdk:{module}:{_AWS_SDK}" for module in ("s3-transfer-manager", "sts", "sso", "ssooidc")),
+)
+# The SDK as one jar, and what Spark itself has.
+_EXCLUDED = (
+    "software.amazon.awssdk:bundle",
+    "commons-codec:commons-codec",
+    "commons-logging:commons-logging",
+    "io.netty:*",
+    "org.apache.httpcomponents:*",
+    "org.slf4j:slf4j-api",
+)
+
+
+class StoreClient(NamedTuple):
+    """What a session needs for a store: Maven coordinates, what of their dependencies is left out, and settings."""
+
+    packages: tuple[str, ...]
+    excludes: tuple[str, ...]
+    settings: dict[str, str]
+
+
+def scheme_of(location: str) -> str:
+    """Return the scheme of an address, in small letters; empty for a path."""
+    return location.partition("://")[0].lower() if "://" in location else ""
+
+
+def is_object_store(location: str) -> bool:
+    """Tell whether an address is in an object store: a rename is many steps there, a file appears when it is whole."""
+    return scheme_of(location) in _CLIENTS
+
+
+def clients_for(locations: Iterable[str], environment: Mapping[str, str]) -> StoreClient:
+    """Return what a session needs for all stores that these addresses are in.
+
+    Args:
+        locations: Paths and addresses; those in no store need nothing.
+        environment: The variables by which a store's endpoint and region are named, as for its other tools.
+    """
+    packages: dict[str, None] = {}
+    excludes: dict[str, None] = {}
+    settings: dict[str, str] = {}
+    for make in dict.fromkeys(_CLIENTS[scheme_of(each)] for each in locations if is_object_store(each)):
+        client = make(environment)
+        packages |= dict.fromkeys(client.packages)
+        excludes |= dict.fromkeys(client.excludes)
+        settings |= client.settings
+    return StoreClient(tuple(packages), tuple(excludes), settings)
+
+
+def _s3(environment: Mapping[str, str]) -> StoreClient:
+    provider = "org.apache.hadoop.fs.s3a"
+    settings = {
+        "fs.s3.impl": f"{provider}.S3AFileSystem",
+        "fs.AbstractFileSystem.s3.impl": f"{provider}.S3A",
+        # Keys that are settings, then Amazon's own chain: environment, profile, role. Hadoop's reads no profiles.
+        "fs.s3a.aws.credentials.provider": f"{provider}.TemporaryAWSCredentialsProvider,"
+        f"{provider}.SimpleAWSCredentialsProvider,software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+    }
+    endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    if endpoint:
+        # Few stores but Amazon's have a host name for each bucket.
+        settings |= {"fs.s3a.endpoint": endpoint, "fs.s3a.path.style.access": "true"}
+    if endpoint or region:
+        settings["fs.s3a.endpoint.region"] = region or "us-east-1"
+    return StoreClient(_JARS_OF_S3, _EXCLUDED, _for_hadoop(settings))
+
+
+def _for_hadoop(settings: Mapping[str, str]) -> dict[str, str]:
+    return {f"spark.hadoop.{name}": value for name, value in settings.items()}
+
+
+_CLIENTS: dict[str, Callable[[Mapping[str, str]], StoreClient]] = {"s3": _s3, "s3a": _s3}
