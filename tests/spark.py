@@ -63,7 +63,7 @@ def shared_session() -> SparkSession:
     atexit.register(stack.close)
     scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
     needed = requirements_of(*FORMATS)
-    clients = clients_for(["s3a://"], {})
+    clients = clients_for(["s3a://", "gs://", "abfss://"], {})
     packages = ",".join([KAFKA_CONNECTOR, AVRO, *needed.packages, *clients.packages])
     settings = {**needed.settings, **clients.settings, **SHORT_LIVED, "spark.jars.excludes": ",".join(clients.excludes)}
     return stack.enter_context(

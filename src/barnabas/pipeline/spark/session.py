@@ -44,10 +44,16 @@ _ADDRESS_FILE = "jvm-address"
 _MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
 # Spark's own settings look into ~/.m2 first, and fail where Maven has left a module's description there without its
-# jar; and they ask a second repository, which many networks do not reach, for each module.
+# jar; and they ask a second repository, which many networks do not reach, for each module. Coordinates can't say that
+# a jar is wanted which holds all that it needs, as Google's for Hadoop is: others of these would not fit Spark's.
 _IVY_SETTINGS = """<ivysettings>
   <settings defaultResolver="maven"/>
-  <resolvers><ibiblio name="maven" m2compatible="true" root={root}/></resolvers>
+  <resolvers>
+    <ibiblio name="maven" m2compatible="true" root={root}/>
+    <ibiblio name="shaded" m2compatible="true" root={root}
+      pattern="[organisation]/[module]/[revision]/[module]-[revision]-shaded.[ext]"/>
+  </resolvers>
+  <modules><module organisation="com.google.cloud.bigdataoss" name="gcs-connector" resolver="shaded"/></modules>
 </ivysettings>
 """
 

@@ -20,12 +20,17 @@ _JARS_OF_S3 = (
     f"org.apache.hadoop:hadoop-aws:{_HADOOP}",
     *(f"software.amazon.awssdk:{module}:{_AWS_SDK}" for module in ("s3-transfer-manager", "sts", "sso", "ssooidc")),
 )
-# The SDK as one jar, and what Spark itself has.
+_JARS_OF_AZURE = (f"org.apache.hadoop:hadoop-azure:{_HADOOP}",)
+_JAR_OF_GCS = "com.google.cloud.bigdataoss:gcs-connector:3.1.3"
+# Amazon's SDK as one jar, what Azure's older client alone needs, and what Spark itself has.
 _EXCLUDED = (
     "software.amazon.awssdk:bundle",
+    "com.microsoft.azure:azure-storage",
+    "org.eclipse.jetty:*",
     "commons-codec:commons-codec",
     "commons-logging:commons-logging",
     "io.netty:*",
+    "org.apache.hadoop.thirdparty:*",
     "org.apache.httpcomponents:*",
     "org.slf4j:slf4j-api",
 )
@@ -45,8 +50,13 @@ def scheme_of(location: str) -> str:
 
 
 def is_object_store(location: str) -> bool:
-    """Tell whether an address is in an object store: a rename is many steps there, a file appears when it is whole."""
+    """Tell whether an address is in an object store: a rename may be many steps there, and each request is paid for."""
     return scheme_of(location) in _CLIENTS
+
+
+def writes_whole_files(location: str) -> bool:
+    """Tell whether a file at an address takes the place of an older one in one step, when it is closed."""
+    return scheme_of(location) in ("s3", "s3a", "gs")
 
 
 def clients_for(locations: Iterable[str], environment: Mapping[str, str]) -> StoreClient:
@@ -86,8 +96,55 @@ def _s3(environment: Mapping[str, str]) -> StoreClient:
     return StoreClient(_JARS_OF_S3, _EXCLUDED, _for_hadoop(settings))
 
 
+def _gcs(environment: Mapping[str, str]) -> StoreClient:
+    provider = "com.google.cloud.hadoop.fs.gcs"
+    settings = {
+        "fs.gs.impl": f"{provider}.GoogleHadoopFileSystem",
+        "fs.AbstractFileSystem.gs.impl": f"{provider}.GoogleHadoopFS",
+        # Google's own chain: GOOGLE_APPLICATION_CREDENTIALS, gcloud's login, the machine's account.
+        "fs.gs.auth.type": "APPLICATION_DEFAULT",
+    }
+    if emulator := environment.get("STORAGE_EMULATOR_HOST"):
+        url = emulator if "://" in emulator else f"http://{emulator}"
+        settings |= {"fs.gs.storage.root.url": f"{url.rstrip('/')}/", "fs.gs.auth.type": "UNAUTHENTICATED"}
+    return StoreClient((_JAR_OF_GCS,), (), _for_hadoop(settings))
+
+
+def _azure(environment: Mapping[str, str]) -> StoreClient:
+    # Of Azure's own chain what Hadoop's client can do: a key, a secret, a workload's token, the machine's account.
+    # Secrets are named, not told: settings can be seen in the list of processes.
+    provider, login = "org.apache.hadoop.fs.azurebfs.oauth2", "fs.azure.account.oauth2"
+    if environment.get("AZURE_STORAGE_KEY"):
+        return StoreClient(_JARS_OF_AZURE, _EXCLUDED, _for_hadoop({"fs.azure.account.key": "${env.AZURE_STORAGE_KEY}"}))
+    settings = {"fs.azure.account.auth.type": "OAuth"}
+    tenant, client = environment.get("AZURE_TENANT_ID", ""), environment.get("AZURE_CLIENT_ID", "")
+    if client:
+        settings[f"{login}.client.id"] = client
+    if environment.get("AZURE_CLIENT_SECRET"):
+        settings |= {
+            "fs.azure.account.oauth.provider.type": f"{provider}.ClientCredsTokenProvider",
+            f"{login}.client.endpoint": f"https://login.microsoftonline.com/{tenant}/oauth2/token",
+            f"{login}.client.secret": "${env.AZURE_CLIENT_SECRET}",
+        }
+    elif file := environment.get("AZURE_FEDERATED_TOKEN_FILE"):
+        settings |= {
+            "fs.azure.account.oauth.provider.type": f"{provider}.WorkloadIdentityTokenProvider",
+            f"{login}.msi.tenant": tenant,
+            f"{login}.token.file": file,
+        }
+    else:
+        settings["fs.azure.account.oauth.provider.type"] = f"{provider}.MsiTokenProvider"
+    return StoreClient(_JARS_OF_AZURE, _EXCLUDED, _for_hadoop(settings))
+
+
 def _for_hadoop(settings: Mapping[str, str]) -> dict[str, str]:
     return {f"spark.hadoop.{name}": value for name, value in settings.items()}
 
 
-_CLIENTS: dict[str, Callable[[Mapping[str, str]], StoreClient]] = {"s3": _s3, "s3a": _s3}
+_CLIENTS: dict[str, Callable[[Mapping[str, str]], StoreClient]] = {
+    "s3": _s3,
+    "s3a": _s3,
+    "gs": _gcs,
+    "abfs": _azure,
+    "abfss": _azure,
+}

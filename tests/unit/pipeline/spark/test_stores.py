@@ -20,6 +20,58 @@ def test_s3_comes_by_its_scheme_without_the_bundle(location: str) -> None:
     assert is_object_store(location)
 
 
+def test_googles_keys_are_found_by_its_own_chain_unless_there_is_an_emulator() -> None:
+    def settings(**environment: str) -> tuple[str | None, ...]:
+        found = clients_for(["gs://lake"], environment).settings
+        return tuple(found.get(f"spark.hadoop.fs.gs.{name}") for name in ("auth.type", "storage.root.url"))
+
+    assert settings() == ("APPLICATION_DEFAULT", None)
+    assert settings(STORAGE_EMULATOR_HOST="127.0.0.1:80") == ("UNAUTHENTICATED", "http://127.0.0.1:80/")
+    assert settings(STORAGE_EMULATOR_HOST="http://host") == ("UNAUTHENTICATED", "http://host/")
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"AZURE_STORAGE_KEY": "s"}, {"key": "${env.AZURE_STORAGE_KEY}"}),
+        ({}, {"auth.type": "OAuth", "oauth.provider.type": "MsiTokenProvider"}),
+        (
+            {"AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_CLIENT_SECRET": "s"},
+            {
+                "auth.type": "OAuth",
+                "oauth.provider.type": "ClientCredsTokenProvider",
+                "oauth2.client.id": "c",
+                "oauth2.client.endpoint": "https://login.microsoftonline.com/t/oauth2/token",
+                "oauth2.client.secret": "${env.AZURE_CLIENT_SECRET}",
+            },
+        ),
+        (
+            {"AZURE_CLIENT_ID": "c", "AZURE_TENANT_ID": "t", "AZURE_FEDERATED_TOKEN_FILE": "f"},
+            {
+                "auth.type": "OAuth",
+                "oauth.provider.type": "WorkloadIdentityTokenProvider",
+                "oauth2.client.id": "c",
+                "oauth2.msi.tenant": "t",
+                "oauth2.token.file": "f",
+            },
+        ),
+    ],
+)
+def test_a_secret_of_azures_is_named_and_not_told(environment: dict[str, str], expected: dict[str, str]) -> None:
+    settings = clients_for(["abfss://files@account.dfs.core.windows.net/x"], environment).settings
+    found = {name.removeprefix("spark.hadoop.fs.azure.account."): value for name, value in settings.items()}
+    assert {name: value.removeprefix("org.apache.hadoop.fs.azurebfs.oauth2.") for name, value in found.items()} == (
+        expected
+    )
+
+
+def test_stores_are_needed_together_without_losing_one() -> None:
+    packages, excludes, settings = clients_for(["abfss://x", "s3a://y", "gs://z", "s3://y"], {})
+    assert len(packages) == len(set(packages)) == 7
+    assert len(excludes) == len(set(excludes))
+    assert {"spark.hadoop.fs.s3.impl", "spark.hadoop.fs.gs.impl"} < settings.keys()
+
+
 def test_an_endpoint_is_where_the_environment_says() -> None:
     def settings(**environment: str) -> tuple[str | None, ...]:
         found = clients_for(["s3a://lake"], environment).settings
