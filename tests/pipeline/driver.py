@@ -21,6 +21,8 @@ from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.supervisor import run_jobs
 from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, checkpoint_lock, spark_session
+from barnabas.pipeline.spark.stores import clients_for
+from barnabas.pipeline.tables.lease import release
 from barnabas.pipeline.tables.places import requirements_of
 from tests.spark import SHORT_LIVED
 
@@ -43,15 +45,22 @@ def main() -> None:
         give_up_s=120.0,
     )
     arm(asked)
-    needed = requirements_of(asked["format"])
-    settings: dict[str, Any] = {**needed.settings, **SHORT_LIVED, "spark.master": asked["master"], **asked["settings"]}
+    needed, clients = requirements_of(asked["format"]), clients_for([asked["tables"]], os.environ)
+    settings: dict[str, Any] = {
+        **needed.settings,
+        **clients.settings,
+        **SHORT_LIVED,
+        "spark.jars.excludes": ",".join(clients.excludes),
+        "spark.master": asked["master"],
+        **asked["settings"],
+    }
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
         checkpoint_lock(Path(asked["checkpoint"] + ".lock"), 60.0, lambda: None) as lock,
         spark_session(
             "barnabas-killed",
             scratch=Path(scratch) / "spark",
-            packages=",".join([KAFKA_CONNECTOR, *needed.packages]),
+            packages=",".join([KAFKA_CONNECTOR, *needed.packages, *clients.packages]),
             settings=settings,
             locks=[lock],
             log=Path(asked["log"]),
@@ -59,6 +68,7 @@ def main() -> None:
     ):
         say("ready")
         run_jobs(spark, [plan], Metrics(), lambda figures: say("batch"), lambda text: say("warning", text=text))
+        release(lambda text: say("warning", text=text))
     say("done")
 
 

@@ -57,6 +57,8 @@ class Lives:
             **asked,
         }
         self.killed = Killed(seed)
+        # What time would do between a kill and the next start.
+        self.after_kill: Callable[[], None] = lambda: None
         self._driver = driver
         self._random = random.Random(seed)
 
@@ -97,6 +99,7 @@ class Lives:
                 reader.join()
         if code == -signal.SIGKILL:
             self.killed.driver_kill_count += 1
+            self.after_kill()
             return False
         assert code == 0, self.said()
         return True

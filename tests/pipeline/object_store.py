@@ -82,6 +82,12 @@ class ObjectStore:
         """Have an object be older than it is."""
         s3_backends[_ACCOUNT]["aws"].buckets[bucket].keys[name].last_modified -= timedelta(seconds=seconds)
 
+    def age_leases(self, bucket: str) -> None:
+        """Have all leases of tables have run out."""
+        for name in self.names(bucket):
+            if name.endswith("_barnabas.lease"):
+                self.age(bucket, name, 60)
+
     def close(self) -> None:
         self.client.close()
         self._server.shutdown()

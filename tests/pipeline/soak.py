@@ -1,12 +1,13 @@
 """The whole proof of exactly once: `scripts/soak --pipeline`, or `python -m tests.pipeline.soak`.
 
-Five trials: a load to Delta, Iceberg, Parquet and PostgreSQL, and a ranking. In each so many drivers are killed at
-random moments, one of them right after the data's commit and one right before; one life starts without its checkpoint,
-and the broker is killed during one. A sixth is a load on a standalone cluster whose executors are killed. Prints a line
-for each.
+Six trials: a load to Delta, on the disk and in an S3 store, to Iceberg, Parquet and PostgreSQL, and a ranking. In each
+so many drivers are killed at random moments, one of them right after the data's commit and one right before; one life
+starts without its checkpoint, and the broker is killed during one. A seventh is a load on a standalone cluster whose
+executors are killed. Prints a line for each.
 """
 
 import argparse
+import os
 import random
 import subprocess
 import sys
@@ -18,12 +19,13 @@ from typing import Any
 
 from barnabas.testing import Broker
 from tests.pipeline.exactly_once import Trial, ranking_trial, table_trial
+from tests.pipeline.object_store import object_store
 from tests.pipeline.postgresql_server import PostgresqlServer
 from tests.pipeline.site import Site
 from tests.pipeline.standalone import StandaloneCluster
 from tests.spark import shared_session
 
-TRIALS = ("delta", "iceberg", "parquet", "postgresql", "ranking", "executors")
+TRIALS = ("delta", "s3", "iceberg", "parquet", "postgresql", "ranking", "executors")
 
 
 def main() -> int:
@@ -61,6 +63,16 @@ def _run(stack: ExitStack, name: str, arguments: argparse.Namespace) -> tuple[in
         trial = _kill_executors(stack, site, broker, directory, arguments)
     elif name == "ranking":
         trial = ranking_trial(site, broker, directory, seed=arguments.seed)
+        _kill_drivers(trial, arguments.kills)
+    elif name == "s3":
+        store = stack.enter_context(object_store())
+        store.make_known_to(shared_session())
+        store.client.create_bucket(Bucket="lake")
+        os.environ |= store.environment
+        trial = table_trial(
+            site, broker, directory, "delta", seed=arguments.seed, tables="s3a://lake", records_per_batch=100
+        )
+        trial.lives.after_kill = lambda: store.age_leases("lake")
         _kill_drivers(trial, arguments.kills)
     else:
         tables = stack.enter_context(PostgresqlServer()).database_url() if name == "postgresql" else ""

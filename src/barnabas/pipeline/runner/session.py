@@ -94,7 +94,8 @@ def session_for(
         own_packages, own_settings = requirements_of(options.table_format)
         packages += own_packages
         settings |= own_settings
-    clients = clients_for((options.tables, options.checkpoint), os.environ)
+    # A setting may be an address as well: the warehouse of a catalog.
+    clients = clients_for((options.tables, options.checkpoint, *options.settings.values()), os.environ)
     packages += clients.packages
     settings |= clients.settings
     if clients.excludes:

@@ -83,11 +83,7 @@ class _Object:
         request = request.ifNoneMatch("*") if instead_of is None else request.ifMatch(instead_of)
         body = self._sdk.core.sync.RequestBody.fromString(text)
         response, status = self._answer(lambda: self._client.putObject(request.build(), body))
-        if not status:
-            return str(response.eTag())
-        # An answer that was lost is asked for again by the client, and then the object is there already.
-        found = self.read()
-        return found.tag if found is not None and found.text == text else None
+        return None if status else str(response.eTag())
 
     def remove(self) -> None:
         """Remove it."""
@@ -175,10 +171,10 @@ class Lease:
 
     def _take(self) -> None:
         found = self._object.read()
-        if found is not None and found.age_s < _EXPIRES_S:
+        holder = {} if found is None else json.loads(found.text)
+        if found is not None and found.age_s < _EXPIRES_S and holder["holder"] != self._holder:
             is_alive = self._seen_tag not in (None, found.tag)
             self._seen_tag = found.tag
-            holder = json.loads(found.text)
             who = f"another driver (process {holder['process']} on {holder['host']})"
             if is_alive:
                 raise TableError(f"{self._location}: {who} is writing to this table. {_REMEDY}")
@@ -197,8 +193,15 @@ class Lease:
         self._count += 1
         holder = {"holder": self._holder, "host": socket.gethostname(), "process": os.getpid(), "count": self._count}
         asked_s = time.monotonic()
-        self._tag = self._object.put(json.dumps(holder), instead_of)
-        if self._tag is None:
+        text = json.dumps(holder)
+        tag = self._object.put(text, instead_of)
+        if tag is None:
+            # It may be this process's own, of a request whose answer was lost: the client has asked again by itself.
+            found = self._object.read()
+            if found is not None and json.loads(found.text)["holder"] == self._holder:
+                tag = found.tag if found.text == text else self._object.put(text, found.tag)
+        self._tag = tag
+        if tag is None:
             raise TableUnavailableError(f"{self._location}: another driver has just taken this table. {_REMEDY}")
         self._confirmed_s = asked_s
 
