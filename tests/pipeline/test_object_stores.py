@@ -215,6 +215,12 @@ def test_what_a_store_refuses_is_one_sentence(site: Site, store: ObjectStore, bu
 def test_a_run_waits_for_a_store_that_does_not_answer(site: Site, store: ObjectStore, bucket: str):
     topic = site.topic("page_view")
     site.create(topic)
+
+    def load() -> None:
+        place = f"s3a://{bucket}"
+        site.run(find_job("load"), any_topics=(topic,), tables=place, checkpoint=f"{place}/checkpoints")
+
+    load()
     send_views(site, 10)
     store.fault, store.faulty_count = ("503 Service Unavailable", "ServiceUnavailable"), 0
 
@@ -224,7 +230,7 @@ def test_a_run_waits_for_a_store_that_does_not_answer(site: Site, store: ObjectS
 
     mending = threading.Thread(target=mend)
     mending.start()
-    site.run(find_job("load"), any_topics=(topic,), tables=f"s3a://{bucket}", checkpoint=f"s3a://{bucket}/checkpoints")
+    load()
     mending.join()
     assert "the store can't answer now: 503 ServiceUnavailable" in site.warnings[0]
     assert offsets_in(open_table(site.spark, f"s3a://{bucket}/load/{topic}", "delta"))

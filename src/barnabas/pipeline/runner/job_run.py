@@ -34,7 +34,7 @@ from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
 from barnabas.pipeline.tables.places import open_table
-from barnabas.pipeline.tables.table import Offsets, Progress, TableError
+from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -166,7 +166,7 @@ class JobRun(BatchRun):
             self._warn(
                 f"{self.plan.run}: stopped while a quota held what it writes: {error}; the next start writes all"
             )
-        except (PySparkException, Py4JJavaError) as error:
+        except (PySparkException, Py4JJavaError, TableUnavailableError) as error:
             self._is_stale = True
             if "FILE_NOT_EXIST" in str(error):
                 raise TableError(

@@ -151,8 +151,9 @@ def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, 
     }
     if plan.table_format == "delta":
         for table in tables.values():
-            # Here already, rather than when the first batch was read for nothing.
-            hold(spark, table.location)
+            # Here already, rather than when the first batch was read for nothing; and a run that starts again, as its
+            # store did not answer, finds out whether it does now.
+            hold(spark, table.location, asks=True)
     return tables
 
 

@@ -141,8 +141,8 @@ class Lease:
         # Of another holder's object, when it was looked at last.
         self._seen_tag: str | None = None
 
-    def hold(self) -> None:
-        """Take it, or see that it is still this process's.
+    def hold(self, asks: bool = False) -> None:
+        """Take it, or see that it is still this process's; `asks` says to ask the store in any case.
 
         Raises:
             TableUnavailableError: another driver had it a moment ago, and may have been killed since.
@@ -151,7 +151,7 @@ class Lease:
         with self._lock:
             if self._tag is None:
                 self._take()
-            elif time.monotonic() - self._confirmed_s > _FRESH_S:
+            elif asks or time.monotonic() - self._confirmed_s > _FRESH_S:
                 self._renew()
 
     def renew(self) -> None:
@@ -214,7 +214,7 @@ class _Leases:
         self._lock = threading.Lock()
         self._is_ending = threading.Event()
 
-    def hold(self, spark: SparkSession, location: str) -> None:
+    def hold(self, spark: SparkSession, location: str, asks: bool) -> None:
         with self._lock:
             if not self._leases:
                 self._is_ending = threading.Event()
@@ -222,7 +222,7 @@ class _Leases:
             if location not in self._leases:
                 self._leases[location] = Lease(_Object(spark, location), location)
             lease = self._leases[location]
-        lease.hold()
+        lease.hold(asks)
 
     def release(self, warn: Callable[[str], None]) -> None:
         self._is_ending.set()
@@ -248,8 +248,13 @@ class _Leases:
 _leases = _Leases()
 
 
-def hold(spark: SparkSession, location: str) -> None:
+def hold(spark: SparkSession, location: str, asks: bool = False) -> None:
     """See that no other driver writes to a Delta table; where the store itself decides between two, any number may.
+
+    Args:
+        spark: The session.
+        location: The table's; on S3 there is something to be seen.
+        asks: Whether the store is asked even if it was a moment ago, as by who wants to know if it answers.
 
     Raises:
         TableUnavailableError: another driver had it a moment ago, and may have been killed since.
@@ -260,7 +265,7 @@ def hold(spark: SparkSession, location: str) -> None:
     if scheme in ("s3", "s3a") and not spark.conf.get(f"spark.delta.logStore.{scheme}.impl", None):
         jvm: Any = spark.sparkContext._jvm
         path = str(jvm.org.apache.hadoop.fs.Path(location).toString())
-        _leases.hold(spark, f"s3a{path[len(scheme) :]}")
+        _leases.hold(spark, f"s3a{path[len(scheme) :]}", asks)
 
 
 def release(warn: Callable[[str], None]) -> None:

@@ -56,9 +56,11 @@ def test_the_first_driver_has_the_table_and_asks_again_when_its_answer_is_old(cl
     first.hold()
     first.hold()
     assert stored.put_count == 1
+    first.hold(asks=True)
+    assert stored.put_count == 2
     clock[0] += 31
     first.hold()
-    assert stored.put_count == 2
+    assert stored.put_count == 3
 
 
 def test_a_second_driver_is_refused_once_the_first_has_shown_that_it_lives() -> None:
