@@ -207,6 +207,10 @@ def test_what_a_store_refuses_is_one_sentence(site: Site, store: ObjectStore, bu
     store.fault = ("403 Forbidden", "InvalidAccessKeyId")
     with pytest.raises(TableError, match="the store refuses: 403 InvalidAccessKeyId: as the test asked"):
         other_driver(location).hold()
+    provider = "software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider"
+    site.spark.conf.set("fs.s3a.bucket.keyless.aws.credentials.provider", provider)
+    with pytest.raises(TableError, match=r"no credentials for the store \(.*\): set AWS_ACCESS_KEY_ID"):
+        other_driver("s3a://keyless/table").hold()
     store.fault = ("503 Slow Down", "SlowDown")
     with pytest.raises(TableUnavailableError, match="the store can't answer now: 503 SlowDown"):
         other_driver(location).hold()

@@ -116,7 +116,8 @@ class _Object:
                     ) from error
                 raise TableUnavailableError(f"{self._place}: the store does not answer: {text}") from error
             status, details = int(java.statusCode()), java.awsErrorDetails()
-            code, text = str(details.errorCode()), str(details.errorMessage())
+            # A proxy before the store says nothing that Amazon's client knows.
+            code, text = ("", "") if details is None else (str(details.errorCode()), str(details.errorMessage()))
             if status in (_NOT_THERE, _CONFLICT, _CONDITION_FAILED) and code != "NoSuchBucket":
                 return None, status
             if status >= _SERVER_FAILED and status != _NOT_IMPLEMENTED:
