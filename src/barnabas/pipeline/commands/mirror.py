@@ -131,6 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("starting Spark; the first time it downloads its packages", flush=True)
     session = session_for(session_options(arguments), plans, lambda text: tell(arguments, "warning", text=text))
     with session as (spark, seconds):
+        stopper.begin()
         tell(arguments, "session", seconds=seconds)
         runs = run_mirrors(
             spark,

@@ -1,8 +1,8 @@
 """`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or have come to an end.
 
 A cluster that can't be reached at the start is told before Spark is started; one that goes away later is waited for.
-Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches; 1 failed; 2 can't run as asked, or records
-were lost and the run is to stop then.
+Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches or before Spark was up; 1 failed; 2 can't run
+as asked, or records were lost and the run is to stop then; 130 stopped at once by a second signal.
 """
 
 from __future__ import annotations
@@ -166,12 +166,13 @@ def run(arguments: argparse.Namespace) -> int:
         tell(arguments, "enforcement", text=text)
 
     followers = enforcement_followers(arguments, plans, say, lambda text: tell(arguments, "warning", text=text))
-    check_reachable(plans[0].kafka)
     stopper = Stopper()
+    check_reachable(plans[0].kafka)
     if not arguments.json:
         print("starting Spark; the first time it downloads its packages", flush=True)
     session = session_for(session_options(arguments), plans, lambda text: tell(arguments, "warning", text=text))
     with session as (spark, seconds):
+        stopper.begin()
         tell(arguments, "session", seconds=seconds)
         return _run_in_session(arguments, spark, plans, stopper, followers)
 

@@ -12,13 +12,17 @@ from barnabas.pipeline.runner.figures import Figures, Metrics
 
 
 class Stopper:
-    """Notes that SIGINT or SIGTERM came; a second one stops at once."""
+    """Lets SIGINT or SIGTERM end a run after the batch under way, and a second one at once."""
 
     def __init__(self) -> None:
-        """The signals are this object's from now on."""
-        self._is_stopped = False
+        """The signals are this object's from now on; until there are batches (`begin`), the first one ends all."""
+        self._is_stopped = self._is_begun = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
+
+    def begin(self) -> None:
+        """Let the first signal wait for the batch under way, from now on."""
+        self._is_begun = True
 
     def is_stopped(self) -> bool:
         """Return whether a signal came."""
@@ -28,6 +32,9 @@ class Stopper:
         if self._is_stopped:
             raise KeyboardInterrupt
         self._is_stopped = True
+        if not self._is_begun:
+            print("stopped before Spark was up: nothing was read", file=sys.stderr, flush=True)
+            raise SystemExit(0)
         print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
 
 

@@ -213,7 +213,7 @@ def spark_session(
         finally:
             session.stop()
     finally:
-        _stop_jvm(jvm)
+        _stop_jvm(jvm, scratch)
 
 
 def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path | None) -> subprocess.Popen[bytes]:
@@ -231,8 +231,10 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
     parent_pid = os.getpid()
 
     def prepare() -> None:
-        # Ctrl-C is for the Python side, which stops the query first.
+        # They are for the Python side, which ends the batch first. A terminal and a process group do not reach the JVM,
+        # as it has a session of its own; a supervisor that asks each process of a control group does.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if sys.platform == "linux":
             die_with_parent(parent_pid)
 
@@ -248,6 +250,7 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
             pass_fds=tuple(locks),
             # Spark makes a directory `artifacts` where it is started.
             cwd=scratch,
+            start_new_session=True,
             preexec_fn=prepare,
         )
 
@@ -272,11 +275,13 @@ def _connect(jvm: subprocess.Popen[bytes], scratch: Path) -> JavaGateway:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
 
-def _stop_jvm(jvm: subprocess.Popen[bytes]) -> None:
+def _stop_jvm(jvm: subprocess.Popen[bytes], scratch: Path) -> None:
     assert jvm.stdin is not None
     jvm.stdin.close()
+    # Before it listens it has done nothing yet, and does not heed its input's end.
+    is_listening = (scratch / _ADDRESS_FILE).is_file()
     try:
-        jvm.wait(_JVM_EXIT_TIMEOUT_S)
+        jvm.wait(_JVM_EXIT_TIMEOUT_S if is_listening else 0)
     except subprocess.TimeoutExpired:
         jvm.kill()
         jvm.wait()
