@@ -180,3 +180,11 @@ def test_a_run_gives_up_on_what_takes_connections_and_never_answers(give: Callab
         words = ["run", "ranking", "--once", "--bootstrap-server", address, "--give-up", "0", "--ignore-quotas"]
         options = ["--kafka-option", "default.api.timeout.ms=1000", "--kafka-option", "request.timeout.ms=500"]
         assert give(*words, *options, code=1).startswith(f"barnabas pipeline: {address}: TimeoutException")
+
+
+def test_a_run_of_what_is_there_now_says_at_once_that_its_topics_are_not(terminal: Terminal, give: Callable[..., str]):
+    write_access_log(SitePlan(duration_s=60), terminal.directory / "access.log")
+    terminal.give("replay", "access.log", *terminal.at)
+    reason = "load: none of its topics is there: page-view (there is page-views, page-views.dlq)"
+    said = give("run", "load", "--topics", "page-view", "--once", *terminal.at, code=2)
+    assert said == f"barnabas pipeline: {reason}\n"

@@ -10,10 +10,10 @@ import pytest
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.facts import of_same
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
-from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.limits import Limits
-from barnabas.pipeline.runner.plan import Bound, Delivery
+from barnabas.pipeline.runner.plan import Bound, Delivery, PlanError
 from barnabas.pipeline.runner.supervisor import RunFailedError
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress, TableError
@@ -196,9 +196,14 @@ def test_a_topic_that_is_not_there_yet_is_empty_and_a_refresh_that_fails_is_done
     assert any(site.topic("click") in warning for warning in site.warnings)
 
 
-def test_none_of_the_topics_is_there(site: Site):
+def test_topics_that_are_not_there_are_waited_for_unless_what_is_there_now_is_wanted(site: Site):
     with pytest.raises(RunFailedError, match="none of its topics is there"):
-        site.run(JOB, give_up_s=0.0)
+        site.run(JOB, give_up_s=0.0, is_once=False)
+    site.warnings.clear()
+    site.create(site.topic("page_view")[:-1])
+    with pytest.raises(PlanError, match=rf"none of its topics is there: .*{site.name}-page-view\b"):
+        site.run(JOB)
+    assert not site.warnings
 
 
 VIEWS = Job(
@@ -361,4 +366,3 @@ def test_a_cluster_that_is_not_there_is_told(site: Site):
             cluster.cluster_id()
     finally:
         cluster.close()
-    assert NoSuchTopicError

@@ -27,7 +27,7 @@ from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tabl
 from barnabas.pipeline.runner.pace import Allowance, Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
-from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics
+from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics, not_there
 from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import refresh
@@ -280,11 +280,14 @@ class JobRun(BatchRun):
                 continue
             for topic in matching_topics(there, self.plan.any_topics):
                 found[topic] = replace(declared, name=topic, topic=topic)
+            absent += [topic for topic in self.plan.any_topics if not matching_topics(there, [topic])]
         if not found:
-            wanted = ", ".join(absent or self.plan.any_topics)
-            raise NoSuchTopicError(f"{self.plan.run}: none of its topics is there: {wanted}")
+            reason = f"{self.plan.run}: none of its topics is there: {not_there(absent, there)}"
+            # Who wants what is there now does not wait for more.
+            raise PlanError(reason) if self.plan.is_once else NoSuchTopicError(reason)
         if absent and not self._inputs:
-            self._warn(f"{self.plan.run}: not there yet, and read once they are: {', '.join(absent)}")
+            until = "" if self.plan.is_once else " yet, and read once they are"
+            self._warn(f"{self.plan.run}: not there{until}: {not_there(absent, there)}")
         return found
 
     def _open_outputs(self) -> None:

@@ -1,4 +1,4 @@
-from barnabas.pipeline.runner.query import first_line, matching_topics
+from barnabas.pipeline.runner.query import first_line, matching_topics, not_there
 
 
 def test_topics_by_name_and_by_pattern():
@@ -12,3 +12,11 @@ def test_topics_by_name_and_by_pattern():
 def test_an_error_in_one_line():
     assert first_line(ValueError("a\nb")) == "a"
     assert first_line(ValueError()) == "ValueError"
+
+
+def test_topics_that_are_not_there_are_told_with_what_is_called_alike():
+    there = ["clicks", "page-searches", "page-views"]
+    assert not_there(["page-view", "absent"], there) == "page-view, absent (there is page-views)"
+    assert not_there(["absent"], there) == "absent (there is clicks, page-searches, page-views)"
+    assert not_there(["absent"], list("abcdefg")) == "absent (there is a, b, c, d, e and 2 more)"
+    assert not_there(["absent"], []) == "absent (there is no topic)"
