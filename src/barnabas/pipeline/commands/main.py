@@ -11,6 +11,7 @@ from importlib import import_module
 from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
 from barnabas.core.peer_text import on_lines, on_one_line
+from barnabas.pipeline.commands.options import settle_format
 from barnabas.pipeline.demo.children import ChildFailedError
 from barnabas.pipeline.demo.remedies import remedy_of
 
@@ -39,6 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         if getattr(arguments, "parent", 0):
             die_with_parent(arguments.parent)
+        settle_format(arguments)
         code = arguments.run_command(arguments)
         sys.stdout.flush()
         return int(code)

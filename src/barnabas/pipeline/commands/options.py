@@ -45,13 +45,31 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         help="a directory, local or at hdfs://, s3a://, gs:// or abfss://, or postgresql://USER@HOST/DATABASE "
         "(%(default)s)",
     )
-    group.add_argument("--format", choices=FORMATS, default="delta", help="of tables (%(default)s)")
+    group.add_argument("--format", choices=FORMATS, help="of tables (delta; in PostgreSQL its own)")
     group.add_argument(
         "--checkpoint",
         default=f"{DEFAULT_DIRECTORY}/checkpoints",
         metavar="DIR",
         help="what else a run keeps, local or at such an address (%(default)s)",
     )
+
+
+def settle_format(arguments: argparse.Namespace) -> None:
+    """Take the format of tables, where a command has any, from their place if it is not told.
+
+    Raises:
+        PlanError: there can be no tables of that format.
+    """
+    if "format" not in arguments:
+        return
+    is_postgresql = arguments.tables.startswith("postgresql://")
+    if arguments.format is None:
+        arguments.format = "postgresql" if is_postgresql else "delta"
+    elif is_postgresql != (arguments.format == "postgresql"):
+        raise PlanError(
+            f"--format {arguments.format}: tables in PostgreSQL, whose place is postgresql://USER@HOST/DATABASE, have "
+            "that format, and no others"
+        )
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:

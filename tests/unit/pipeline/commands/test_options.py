@@ -7,9 +7,11 @@ import pytest
 from barnabas.clients.positions import parse_time
 from barnabas.pipeline.commands.options import (
     add_cluster_options,
+    add_table_options,
     feeder_security,
     kafka_options,
     parse_bound,
+    settle_format,
 )
 from barnabas.pipeline.runner.plan import Bound, PlanError
 
@@ -94,3 +96,28 @@ def test_feeders_reach_brokers_by_the_same_options(tmp_path):
         security("--kafka-option", "security.protocol=SASL_PLAINTEXT")
     with pytest.raises(PlanError, match=r"/nowhere can't be used"):
         security("--kafka-option", "security.protocol=SSL", "--kafka-option", "ssl.truststore.location=/nowhere")
+
+
+@pytest.mark.parametrize(
+    ("words", "table_format"),
+    [
+        ("", "delta"),
+        ("--tables postgresql://me@there/site", "postgresql"),
+        ("--tables postgresql://me@there/site --format postgresql", "postgresql"),
+        ("--tables hdfs://there/site --format iceberg", "iceberg"),
+    ],
+)
+def test_tables_have_the_format_of_their_place_unless_told(words: str, table_format: str):
+    parser = argparse.ArgumentParser()
+    add_table_options(parser)
+    arguments = parser.parse_args(words.split())
+    settle_format(arguments)
+    assert arguments.format == table_format
+
+
+@pytest.mark.parametrize("words", ["--tables postgresql://me@there/site --format delta", "--format postgresql"])
+def test_a_place_that_has_no_tables_of_a_format_is_refused(words: str):
+    parser = argparse.ArgumentParser()
+    add_table_options(parser)
+    with pytest.raises(PlanError, match="have that format, and no others"):
+        settle_format(parser.parse_args(words.split()))
