@@ -101,8 +101,9 @@ def _code_of(error: Exception) -> int | None:
     from barnabas.pipeline.runner.supervisor import RunFailedError
     from barnabas.pipeline.sources.feeder import OtherLogError
     from barnabas.pipeline.sources.topics import TopicUnavailableError
+    from barnabas.pipeline.spark.failures import SparkFailedError
     from barnabas.pipeline.spark.java import JavaNotFoundError
-    from barnabas.pipeline.spark.session import CheckpointInUseError, SparkStartError
+    from barnabas.pipeline.spark.session import CheckpointInUseError
     from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 
     refused = (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, RecordsLostError, OtherLogError)
@@ -117,17 +118,12 @@ def _code_of(error: Exception) -> int | None:
         NoSuchTopicError,
         QueryStoppedError,
         RunFailedError,
-        SparkStartError,
+        SparkFailedError,
         TableError,
         TableUnavailableError,
         TopicUnavailableError,
     )
-    if isinstance(error, passing):
-        return FAILED
-    if type(error).__module__.startswith("py4j."):
-        error.args = (f"Spark's JVM has ended or refused: {str(error).partition(chr(10))[0]}",)
-        return FAILED
-    return None
+    return FAILED if isinstance(error, passing) else None
 
 
 def _fail(reason: str, code: int) -> int:

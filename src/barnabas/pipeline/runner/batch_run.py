@@ -20,7 +20,8 @@ from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, N
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.pace import Pace
-from barnabas.pipeline.runner.query import QueryStoppedError, first_line
+from barnabas.pipeline.runner.query import QueryStoppedError
+from barnabas.pipeline.spark.failures import reason_of
 from barnabas.pipeline.spark.stores import is_object_store
 from barnabas.pipeline.tables.table import Offsets
 
@@ -254,7 +255,7 @@ class BatchRun(ABC):
             return
         if isinstance(failure, (*self._FINAL_ERRORS, ClusterUnavailableError, NoSuchTopicError)):
             raise failure
-        raise QueryStoppedError(first_line(failure)) from failure
+        raise QueryStoppedError(reason_of(failure)) from failure
 
     def _measure_lag(self) -> None:
         try:
@@ -276,5 +277,4 @@ class BatchRun(ABC):
             self._files.write(_STATUS_FILE, self.figures.to_json())
         except Py4JJavaError as error:
             # A store or a name node may be away for a while.
-            reason = first_line(error.java_exception.toString())
-            raise QueryStoppedError(f"{self._files.directory}: can't be written to: {reason}") from error
+            raise QueryStoppedError(f"{self._files.directory}: can't be written to: {reason_of(error)}") from error

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.clients.channel import parse_servers
 from barnabas.clients.positions import Extent, Marks
+from barnabas.pipeline.spark.failures import root_message
 from barnabas.pipeline.tables.table import Mark, Offsets
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class Cluster:
         except Py4JJavaError as error:
             raise ClusterUnavailableError(
                 f"{self.options.bootstrap_servers}: {root_message(error.java_exception)}"
-            ) from None
+            ) from error
 
     def _connect(self) -> Any:
         settings = self._jvm.java.util.HashMap()
@@ -227,11 +228,3 @@ def mark_of(offset: str, timestamp: str) -> str:
     """Return the SQL of a record's mark (`tables.table.Mark`) from the columns `key` and `value` and these two."""
     payload = "concat(coalesce(key, X''), coalesce(value, X''))"
     return f"struct({offset}, unix_millis({timestamp}) AS timestamp_ms, crc32({payload}) AS checksum)"
-
-
-def root_message(exception: Any) -> str:
-    """Return the last cause of a Java exception in one line: its class's name and message."""
-    while exception.getCause() is not None:
-        exception = exception.getCause()
-    name = exception.getClass().getSimpleName()
-    return f"{name}: {exception.getMessage()}".partition("\n")[0]

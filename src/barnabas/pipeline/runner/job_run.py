@@ -27,12 +27,13 @@ from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tabl
 from barnabas.pipeline.runner.pace import Allowance, Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
-from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics, not_there
+from barnabas.pipeline.runner.query import QueryStoppedError, matching_topics, not_there
 from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.retention import Retention
 from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
+from barnabas.pipeline.spark.failures import reason_of
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
 
@@ -171,9 +172,9 @@ class JobRun(BatchRun):
             if "FILE_NOT_EXIST" in str(error):
                 raise TableError(
                     f"{self.plan.run}: a file of its tables is gone, as after a VACUUM that kept too little: "
-                    f"bring it back, or move the tables away and let the job read its topics again: {first_line(error)}"
+                    f"bring it back, or move the tables away and let the job read its topics again: {reason_of(error)}"
                 ) from error
-            raise QueryStoppedError(first_line(error)) from error
+            raise QueryStoppedError(reason_of(error)) from error
         finally:
             self._freshness.end_refresh(opened, is_done)
             self._tell_freshness()

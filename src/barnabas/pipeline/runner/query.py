@@ -5,18 +5,13 @@ from difflib import get_close_matches
 
 from barnabas.clients.positions import is_pattern, matching_topics
 
-__all__ = ["QueryStoppedError", "first_line", "is_pattern", "matching_topics", "not_there"]
+__all__ = ["QueryStoppedError", "is_pattern", "matching_topics", "not_there"]
 
 _MOST_NAMED = 5
 
 
 class QueryStoppedError(Exception):
     """A batch failed: one line with its reason."""
-
-
-def first_line(error: object) -> str:
-    """Return what an error says in one line; its class's name where it says nothing."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def not_there(absent: Sequence[str], there: Collection[str]) -> str:

@@ -97,7 +97,7 @@ class _Supervised:
         # Not since it went well last: a batch may take longer than that, and one that fails is tried again.
         self._failing_since_s = now_s if self._failing_since_s is None else self._failing_since_s
         if now_s - self._failing_since_s > self._give_up_s:
-            raise RunFailedError(str(error)) from None
+            raise RunFailedError(str(error)) from error
         warn(f"{self.run.figures.run} stopped ({error}); starting it again in {self._retry_s:.0f} s")
         self.run.figures.restart_count += 1
         metrics.restart(self.run.figures.run)

@@ -15,14 +15,16 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from barnabas.core.parent import die_with_parent
+from barnabas.pipeline.spark.failures import SparkFailedError, end_of_jvm, is_of_java, reason_of
 from barnabas.pipeline.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -104,10 +106,6 @@ _LISTS = {
 }
 
 
-class SparkStartError(Exception):
-    """Spark's JVM did not start: one line; what it said is on standard error."""
-
-
 class CheckpointInUseError(Exception):
     """Another run uses the checkpoint, and did not end in time."""
 
@@ -178,7 +176,7 @@ def spark_session(
 
     Raises:
         JavaNotFoundError: there is no Java.
-        SparkStartError: the JVM did not start.
+        SparkFailedError: the JVM did not start or ended, or what Java says went through here.
     """
     scratch = scratch.absolute()
     scratch.mkdir(parents=True, exist_ok=True)
@@ -203,7 +201,7 @@ def spark_session(
     jvm = _start_jvm(conf, scratch, locks, log)
     try:
         on_interrupt = signal.getsignal(signal.SIGINT)
-        context = SparkContext(conf=conf, gateway=_connect(jvm, scratch))
+        context = SparkContext(conf=conf, gateway=_connect(jvm, scratch, log))
         if threading.current_thread() is threading.main_thread():
             # Spark's own, which the context has just set, cancels what is being written.
             signal.signal(signal.SIGINT, on_interrupt)
@@ -212,6 +210,11 @@ def spark_session(
             yield session
         finally:
             session.stop()
+    except Exception as error:
+        failure = _failure_of(error, jvm, log)
+        if failure is None:
+            raise
+        raise failure from None
     finally:
         _stop_jvm(jvm, scratch)
 
@@ -255,14 +258,14 @@ def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path |
         )
 
 
-def _connect(jvm: subprocess.Popen[bytes], scratch: Path) -> JavaGateway:
+def _connect(jvm: subprocess.Popen[bytes], scratch: Path, log: Path | None) -> JavaGateway:
     """Wait until the JVM listens, and connect to it."""
     from pyspark.java_gateway import launch_gateway
 
     address = scratch / _ADDRESS_FILE
     while not address.is_file():
         if jvm.poll() is not None:
-            raise SparkStartError(f"Spark's JVM ended with exit code {jvm.returncode} before it listened")
+            raise end_of_jvm(jvm.returncode, log)
         time.sleep(0.05)
     data = address.read_bytes()
     port, secret_length = _ADDRESS.unpack_from(data)
@@ -273,6 +276,29 @@ def _connect(jvm: subprocess.Popen[bytes], scratch: Path) -> JavaGateway:
         return launch_gateway()  # type: ignore[no-untyped-call]  # pyspark does not type it
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+def _failure_of(error: Exception, jvm: subprocess.Popen[bytes], log: Path | None) -> SparkFailedError | None:
+    """Return in one line what Java says, or that the JVM has ended; the trace goes to the log. None: it is neither."""
+    from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # it has no types
+    from pyspark.errors import PySparkException
+
+    if isinstance(error, SparkFailedError):
+        return error
+    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+        # It has ended, or is about to.
+        with suppress(subprocess.TimeoutExpired):
+            jvm.wait(_JVM_EXIT_TIMEOUT_S)
+    failure = None
+    if jvm.poll() is not None:
+        failure = end_of_jvm(jvm.returncode, log)
+    elif isinstance(error, (Py4JError, PySparkException)):
+        failure = SparkFailedError(f"Spark: {reason_of(error)}{'' if log is None else ' (--verbose shows the trace)'}")
+    if is_of_java(error):
+        # While the JVM is there, which is asked for its part of the trace.
+        with ExitStack() as stack:
+            traceback.print_exception(error, file=None if log is None else stack.enter_context(log.open("a")))
+    return failure
 
 
 def _stop_jvm(jvm: subprocess.Popen[bytes], scratch: Path) -> None:

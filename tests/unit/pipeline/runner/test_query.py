@@ -1,4 +1,4 @@
-from barnabas.pipeline.runner.query import first_line, matching_topics, not_there
+from barnabas.pipeline.runner.query import matching_topics, not_there
 
 
 def test_topics_by_name_and_by_pattern():
@@ -7,11 +7,6 @@ def test_topics_by_name_and_by_pattern():
     assert matching_topics(there, ["/page-.*/"]) == ["page-searches", "page-views"]
     # The whole name must match, and a topic that is wanted twice comes once.
     assert matching_topics(there, ["/page/", "clicks", "/c.*/"]) == ["clicks"]
-
-
-def test_an_error_in_one_line():
-    assert first_line(ValueError("a\nb")) == "a"
-    assert first_line(ValueError()) == "ValueError"
 
 
 def test_topics_that_are_not_there_are_told_with_what_is_called_alike():
