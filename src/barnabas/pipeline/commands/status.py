@@ -1,17 +1,26 @@
 """`barnabas pipeline status`: what the runs of a checkpoint directory are doing, without starting Spark."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources.run_status import statuses
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
 NAME = "status"
 HELP = "what runs are doing, and how far behind they are"
+
+_WIDEST = 10_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,52 +56,77 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
-    for name in ("run", "state"):
-        table.add_column(name)
-    counts = ("records", "dead letters", "late", "batches", "restarts", "records/s")
-    for name in (*counts, "last batch", "fresh p50", "p99", "lag"):
-        table.add_column(name, justify="right")
-    for each in found:
-        ago_s = time.time() - each["last_batch_time_s"]
-        lag = sum(sum(partitions.values()) for partitions in each["lag"].values())
-        table.add_row(
-            each["run"],
-            each["state"],
-            f"{each['record_count']:,}",
-            f"{each['dead_letter_count']:,}",
-            f"{each['late_row_count']:,}",
-            f"{each['batch_count']:,}",
-            f"{each['restart_count']:,}",
-            f"{each['records_per_s']:,.0f}",
-            f"{ago_s:,.0f} s ago" if each["batch_count"] else "none",
-            *(_seconds(each.get(name)) for name in ("fresh_p50_s", "fresh_p99_s")),
-            f"{lag:,}",
-        )
     console = Console()
-    console.print(table)
+    _print_runs(console, [_cells(each) for each in found])
     for each in found:
         if (limit := each.get("limited_by", "nothing")) != "nothing":
             console.print(f"{each['run']} is limited by {limit}", highlight=False, markup=False, soft_wrap=True)
     if has_partitions:
-        _print_partitions(found, console)
+        rows = [cells for each in found for cells in _cells_of_partitions(each)]
+        console.print(_table(["run", "topic", "partition", "position", "lag"], rows))
+
+
+def _cells(status: dict[str, Any]) -> dict[str, str]:
+    """Return what is told of a run by the columns' names, what matters most first."""
+    ago_s = time.time() - status["last_batch_time_s"]
+    lag = sum(sum(partitions.values()) for partitions in status["lag"].values())
+    return {
+        "run": status["run"],
+        "state": status["state"],
+        "records": f"{status['record_count']:,}",
+        "records/s": f"{status['records_per_s']:,.0f}",
+        "last batch": f"{ago_s:,.0f} s ago" if status["batch_count"] else "none",
+        "lag": f"{lag:,}",
+        "batches": f"{status['batch_count']:,}",
+        "restarts": f"{status['restart_count']:,}",
+        "dead letters": f"{status['dead_letter_count']:,}",
+        "late": f"{status['late_row_count']:,}",
+        "fresh p50": _seconds(status.get("fresh_p50_s")),
+        "fresh p99": _seconds(status.get("fresh_p99_s")),
+    }
+
+
+def _cells_of_partitions(status: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for topic, partitions in sorted(status["positions"].items()):
+        for number, position in sorted(partitions.items(), key=lambda item: int(item[0])):
+            lag = status["lag"].get(topic, {}).get(number, 0)
+            yield {
+                "run": status["run"],
+                "topic": topic,
+                "partition": number,
+                "position": f"{position:,}",
+                "lag": f"{lag:,}",
+            }
 
 
 def _seconds(wait_s: float | None) -> str:
     return "" if wait_s is None else f"{wait_s:,.1f} s"
 
 
-def _print_partitions(found: list[dict[str, Any]], console: Any) -> None:
+def _print_runs(console: Console, rows: list[dict[str, str]]) -> None:
+    """Print a line for each run; the columns that have no room beside the others follow in a table of their own."""
+    names = list(rows[0])
+    while len(names) > 1:
+        # The least is two: a name that is too long is broken then, and not cut.
+        count = next(n for n in range(len(names), 1, -1) if n == 2 or _fits(console, _table(names[:n], rows)))
+        console.print(_table(names[:count], rows))
+        names[1:count] = []
+
+
+def _table(names: list[str], rows: list[dict[str, str]]) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
-    for name in ("run", "topic", "partition", "position", "lag"):
-        table.add_column(name, justify="left" if name in ("run", "topic") else "right")
-    for each in found:
-        for topic, partitions in sorted(each["positions"].items()):
-            for number, position in sorted(partitions.items(), key=lambda item: int(item[0])):
-                lag = each["lag"].get(topic, {}).get(number, 0)
-                table.add_row(each["run"], topic, number, f"{position:,}", f"{lag:,}")
-    console.print(table)
+    for name in names:
+        is_text = name in ("run", "state", "topic")
+        table.add_column(name, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
+    for row in rows:
+        table.add_row(*(Text(row[name]) for name in names))
+    return table
+
+
+def _fits(console: Console, table: Table) -> bool:
+    unbounded = console.options.update(max_width=_WIDEST)
+    return console.measure(table, options=unbounded).maximum <= console.width
