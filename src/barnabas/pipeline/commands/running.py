@@ -4,11 +4,15 @@ import argparse
 import json
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 
 from barnabas.core.peer_text import on_lines, to_json
 from barnabas.pipeline.runner.figures import Figures, Metrics
+
+REPEATED_S = 0.5
+"""Signals that follow within so long are one: `timeout` of coreutils tells the process, and then all of its group."""
 
 
 class Stopper:
@@ -17,6 +21,7 @@ class Stopper:
     def __init__(self) -> None:
         """The signals are this object's from now on; until there are batches (`begin`), the first one ends all."""
         self._is_stopped = self._is_begun = False
+        self._stopped_s = 0.0
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
 
@@ -29,9 +34,12 @@ class Stopper:
         return self._is_stopped
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
+        now_s = time.monotonic()
         if self._is_stopped:
+            if now_s < self._stopped_s + REPEATED_S:
+                return
             raise KeyboardInterrupt
-        self._is_stopped = True
+        self._is_stopped, self._stopped_s = True, now_s
         if not self._is_begun:
             print("stopped before Spark was up: nothing was read", file=sys.stderr, flush=True)
             raise SystemExit(0)

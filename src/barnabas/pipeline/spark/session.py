@@ -309,7 +309,8 @@ def _stop_jvm(jvm: subprocess.Popen[bytes], scratch: Path) -> None:
     try:
         jvm.wait(_JVM_EXIT_TIMEOUT_S if is_listening else 0)
     except subprocess.TimeoutExpired:
-        jvm.kill()
+        # With Spark's scripts, which it may still be.
+        os.killpg(jvm.pid, signal.SIGKILL)
         jvm.wait()
 
 

@@ -1,0 +1,49 @@
+"""What signals do to a run."""
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas.pipeline.commands import running
+from barnabas.pipeline.commands.running import REPEATED_S, Stopper
+
+
+class Clock:
+    """Time as it is asked for."""
+
+    now_s = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """A stopper's clock; signals are theirs again afterwards who had them."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    clock = Clock()
+    monkeypatch.setattr(running, "time", clock)
+    yield clock
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def test_a_second_signal_stops_at_once_and_one_that_was_sent_twice_is_one(clock: Clock) -> None:
+    stopper = Stopper()
+    stopper.begin()
+    assert not stopper.is_stopped()
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
+    assert stopper.is_stopped()
+    clock.now_s += REPEATED_S
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_signal_before_there_are_batches_ends_all(clock: Clock) -> None:
+    Stopper()
+    with pytest.raises(SystemExit) as ended:
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 0
+    signal.raise_signal(signal.SIGTERM)
