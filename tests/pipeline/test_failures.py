@@ -38,6 +38,7 @@ def terminal(tmp_path: Path, cluster: RunningBroker) -> Terminal:
             lambda spark: spark.read.parquet("hdfs://nosuch.invalid:9/x"),
             "UnknownHostException: nosuch.invalid; is the name right, and does this machine's resolver know it?",
         ),
+        (lambda spark: spark.read.parquet("hdfs://127.0.0.1:1/x"), "failed on connection exception: "),
         (lambda spark: spark.sparkContext._jvm.java.lang.String(1, 2, 3, 4, 5), "py4j.Py4JException: Constructor"),
     ],
 )

@@ -25,6 +25,7 @@ _UNRESOLVED = re.compile(r"^\s*:: ([^#\s]+)#([^;\s]+);(\S+?): (.*)$", re.MULTILI
 _IVY_REASONS = re.compile(r"^\s*((?:Server access error|Host \S+ not found).*)$", re.MULTILINE)
 _IVY_TRIED = re.compile(r"==== \S+: tried\s+(\S+)")
 _IVY_CACHE = "Ivy Default Cache set to: "
+_ADDRESS = re.compile(r"[\w.-]+:\d+")
 _LOG_TAIL_BYTES = 1 << 18
 
 
@@ -47,11 +48,15 @@ def reason_of(error: BaseException) -> str:
 
 def root_message(exception: Any) -> str:
     """Return the last cause of a Java exception in one line: its class's name and message."""
-    while exception.getCause() is not None:
-        exception = exception.getCause()
-    message = exception.getMessage()
+    outer = ""
+    while (cause := exception.getCause()) is not None:
+        outer, exception = _line(exception.getMessage() or ""), cause
     name = str(exception.getClass().getSimpleName())
-    return name if message is None else f"{name}: {_line(_STAGE_FAILURE.sub('', message))}"
+    message = _line(_STAGE_FAILURE.sub("", exception.getMessage() or ""))
+    if name == "ConnectException" and _ADDRESS.search(outer):
+        # Java's own does not say where.
+        return outer
+    return f"{name}: {message}" if message else name
 
 
 def advised(reason: str) -> str:
