@@ -2,7 +2,8 @@
 
     python -m tests.pipeline.append_commits FORMAT LOCATION COMMIT_COUNT
 
-It says `committed N` after each commit. Commit N has the rows from `ROW_COUNT` * (N - 1) on.
+LOCATION may be a name in a catalog that PyIceberg's configuration names. It says
+`committed N` after each commit. Commit N has the rows from `ROW_COUNT` * (N - 1) on.
 """
 
 import sys
@@ -10,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table, requirements_of
+from barnabas.pipeline.tables.iceberg_catalogs import catalog_settings
+from barnabas.pipeline.tables.places import open_table, packages_of_catalogs, requirements_of
 from barnabas.pipeline.tables.table import Progress
 
 ROW_COUNT = 100
@@ -19,11 +21,11 @@ RUN = "load"
 
 def main(format_name: str, location: str, commit_count: int) -> None:
     needed = requirements_of(format_name)
+    settings = {**needed.settings, **(catalog_settings(location, {}) if format_name == "iceberg" else {})}
+    packages = [*needed.packages, *packages_of_catalogs(settings)]
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
-        spark_session(
-            "append", scratch=Path(scratch), packages=",".join(needed.packages), settings=needed.settings
-        ) as spark,
+        spark_session("append", scratch=Path(scratch), packages=",".join(packages), settings=settings) as spark,
     ):
         table = open_table(spark, location, format_name)
         while True:

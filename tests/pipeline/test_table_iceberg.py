@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
 
 from barnabas.pipeline.tables.iceberg import IcebergTable
+from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
 from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.streams import write_stream
@@ -41,8 +45,26 @@ def table(spark: SparkSession, directory: Path) -> IcebergTable:
 
 def java_table(spark: SparkSession, directory: Path):
     """Give Iceberg's own table, as other programs use it."""
-    tables = spark._jvm.org.apache.iceberg.hadoop.HadoopTables(spark._jsparkSession.sessionState().newHadoopConf())
-    return tables.load(str(directory))
+    return CatalogEntry(spark, str(directory)).load()
+
+
+def theirs_in(directory: Path) -> Table:
+    """Give the table of a directory as PyIceberg has it, by the catalog beside it."""
+    warehouse = directory.parents[1]
+    catalog = SqlCatalog("barnabas", uri=f"sqlite:///{warehouse}/catalog.db", warehouse=str(warehouse))
+    return catalog.load_table(f"{directory.parent.name}.{directory.name}")
+
+
+def in_old_release(spark: SparkSession, directory: Path, count: int) -> None:
+    """Make a table of so many rows and one commit as releases did that had no catalog."""
+    iceberg = spark._jvm.org.apache.iceberg
+    rows = rows_at(spark, 0, count).withColumnRenamed("_partition", "_partition_")
+    tables = iceberg.hadoop.HadoopTables(spark._jsparkSession.sessionState().newHadoopConf())
+    schema = iceberg.spark.SparkSchemaUtil.convert(rows._jdf.schema().asNullable())
+    properties = {"write.spark.accept-any-schema": "true", "write.metadata.delete-after-commit.enabled": "true"}
+    tables.create(schema, iceberg.PartitionSpec.unpartitioned(), properties, str(directory))
+    text = f"[{progress_of('load', 1, count).to_json()}]"
+    rows.write.format("iceberg").option("snapshot-property.barnabas.progress", text).mode("append").save(str(directory))
 
 
 def test_names_that_iceberg_keeps_for_itself_are_stored_with_an_underscore(
@@ -51,8 +73,7 @@ def test_names_that_iceberg_keeps_for_itself_are_stored_with_an_underscore(
     rows = spark.createDataFrame([(1, "a", 2, 3)], "_partition INT, _FILE STRING, _pos_ INT, pos INT")
     table.append(rows, progress_of("load", 1, 1))
     assert [row.asDict() for row in table.read().collect()] == [{"_partition": 1, "_FILE": "a", "_pos_": 2, "pos": 3}]
-    stored = spark.read.format("iceberg").load(str(directory))
-    assert stored.columns == ["_partition_", "_FILE_", "_pos__", "pos"]
+    assert theirs_in(directory).schema().column_names == ["_partition_", "_FILE_", "_pos__", "pos"]
 
 
 def test_numbers_are_widened(spark: SparkSession, table: IcebergTable) -> None:
@@ -66,12 +87,34 @@ def test_numbers_are_widened(spark: SparkSession, table: IcebergTable) -> None:
     assert found == [(1, 0.5, 1), (1, 0.5, 1), (3_000_000_000, 0.1, 3_000_000_000)]
 
 
-def test_a_hadoop_catalog_reads_it_by_name(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
+def test_pyiceberg_and_duckdb_read_it_by_the_catalog_beside_it(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    assert not table.exists()
+    # Who only looks leaves nothing.
+    assert not directory.parents[1].exists()
     table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
-    for setting, value in {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop"}.items():
-        spark.conf.set(f"spark.sql.catalog.warehouse{setting}", value)
-    spark.conf.set("spark.sql.catalog.warehouse.warehouse", str(directory.parents[1]))
-    assert spark.sql("SELECT count(*) FROM warehouse.site.views WHERE _partition_ = 0").collect()[0][0] == 10
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    found = theirs_in(directory).scan(row_filter="_offset >= 5")
+    assert sorted(found.to_arrow()["_offset"].to_pylist()) == list(range(5, 20))
+    assert found.to_duckdb("views").sql("SELECT count(*) FROM views WHERE _partition_ = 0").fetchall() == [(15,)]
+
+
+def test_what_pyiceberg_adds_stays(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    theirs = theirs_in(directory)
+    theirs.append(theirs.scan(row_filter="_offset < 2").to_arrow())
+    assert table.progress("load") == progress_of("load", 1, 10)
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    assert offsets_in(table) == [0, 0, 1, 1, *range(2, 20)]
+
+
+def test_a_table_of_an_earlier_release_is_taken_over(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
+    in_old_release(spark, directory, 10)
+    assert table.progress("load") == progress_of("load", 1, 10)
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    assert offsets_in(IcebergTable(spark, str(directory))) == list(range(20))
+    assert theirs_in(directory).scan().count() == 20
 
 
 def test_progress_outlives_history_that_others_have_cut(
@@ -131,9 +174,12 @@ def test_the_batches_of_a_stream_are_written_and_read(spark: SparkSession, table
     assert write_stream(spark, table, tmp_path) == sorted(row["id"] for row in table.read().collect())
 
 
-def test_a_store_without_an_atomic_rename_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(TableError, match="s3a has none"):
-        IcebergTable(spark, "s3a://bucket/table")
+@pytest.mark.parametrize("place", ["s3a://bucket/site/views", "hadoop.site.views"])
+def test_tables_in_files_alone_want_an_atomic_rename(spark: SparkSession, place: str) -> None:
+    spark.conf.set("spark.sql.catalog.hadoop.type", "hadoop")
+    spark.conf.set("spark.sql.catalog.hadoop.warehouse", "/data/warehouse")
+    with pytest.raises(TableError, match=r"(s3a|file) has none: name a catalog"):
+        IcebergTable(spark, place)
 
 
 @pytest.mark.timeout(600 + 60 * KILL_COUNT)
@@ -145,20 +191,29 @@ def test_rows_are_there_once_however_the_driver_is_killed(table: IcebergTable, d
 
 @pytest.mark.timeout(900)
 @pytest.mark.whole
-def test_a_kill_between_the_data_and_their_commit_leaves_nothing(table: IcebergTable, directory: Path) -> None:
-    lock = directory / ".barnabas-commit.lock"
-    directory.mkdir(parents=True)
-    with lock.open("wb") as held, appending("iceberg", str(directory), 100) as program:
-        fcntl.lockf(held, fcntl.LOCK_EX)
-        # The last thing that is written before the lock is asked for.
-        program.wait_until(lambda: any(directory.glob("metadata/snap-*.avro")))
-        program.kill()
-    assert any(directory.glob("data/*.parquet"))
-    assert not table.exists()
-    # Right after a commit, before the program knows of it.
-    with appending("iceberg", str(directory), 100) as program:
-        program.wait_until(lambda: (directory / "metadata" / "v2.metadata.json").exists())
-        program.kill()
+def test_a_kill_between_the_data_and_their_commit_leaves_nothing(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    table.append(rows_at(spark, 0, 0), progress_of("other", 1, 0))
+    database = sqlite3.connect(directory.parents[1] / "catalog.db", isolation_level=None)
+
+    def is_version(number: int) -> bool:
+        (found,) = database.execute("SELECT metadata_location FROM iceberg_tables").fetchone()
+        return f"/{number:05}-" in found
+
+    with closing(database):
+        database.execute("BEGIN IMMEDIATE")
+        with appending("iceberg", str(directory), 100) as program:
+            # The last thing that is written before the catalog is asked to swap.
+            program.wait_until(lambda: any(directory.glob("metadata/00001-*.metadata.json")))
+            program.kill()
+        database.execute("ROLLBACK")
+        assert any(directory.glob("data/*.parquet"))
+        assert last_sequence(table) == 0
+        # Right after a commit, before the program knows of it.
+        with appending("iceberg", str(directory), 100) as program:
+            program.wait_until(lambda: is_version(2))
+            program.kill()
     assert last_sequence(table) >= 2
     assert offsets_in(table) == offsets_of(last_sequence(table))
     commit_count = finish("iceberg", table, str(directory))

@@ -7,7 +7,7 @@ table between two steps (docs/pipeline/tables.md); stop the run before you compa
 import argparse
 
 from barnabas.pipeline.catalogue import find_job
-from barnabas.pipeline.commands.options import absolute, add_spark_options, add_table_options, session_options
+from barnabas.pipeline.commands.options import add_spark_options, add_table_options, session_options, tables_place
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     with session_for(session_options(arguments), [], print) as (spark, _):
         count = 0
         for name in arguments.table or names:
-            location = table_location(absolute(arguments.tables), arguments.format, job.name, name)
+            location = table_location(tables_place(arguments), arguments.format, job.name, name)
             table = open_table(spark, location, arguments.format)
             if table.exists():
                 count += 1

@@ -11,6 +11,8 @@ from barnabas.core.errors import ConfigError
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.plan import Bound, PlanError
 from barnabas.pipeline.runner.session import SessionOptions
+from barnabas.pipeline.tables.iceberg_catalogs import catalog_settings, is_name
+from barnabas.pipeline.tables.table import TableError
 
 DEFAULT_DIRECTORY = "pipeline-data"
 FORMATS = ("delta", "iceberg", "parquet", "postgresql")
@@ -42,8 +44,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--tables",
         default=f"{DEFAULT_DIRECTORY}/tables",
         metavar="PLACE",
-        help="a directory, local or at hdfs://, s3a://, gs:// or abfss://, or postgresql://USER@HOST/DATABASE "
-        "(%(default)s)",
+        help="a directory, local or at hdfs://, s3a://, gs:// or abfss://; postgresql://USER@HOST/DATABASE; for Iceberg "
+        "also CATALOG.NAMESPACE (%(default)s)",
     )
     group.add_argument("--format", choices=FORMATS, help="of tables (delta; in PostgreSQL its own)")
     group.add_argument(
@@ -91,15 +93,29 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
 
 def session_options(arguments: argparse.Namespace) -> SessionOptions:
     """Return what the options of Spark, tables and events say of a session."""
+    table_format = getattr(arguments, "format", None)
+    settings = pairs(arguments.conf, "--conf")
+    if table_format == "iceberg":
+        try:
+            settings |= catalog_settings(arguments.tables, settings)
+        except TableError as error:
+            raise PlanError(str(error)) from None
     return SessionOptions(
-        getattr(arguments, "format", None),
+        table_format,
         bool(getattr(arguments, "schema_registry", None)),
         arguments.master,
-        pairs(arguments.conf, "--conf"),
+        settings,
         arguments.scratch,
         arguments.verbose,
         getattr(arguments, "tables", ""),
         getattr(arguments, "checkpoint", ""),
+    )
+
+
+def tables_place(arguments: argparse.Namespace) -> str:
+    """Return where tables are; a local path as an absolute one."""
+    return (
+        arguments.tables if arguments.format == "iceberg" and is_name(arguments.tables) else absolute(arguments.tables)
     )
 
 

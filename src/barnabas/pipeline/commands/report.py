@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import built_in_jobs
-from barnabas.pipeline.commands.options import absolute, add_spark_options, add_table_options, session_options
+from barnabas.pipeline.commands.options import add_spark_options, add_table_options, session_options, tables_place
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.report.page import render
 
     with session_for(session_options(arguments), [], print) as (spark, _):
-        tables = _tables(spark, absolute(arguments.tables), arguments.format)
+        tables = _tables(spark, tables_place(arguments), arguments.format)
         if not tables:
             raise PlanError(f"{arguments.tables} holds no {arguments.format} table of a job: run jobs first")
         lags = _lags(Path(arguments.checkpoint)) if "://" not in arguments.checkpoint else []

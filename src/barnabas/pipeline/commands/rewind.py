@@ -20,6 +20,7 @@ from barnabas.pipeline.commands.options import (
     pairs,
     parse_bound,
     session_options,
+    tables_place,
 )
 from barnabas.pipeline.runner.plan import PlanError, RunPlan
 from barnabas.pipeline.runner.session import session_for
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = RunPlan(
         job,
         kafka_options(arguments, f"barnabas-{job.name}"),
-        absolute(arguments.tables),
+        tables_place(arguments),
         arguments.format,
         absolute(arguments.checkpoint),
         arguments.run_name or job.name,

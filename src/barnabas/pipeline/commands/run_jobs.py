@@ -25,6 +25,7 @@ from barnabas.pipeline.commands.options import (
     parse_bound,
     parse_duration,
     session_options,
+    tables_place,
 )
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
@@ -231,7 +232,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     return RunPlan(
         job,
         replace(kafka, options=of_brokers),
-        absolute(arguments.tables),
+        tables_place(arguments),
         arguments.format,
         absolute(arguments.checkpoint),
         run_name,

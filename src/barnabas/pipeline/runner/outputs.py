@@ -7,6 +7,7 @@ by the same batches or by others, and each counts once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
 from barnabas.pipeline.runner.writing import Writing
+from barnabas.pipeline.tables.iceberg_catalogs import is_name
 from barnabas.pipeline.tables.lease import hold
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
@@ -133,6 +135,8 @@ def table_location(tables: str, table_format: str, job: str, output: str) -> str
         mark = "&" if "?" in tables else "?"
         name = f"{job}_{output}".replace("-", "_")
         return f"{tables}{mark}table={quote(name)}"
+    if table_format == "iceberg" and is_name(tables):
+        return f"{tables}.{re.sub('[-.]', '_', output)}"
     return f"{tables.rstrip('/')}/{job}/{output}"
 
 

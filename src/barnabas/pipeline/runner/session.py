@@ -83,7 +83,7 @@ def session_for(
     from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, combined, spark_session
     from barnabas.pipeline.spark.stores import clients_for
     from barnabas.pipeline.tables.lease import release
-    from barnabas.pipeline.tables.places import check_place, requirements_of
+    from barnabas.pipeline.tables.places import check_place, packages_of_catalogs, requirements_of
 
     began_s = time.monotonic()
     packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
@@ -92,7 +92,7 @@ def session_for(
     if options.table_format is not None:
         check_place(options.table_format, options.tables)
         own_packages, own_settings = requirements_of(options.table_format)
-        packages += own_packages
+        packages += [*own_packages, *packages_of_catalogs(options.settings)]
         settings |= own_settings
     # A setting may be an address as well: the warehouse of a catalog.
     clients = clients_for((options.tables, options.checkpoint, *options.settings.values()), os.environ)

@@ -1,34 +1,28 @@
-"""An Iceberg table in a directory, on a local disk or HDFS; its commits are compare-and-swaps that check the sequence.
+"""An Iceberg table; its commits are compare-and-swaps that check the sequence.
 
 Spark writes data files and commits nothing (`iceberg_files.py`). The driver then builds one transaction of schema,
-files, summary and properties on the metadata that it has read, checked the run's sequence in, and swaps it for the new:
-version n+1 of the metadata comes into its place by a rename that fails when there is one. So what was checked is what
-was there when the commit came; a writer that was overtaken begins again from what is there then. Data files that a
-killed one leaves belong to no snapshot.
-
-A rename on HDFS never replaces a file. On a local disk it does, so there a commit also holds a lock on a file beside
-the table. It is held in Spark's JVM, which does the renaming, and goes with it.
+files, summary and properties on the metadata that it has read, checked the run's sequence in, and lets the table's
+catalog (`iceberg_catalogs.py`) swap it for the new, which fails when others have committed meanwhile. So what was
+checked is what was there when the commit came; a writer that was overtaken begins again from what is there then. Data
+files that a killed one leaves belong to no snapshot.
 
 The progress of every run stands, as a JSON array, in the snapshot's summary under `barnabas.progress`: a table that is
 rolled back to a snapshot takes up where that ended. The table's property of the same name has it as of the last commit:
 it is read when others have compacted the table and expired every snapshot of ours.
 
-Source: Iceberg 1.10.0, `BaseTransaction`, `HadoopTableOperations`.
+Source: Iceberg 1.10.0, `BaseTransaction`, `TableOperations`, `UpdateRequirements`.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import aligned, literal, quoted, type_difference
-from barnabas.pipeline.tables.iceberg_files import DataFiles, Java, list_tasks, small_tasks
+from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name, reason
+from barnabas.pipeline.tables.iceberg_files import DataFiles, Java, list_tasks
 from barnabas.pipeline.tables.rules import with_rest
 from barnabas.pipeline.tables.table import (
     COMPACTED_FILE_BYTES,
@@ -43,56 +37,33 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _PROGRESS = "barnabas.progress"
-_LOCK_FILE = ".barnabas-commit.lock"
-_LOCK_TIMEOUT_S = 600
-_LOCK_LOOK_S = 0.01
 _MAX_ATTEMPTS = 100
-# A rename there is a copy: two commits could both succeed.
-_WITHOUT_RENAME = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "obs", "wasb", "wasbs")
-
-_PROPERTIES = {
-    "format-version": "2",
-    # Columns that rows do not have, in objects as well, are null.
-    "write.spark.accept-any-schema": "true",
-}
-# Old metadata files may only go where the lock is: a writer that slept would find its next version free.
-_LOCAL_PROPERTIES = {"write.metadata.delete-after-commit.enabled": "true"}
-
-# By location: a lock on a file is the process's own, and goes when any of its descriptors of the file is closed.
-_process_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+# Columns that rows do not have, in objects as well, are null.
+_ANY_SCHEMA = {"write.spark.accept-any-schema": "true"}
+# Not where a rename decides: a writer that slept would find its next version free.
+_OLD_METADATA_GO = {"write.metadata.delete-after-commit.enabled": "true"}
 
 
 class IcebergTable:
-    """One Iceberg table by its directory: `Table`, see there.
+    """One Iceberg table by its name in a catalog, or by its directory (see `iceberg_catalogs.py`): `Table`, see there.
 
-    The directory is that of a Hadoop catalog's table, too: `/data/warehouse/site/views` is `site.views` of the catalog
-    whose warehouse is `/data/warehouse`. Columns whose names Iceberg keeps for itself (`_partition`, `_file`, `_pos`,
-    ...) are stored with an underscore behind, and `read` gives them their own names.
+    Columns whose names Iceberg keeps for itself (`_partition`, `_file`, `_pos`, ...) are stored with an underscore
+    behind, and `read` gives them their own names.
     """
 
     def __init__(self, spark: SparkSession, location: str) -> None:
         """Name a table; nothing is read yet.
 
         Raises:
-            TableError: it is on a store without an atomic rename.
+            TableError: there is no such catalog, or nothing decides between two commits there.
         """
         self._spark = spark
         self._files = DataFiles(spark)
         jvm = spark.sparkContext._jvm
         assert jvm is not None, "the session has ended"
-        self._jvm: Java = jvm
         self._iceberg: Java = jvm.org.apache.iceberg
-        configuration = spark._jsparkSession.sessionState().newHadoopConf()
-        path = jvm.org.apache.hadoop.fs.Path(location)
-        if (scheme := path.toUri().getScheme()) in _WITHOUT_RENAME:
-            raise TableError(
-                f"{location}: an Iceberg table in a directory needs a file system with an atomic rename (a local disk, "
-                f"HDFS), {scheme} has none: write Delta there"
-            )
-        path = path.getFileSystem(configuration).makeQualified(path)
-        self._location = str(path.toString())
-        self._local_directory = str(path.toUri().getPath()) if path.toUri().getScheme() == "file" else ""
-        self._tables: Java = self._iceberg.hadoop.HadoopTables(configuration)
+        self._entry = CatalogEntry(spark, location)
+        self._location = self._entry.location
 
     @property
     def location(self) -> str:
@@ -114,12 +85,9 @@ class IcebergTable:
         table = self._load()
         if table is None or table.currentSnapshot() is None:
             raise TableError(f"there is no Iceberg table at {self._location}")
-        rows = (
-            self._spark.read.format("iceberg")
-            .option("snapshot-id", table.currentSnapshot().snapshotId())
-            .load(self._location)
-        )
-        return self._decoded(rows)
+        # Nobody else has this object, so it stays at what it is now.
+        with self._files.rows_of(table) as rows:
+            return rows.selectExpr(*(f"{quoted(name)} AS {quoted(self._decoded_name(name))}" for name in rows.columns))
 
     def progress(self, run: str) -> Progress | None:
         """Return how far a run has come; None when it has committed nothing."""
@@ -159,25 +127,16 @@ class IcebergTable:
             names = [self._encoded_name(name) for name in key]
             if missing := [name for name in names if name not in new.columns]:
                 raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
-            old = None if transaction is None else transaction.startMetadata().currentSnapshot()
+            keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(names)))
+
+            def part(there: DataFrame, is_kept: bool) -> DataFrame:
+                # Null equals null.
+                same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(names)]
+                return there.join(keys, same, "left_anti" if is_kept else "left_semi")
+
             widened = self._widened(transaction, new, ())
             update = widened.newOverwrite()
-            if old is None:
-                added = self._files.write(new, widened.table())
-            else:
-                keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(names)))
-                table = self._load_version(widened)
-                with self._files.rows_of(table) as everything:
-                    touched = everything.join(keys, _same_key(everything, keys, names), "left_semi")
-                    paths = {row["_file"] for row in touched.select("_file").distinct().collect()}
-                tasks = [task for task in list_tasks(table) if str(task.file().location()) in paths]
-                with self._files.rows_of(table, tasks) as kept:
-                    survivors = kept.join(keys, _same_key(kept, keys, names), "left_anti")
-                    added = self._files.write(survivors.unionByName(new, allowMissingColumns=True), widened.table())
-                for task in tasks:
-                    update.deleteFile(task.file())
-            for file in added:
-                update.addFile(file)
+            self._rewrite(widened, update, part, new)
             self._finish(widened, update, progress)
             return widened
 
@@ -195,9 +154,11 @@ class IcebergTable:
             new = self._aligned(rows, None)
             if transaction is not None and not self._has_layout(transaction.table(), new, partition_by):
                 schema, spec = self._layout(new, partition_by)
-                transaction = self._tables.newReplaceTableTransaction(
-                    self._location, schema, spec, self._properties(), False
-                )
+                # Not the catalog's own way, by which one in REST would not look who has committed meanwhile.
+                base, operations = transaction.startMetadata(), transaction.underlyingOps()
+                order = self._iceberg.SortOrder.unsorted()
+                start = base.buildReplacement(schema, spec, order, base.location(), _ANY_SCHEMA)
+                transaction = self._iceberg.Transactions.replaceTableTransaction(self._location, operations, start)
             transaction = self._widened(transaction, new, partition_by)
             added = self._files.write(new, transaction.table())
             update = transaction.newOverwrite()
@@ -230,21 +191,10 @@ class IcebergTable:
                 raise TableError(
                     f"{self._location} can't be cut: it lacks one of the columns _topic, _partition, _offset"
                 )
-            table = self._load_version(transaction)
-            with self._files.rows_of(table) as everything:
-                found = everything.where(condition).groupBy("_file").count().collect()
-            count = sum(row["count"] for row in found)
-            paths = {row["_file"] for row in found}
-            tasks = [task for task in list_tasks(table) if str(task.file().location()) in paths]
-            added: list[Java] = []
-            if tasks:
-                with self._files.rows_of(table, tasks) as touched:
-                    added = self._files.write(touched.where(f"NOT {condition}"), transaction.table())
             update = transaction.newOverwrite()
-            for task in tasks:
-                update.deleteFile(task.file())
-            for file in added:
-                update.addFile(file)
+            count = self._rewrite(
+                transaction, update, lambda rows, is_kept: rows.where(f"NOT {condition}" if is_kept else condition)
+            )
             self._finish(transaction, update, progress)
             return transaction
 
@@ -259,38 +209,29 @@ class IcebergTable:
             keep_history_s: Snapshots older than this go, and the files that only they have; None: all stay.
         """
         result = Compaction(0, 0)
+        actions = self._iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
 
         def change(transaction: Java | None) -> Java | None:
             nonlocal result
             if transaction is None:
                 raise TableError(f"there is no Iceberg table at {self._location}")
-            table = self._load_version(transaction)
-            tasks = list_tasks(table)
-            result = Compaction(len(tasks), len(tasks))
-            small = small_tasks(tasks, target_file_bytes)
-            if not small:
+            # Unlike the transaction's own, it can be read; what is committed to it goes into the transaction.
+            table = self._iceberg.BaseTable(transaction.table().operations(), self._location)
+            count = len(list_tasks(table))
+            text = _text_of(_known(transaction.startMetadata()))
+            options = {"target-file-size-bytes": str(target_file_bytes), "min-input-files": "2"}
+            done = actions.rewriteDataFiles(table).options(options).snapshotProperty(_PROGRESS, text).execute()
+            result = Compaction(count, count - done.rewrittenDataFilesCount() + done.addedDataFilesCount())
+            if not done.rewrittenDataFilesCount():
                 return None
-            total_bytes = sum(int(task.file().fileSizeInBytes()) for task in small)
-            with self._files.rows_of(table, small) as rows:
-                if not table.spec().isPartitioned():
-                    rows = rows.coalesce(max(1, math.ceil(total_bytes / target_file_bytes)))
-                added = self._files.write(rows, transaction.table(), target_file_bytes)
-            update = transaction.newRewrite()
-            for task in small:
-                update.deleteFile(task.file())
-            for file in added:
-                update.addFile(file)
-            self._finish(transaction, update, None)
-            result = Compaction(len(tasks), len(tasks) - len(small) + len(added))
+            transaction.updateProperties().set(_PROGRESS, text).commit()
             return transaction
 
         self._commit(change, None)
         if keep_history_s is not None:
             end_ms = int((time.time() - keep_history_s) * 1000)
-            actions = self._iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
             # It commits by itself. (The one without Spark leaves what the latest commit has put aside.)
-            with self._lock():
-                actions.expireSnapshots(self._tables.load(self._location)).expireOlderThan(end_ms).execute()
+            actions.expireSnapshots(self._load()).expireOlderThan(end_ms).execute()
         return result
 
     def _commit(self, change: Callable[[Java | None], Java | None], progress: Progress | None) -> None:
@@ -316,23 +257,18 @@ class IcebergTable:
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
 
         base, new = transaction.startMetadata(), transaction.currentMetadata()
-        with self._lock():
+        try:
+            transaction.underlyingOps().commit(base, new)
+        except Py4JJavaError as error:
+            # A catalog may have committed and not come to say so.
             there = self._load()
-            # Looked at under the lock; where there is none, this only saves the attempt.
-            if _version(base) != _version(None if there is None else there.operations().current()):
+            if there is not None and there.snapshot(new.currentSnapshot().snapshotId()) is not None:
+                return True
+            # Another writer was first, whatever the catalog makes of that.
+            is_overtaken = _version(base) != _version(None if there is None else there.operations().current())
+            if is_overtaken or exception_name(error) in ("CommitFailedException", "AlreadyExistsException"):
                 return False
-            try:
-                transaction.underlyingOps().commit(base, new)
-            except Py4JJavaError as error:
-                there = self._load()
-                if there is not None and there.snapshot(new.currentSnapshot().snapshotId()) is not None:
-                    return True
-                name = str(error.java_exception.getClass().getSimpleName())
-                if name in ("CommitFailedException", "AlreadyExistsException"):
-                    return False
-                raise TableError(
-                    f"{self._location}: the commit failed: {name}: {error.java_exception.getMessage()}"
-                ) from None
+            raise TableError(f"{self._location}: the commit failed: {reason(error)}") from None
         return True
 
     def _check_sequence(self, known: Mapping[str, Progress], progress: Progress) -> None:
@@ -343,54 +279,58 @@ class IcebergTable:
                 "now: another writer is at work as the same run"
             )
 
-    def _finish(self, transaction: Java, update: Java, progress: Progress | None) -> None:
+    def _finish(self, transaction: Java, update: Java, progress: Progress) -> None:
         """Put the progress of all runs into a transaction, beside its files."""
         base = transaction.startMetadata()
         known = {} if base is None else _known(base)
-        if progress is not None:
-            # Of a replaced table, too: what was checked is what this transaction begins on.
-            self._check_sequence(known, progress)
-            known = {**known, progress.run: progress}
-        text = json.dumps(
-            [json.loads(known[run].to_json()) for run in sorted(known)], separators=(",", ":"), sort_keys=True
-        )
+        # Of a replaced table, too: what was checked is what this transaction begins on.
+        self._check_sequence(known, progress)
+        text = _text_of({**known, progress.run: progress})
         update.set(_PROGRESS, text)
         update.commit()
         transaction.updateProperties().set(_PROGRESS, text).commit()
 
     def _load(self) -> Java | None:
-        """Return the table as it is now, None when there is none; nobody else has this object."""
-        return self._tables.load(self._location) if self._tables.exists(self._location) else None
+        return self._entry.load()
 
-    def _load_version(self, transaction: Java) -> Java:
-        """Return the table as it was when a transaction was begun, for reading."""
-        return self._iceberg.BaseTable(transaction.underlyingOps(), self._location)
+    def _rewrite(
+        self,
+        transaction: Java,
+        update: Java,
+        part: Callable[[DataFrame, bool], DataFrame],
+        new: DataFrame | None = None,
+    ) -> int:
+        """Write those files anew that have rows which go, as part of an update, and new rows with them.
 
-    @contextmanager
-    def _lock(self) -> Iterator[None]:
-        """Keep other processes on this machine from committing meanwhile, where a rename does not."""
-        if not self._local_directory:
-            yield
-            return
-        from py4j.protocol import Py4JJavaError
+        Args:
+            transaction: With the columns that the table is to have.
+            update: Is given the files.
+            part: Takes some of the table's rows, and returns those that go, or (True) those that are kept.
+            new: Rows to be added.
 
-        java = self._jvm.java
-        with _process_locks[self._local_directory]:
-            java.io.File(self._local_directory).mkdirs()
-            file = java.io.RandomAccessFile(f"{self._local_directory}/{_LOCK_FILE}", "rw")
-            try:
-                deadline = time.monotonic() + _LOCK_TIMEOUT_S
-                while file.getChannel().tryLock() is None:
-                    if time.monotonic() > deadline:
-                        raise TableError(
-                            f"{self._location}: another process holds {_LOCK_FILE} for {_LOCK_TIMEOUT_S} s"
-                        )
-                    time.sleep(_LOCK_LOOK_S)
-                yield
-            except Py4JJavaError as error:
-                raise TableError(f"{self._location}: {error.java_exception}") from None
-            finally:
-                file.close()
+        Returns:
+            How many rows go.
+        """
+        found, tasks = [], []
+        if transaction.startMetadata() is not None:
+            # As it was when the transaction was begun.
+            table = self._iceberg.BaseTable(transaction.underlyingOps(), self._location)
+            with self._files.rows_of(table) as everything:
+                found = part(everything, False).groupBy("_file").count().collect()
+            paths = {row["_file"] for row in found}
+            tasks = [task for task in list_tasks(table) if str(task.file().location()) in paths]
+        if tasks:
+            with self._files.rows_of(table, tasks) as touched:
+                kept = part(touched, True)
+                rows = kept if new is None else kept.unionByName(new, allowMissingColumns=True)
+                added = self._files.write(rows, transaction.table())
+        else:
+            added = [] if new is None else self._files.write(new, transaction.table())
+        for task in tasks:
+            update.deleteFile(task.file())
+        for file in added:
+            update.addFile(file)
+        return sum(row["count"] for row in found)
 
     def _aligned(self, rows: DataFrame, transaction: Java | None, *, widens: bool = False) -> DataFrame:
         """Return rows as the table has them: names, spelling, and Iceberg's own types."""
@@ -419,7 +359,11 @@ class IcebergTable:
         """Return a transaction in which the table is there, with all columns of rows."""
         schema, spec = self._layout(rows, partition_by)
         if transaction is None:
-            return self._tables.newCreateTableTransaction(self._location, schema, spec, self._properties())
+            properties = _ANY_SCHEMA if self._entry.is_hadoop else {**_ANY_SCHEMA, **_OLD_METADATA_GO}
+            return self._entry.create(schema, spec, {"format-version": "2", **properties})
+        # Somebody else may have made the table.
+        if transaction.table().properties().get("write.spark.accept-any-schema") != "true":
+            transaction.updateProperties().set("write.spark.accept-any-schema", "true").commit()
         transaction.updateSchema().caseSensitive(False).unionByNameWith(schema).commit()
         return transaction
 
@@ -446,9 +390,6 @@ class IcebergTable:
         old, new = self._schema_of(table), rows.schema
         return sorted(old.names) == sorted(new.names) and type_difference(old, new, "") is None
 
-    def _properties(self) -> dict[str, str]:
-        return {**_PROPERTIES, **(_LOCAL_PROPERTIES if self._local_directory else {})}
-
     def _schema_of(self, table: Java) -> StructType:
         from pyspark.sql.types import StructType
 
@@ -462,9 +403,6 @@ class IcebergTable:
 
     def _decoded_name(self, name: str) -> str:
         return name[:-1] if name.endswith("_") and self._is_reserved(name) else name
-
-    def _decoded(self, rows: DataFrame) -> DataFrame:
-        return rows.selectExpr(*(f"{quoted(name)} AS {quoted(self._decoded_name(name))}" for name in rows.columns))
 
 
 def _known(metadata: Java) -> dict[str, Progress]:
@@ -493,6 +431,7 @@ def _version(metadata: Java | None) -> str | None:
     return None if metadata is None else str(metadata.metadataFileLocation())
 
 
-def _same_key(rows: DataFrame, keys: DataFrame, names: Sequence[str]) -> list[Any]:
-    """Return the conditions under which a row has a key; null equals null."""
-    return [rows[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(names)]
+def _text_of(known: Mapping[str, Progress]) -> str:
+    return json.dumps(
+        [json.loads(known[run].to_json()) for run in sorted(known)], separators=(",", ":"), sort_keys=True
+    )

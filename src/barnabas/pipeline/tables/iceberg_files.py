@@ -9,16 +9,12 @@ Source: Iceberg 1.10.0, `SparkBinPackFileRewriteRunner`, `SparkWriteBuilder`, `I
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-# A file of three quarters of the wanted size is left alone.
-_SMALL_SHARE = 0.75
 
 # As `IcebergSource` sets them.
 _CATALOGS = {
@@ -44,15 +40,12 @@ class DataFiles:
         self._jvm: Java = jvm
         self._iceberg: Java = jvm.org.apache.iceberg
 
-    def write(self, rows: DataFrame, table: Java, target_file_bytes: int | None = None) -> list[Java]:
+    def write(self, rows: DataFrame, table: Java) -> list[Java]:
         """Let Spark write rows into data files of a table that no snapshot has yet."""
         _prepare(rows.sparkSession)
         coordinator = self._iceberg.spark.FileRewriteCoordinator.get()
-        options = {"check-ordering": "false"}
-        if target_file_bytes is not None:
-            options["target-file-size-bytes"] = str(target_file_bytes)
         with self._cached(table) as name:
-            writer = rows.write.format("iceberg").options(**options)
+            writer = rows.write.format("iceberg").option("check-ordering", "false")
             writer.option("rewritten-file-scan-task-set-id", name).mode("append").save(name)
             files = list(coordinator.fetchNewFiles(table, name))
             coordinator.clearRewrite(table, name)
@@ -65,10 +58,6 @@ class DataFiles:
             reader = self._spark.read.format("iceberg")
             if tasks is None:
                 yield reader.load(name)
-                return
-            if not tasks:
-                # An empty set can't be staged.
-                yield reader.load(name).where("false")
                 return
             manager = self._iceberg.spark.ScanTaskSetManager.get()
             staged = self._jvm.java.util.ArrayList()
@@ -111,14 +100,6 @@ def list_tasks(table: Java) -> list[Java]:
         return found
     finally:
         planned.close()
-
-
-def small_tasks(tasks: Sequence[Java], target_file_bytes: int) -> list[Java]:
-    """Choose the files that are too small, where there are several in one of the table's partitions."""
-    small = [task for task in tasks if task.file().fileSizeInBytes() < target_file_bytes * _SMALL_SHARE]
-    places = [(int(task.file().specId()), str(task.file().partition())) for task in small]
-    counts = Counter(places)
-    return [task for task, place in zip(small, places, strict=True) if counts[place] > 1]
 
 
 def _prepare(session: SparkSession) -> None:

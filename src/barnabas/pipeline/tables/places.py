@@ -6,6 +6,7 @@ same release's Python side.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 DELTA = "io.delta:delta-spark_2.13:4.0.0"
 ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0"
 POSTGRESQL = "org.postgresql:postgresql:42.7.7"
+SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 
 _EXTENSIONS = "spark.sql.extensions"
 
@@ -40,7 +42,7 @@ _REQUIREMENTS = {
         },
     ),
     "iceberg": Requirements(
-        (ICEBERG,), {_EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}
+        (ICEBERG, SQLITE), {_EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}
     ),
     "parquet": Requirements((), {}),
     "postgresql": Requirements((POSTGRESQL,), {}),
@@ -75,12 +77,19 @@ def requirements_of(*formats: str) -> Requirements:
     return Requirements(tuple(packages), settings)
 
 
+def packages_of_catalogs(settings: Mapping[str, str]) -> list[str]:
+    """Return the Maven coordinates that Iceberg's catalogs need, which Spark's settings name."""
+    databases = [value for name, value in settings.items() if name.startswith("spark.sql.catalog.")]
+    return [POSTGRESQL] if any(value.startswith("jdbc:postgresql:") for value in databases) else []
+
+
 def open_table(spark: SparkSession, location: str, format_name: str) -> Table:
     """Return the table of a format at a place; it need not be there yet.
 
     Args:
         spark: A session that was started with what `requirements_of` gives for the format.
-        location: A path or URI of a directory; for PostgreSQL a URL with `?table=`.
+        location: A path or URI of a directory; for PostgreSQL a URL with `?table=`; for Iceberg also a name in a
+            catalog, `lake.site.views`.
         format_name: One of `FORMATS`.
 
     Raises:

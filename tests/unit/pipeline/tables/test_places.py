@@ -18,7 +18,7 @@ def test_both_sides_of_delta_are_of_one_release() -> None:
 
 def test_formats_are_needed_together_without_losing_one() -> None:
     packages, settings = requirements_of("delta", "iceberg", "parquet", "delta")
-    assert [package.split(":")[0] for package in packages] == ["io.delta", "org.apache.iceberg"]
+    assert [package.split(":")[0] for package in packages] == ["io.delta", "org.apache.iceberg", "org.xerial"]
     assert [name.rpartition(".")[2] for name in settings["spark.sql.extensions"].split(",")] == [
         "DeltaSparkSessionExtension",
         "IcebergSparkSessionExtensions",
