@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from barnabas.pipeline.spark.catalogs import catalog_settings
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.iceberg_catalogs import catalog_settings
 from barnabas.pipeline.tables.places import open_table, packages_of_catalogs, requirements_of
 from barnabas.pipeline.tables.table import Progress
 

@@ -11,8 +11,7 @@ from barnabas.core.errors import ConfigError
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.plan import Bound, PlanError
 from barnabas.pipeline.runner.session import SessionOptions
-from barnabas.pipeline.tables.iceberg_catalogs import catalog_settings, is_name
-from barnabas.pipeline.tables.table import TableError
+from barnabas.pipeline.spark.catalogs import CatalogError, catalog_settings, is_name
 
 DEFAULT_DIRECTORY = "pipeline-data"
 FORMATS = ("delta", "iceberg", "parquet", "postgresql")
@@ -98,7 +97,7 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
     if table_format == "iceberg":
         try:
             settings |= catalog_settings(arguments.tables, settings)
-        except TableError as error:
+        except CatalogError as error:
             raise PlanError(str(error)) from None
     return SessionOptions(
         table_format,

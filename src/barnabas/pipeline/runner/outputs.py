@@ -18,7 +18,7 @@ from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
 from barnabas.pipeline.runner.writing import Writing
-from barnabas.pipeline.tables.iceberg_catalogs import is_name
+from barnabas.pipeline.spark.catalogs import is_name
 from barnabas.pipeline.tables.lease import hold
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError

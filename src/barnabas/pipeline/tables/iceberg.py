@@ -20,16 +20,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.columns import aligned, literal, quoted, type_difference
-from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name, reason
-from barnabas.pipeline.tables.iceberg_files import DataFiles, Java, list_tasks
-from barnabas.pipeline.tables.rules import with_rest
+from barnabas.pipeline.tables.columns import aligned, quoted, type_difference
+from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name
+from barnabas.pipeline.tables.iceberg_files import DataFiles, Java
+from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, with_rest
 from barnabas.pipeline.tables.table import (
     COMPACTED_FILE_BYTES,
     Compaction,
     Progress,
     TableError,
-    TableMovedError,
 )
 
 if TYPE_CHECKING:
@@ -77,12 +76,12 @@ class IcebergTable:
 
     def exists(self) -> bool:
         """Return whether there is a commit."""
-        table = self._load()
+        table = self._entry.load()
         return table is not None and table.currentSnapshot() is not None
 
     def read(self) -> DataFrame:
         """Return all rows of the latest commit, which stays the same however late they are asked for."""
-        table = self._load()
+        table = self._entry.load()
         if table is None or table.currentSnapshot() is None:
             raise TableError(f"there is no Iceberg table at {self._location}")
         # Nobody else has this object, so it stays at what it is now.
@@ -91,7 +90,7 @@ class IcebergTable:
 
     def progress(self, run: str) -> Progress | None:
         """Return how far a run has come; None when it has committed nothing."""
-        table = self._load()
+        table = self._entry.load()
         return None if table is None else _known(table.operations().current()).get(run)
 
     def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
@@ -172,25 +171,15 @@ class IcebergTable:
 
     def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
         """Take away the rows of these partitions from these offsets on, and say how many, see `Table.cut`."""
-        partition = self._encoded_name("_partition")
-        conditions = [
-            f"(_topic = {literal(topic)} AND {quoted(partition)} = {number} AND _offset >= {offset})"
-            for topic, partitions in offsets.items()
-            for number, offset in partitions.items()
-        ]
-        where = where.replace("_partition", quoted(partition))
-        condition = f"coalesce({where or ' OR '.join(conditions) or 'false'}, false)"
         count = 0
 
         def change(transaction: Java | None) -> Java:
             nonlocal count
             if transaction is None:
                 raise TableError(f"there is no Iceberg table at {self._location}")
-            names = [field.name for field in self._schema_of(transaction.table()).fields]
-            if not {"_topic", partition, "_offset"} <= set(names):
-                raise TableError(
-                    f"{self._location} can't be cut: it lacks one of the columns _topic, _partition, _offset"
-                )
+            schema = self._decoded_schema(transaction.table())
+            condition = where or condition_of_cut(offsets, schema, self._location)
+            condition = f"coalesce({condition.replace('_partition', self._encoded_name('_partition'))}, false)"
             update = transaction.newOverwrite()
             count = self._rewrite(
                 transaction, update, lambda rows, is_kept: rows.where(f"NOT {condition}" if is_kept else condition)
@@ -217,7 +206,7 @@ class IcebergTable:
                 raise TableError(f"there is no Iceberg table at {self._location}")
             # Unlike the transaction's own, it can be read; what is committed to it goes into the transaction.
             table = self._iceberg.BaseTable(transaction.table().operations(), self._location)
-            count = len(list_tasks(table))
+            count = len(self._files.tasks_of(table))
             text = _text_of(_known(transaction.startMetadata()))
             options = {"target-file-size-bytes": str(target_file_bytes), "min-input-files": "2"}
             done = actions.rewriteDataFiles(table).options(options).snapshotProperty(_PROGRESS, text).execute()
@@ -231,7 +220,7 @@ class IcebergTable:
         if keep_history_s is not None:
             end_ms = int((time.time() - keep_history_s) * 1000)
             # It commits by itself. (The one without Spark leaves what the latest commit has put aside.)
-            actions.expireSnapshots(self._load()).expireOlderThan(end_ms).execute()
+            actions.expireSnapshots(self._entry.load()).expireOlderThan(end_ms).execute()
         return result
 
     def _commit(self, change: Callable[[Java | None], Java | None], progress: Progress | None) -> None:
@@ -243,10 +232,11 @@ class IcebergTable:
             progress: What the run commits; None for a commit that belongs to no run.
         """
         for _ in range(_MAX_ATTEMPTS):
-            table = self._load()
+            table = self._entry.load()
             transaction = None if table is None else table.newTransaction()
             if progress is not None:
-                self._check_sequence({} if transaction is None else _known(transaction.startMetadata()), progress)
+                known = {} if transaction is None else _known(transaction.startMetadata())
+                check_sequence(known.get(progress.run), progress, self._location)
             transaction = change(transaction)
             if transaction is None or self._swap(transaction):
                 return
@@ -261,37 +251,26 @@ class IcebergTable:
             transaction.underlyingOps().commit(base, new)
         except Py4JJavaError as error:
             # A catalog may have committed and not come to say so.
-            there = self._load()
+            there = self._entry.load()
             if there is not None and there.snapshot(new.currentSnapshot().snapshotId()) is not None:
                 return True
             # Another writer was first, whatever the catalog makes of that.
             is_overtaken = _version(base) != _version(None if there is None else there.operations().current())
             if is_overtaken or exception_name(error) in ("CommitFailedException", "AlreadyExistsException"):
                 return False
-            raise TableError(f"{self._location}: the commit failed: {reason(error)}") from None
+            raise
         return True
-
-    def _check_sequence(self, known: Mapping[str, Progress], progress: Progress) -> None:
-        last = known[progress.run].sequence if progress.run in known else 0
-        if progress.sequence != last + 1:
-            raise TableMovedError(
-                f"{self._location}: run {progress.run} has committed number {last}, so {progress.sequence} can't come "
-                "now: another writer is at work as the same run"
-            )
 
     def _finish(self, transaction: Java, update: Java, progress: Progress) -> None:
         """Put the progress of all runs into a transaction, beside its files."""
         base = transaction.startMetadata()
         known = {} if base is None else _known(base)
         # Of a replaced table, too: what was checked is what this transaction begins on.
-        self._check_sequence(known, progress)
+        check_sequence(known.get(progress.run), progress, self._location)
         text = _text_of({**known, progress.run: progress})
         update.set(_PROGRESS, text)
         update.commit()
         transaction.updateProperties().set(_PROGRESS, text).commit()
-
-    def _load(self) -> Java | None:
-        return self._entry.load()
 
     def _rewrite(
         self,
@@ -318,7 +297,7 @@ class IcebergTable:
             with self._files.rows_of(table) as everything:
                 found = part(everything, False).groupBy("_file").count().collect()
             paths = {row["_file"] for row in found}
-            tasks = [task for task in list_tasks(table) if str(task.file().location()) in paths]
+            tasks = [task for task in self._files.tasks_of(table) if str(task.file().location()) in paths]
         if tasks:
             with self._files.rows_of(table, tasks) as touched:
                 kept = part(touched, True)
@@ -335,10 +314,7 @@ class IcebergTable:
     def _aligned(self, rows: DataFrame, transaction: Java | None, *, widens: bool = False) -> DataFrame:
         """Return rows as the table has them: names, spelling, and Iceberg's own types."""
         rows = self._in_types_of_iceberg(rows)
-        schema = None if transaction is None else self._schema_of(transaction.table())
-        if schema is not None:
-            for field in schema.fields:
-                field.name = self._decoded_name(field.name)
+        schema = None if transaction is None else self._decoded_schema(transaction.table())
         found = aligned(rows, schema, self._location, widens=widens)
         return found.selectExpr(*(f"{quoted(name)} AS {quoted(self._encoded_name(name))}" for name in found.columns))
 
@@ -394,6 +370,13 @@ class IcebergTable:
         from pyspark.sql.types import StructType
 
         return StructType.fromJson(json.loads(self._iceberg.spark.SparkSchemaUtil.convert(table.schema()).json()))
+
+    def _decoded_schema(self, table: Java) -> StructType:
+        schema = self._schema_of(table)
+        for field in schema.fields:
+            field.name = self._decoded_name(field.name)
+        schema.names = [field.name for field in schema.fields]
+        return schema
 
     def _is_reserved(self, name: str) -> bool:
         return bool(self._iceberg.MetadataColumns.isMetadataColumn(name.rstrip("_").lower()))

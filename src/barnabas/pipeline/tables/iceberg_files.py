@@ -16,15 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# As `IcebergSource` sets them.
-_CATALOGS = {
-    "spark.sql.catalog.default_iceberg.type": "hive",
-    "spark.sql.catalog.default_iceberg.default-namespace": "default",
-    "spark.sql.catalog.default_iceberg.cache-enabled": "false",
-    "spark.sql.catalog.default_iceberg": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.default_cache_iceberg": "org.apache.iceberg.spark.SparkCachedTableCatalog",
-}
-
 # py4j gives Java's objects no types.
 Java = Any
 
@@ -50,6 +41,11 @@ class DataFiles:
             files = list(coordinator.fetchNewFiles(table, name))
             coordinator.clearRewrite(table, name)
         return files
+
+    def tasks_of(self, table: Java) -> list[Java]:
+        """List a table's data files, each with what is deleted of it."""
+        lists = self._iceberg.relocated.com.google.common.collect.Lists
+        return list(lists.newArrayList(table.newScan().planFiles()))
 
     @contextmanager
     def rows_of(self, table: Java, tasks: Sequence[Java] | None = None) -> Iterator[DataFrame]:
@@ -89,19 +85,6 @@ class DataFiles:
             cache.remove(name)
 
 
-def list_tasks(table: Java) -> list[Java]:
-    """List the table's data files, each with what is deleted of it."""
-    planned = table.newScan().planFiles()
-    try:
-        found = []
-        tasks = planned.iterator()
-        while tasks.hasNext():
-            found.append(tasks.next())
-        return found
-    finally:
-        planned.close()
-
-
 def _prepare(session: SparkSession) -> None:
     """Load Iceberg's own catalogs in a session, whatever thread this is: a stream's batches have a session each.
 
@@ -110,9 +93,6 @@ def _prepare(session: SparkSession) -> None:
     """
     jvm = session.sparkContext._jvm
     assert jvm is not None, "the session has ended"
-    for name, value in _CATALOGS.items():
-        if session.conf.get(name, None) is None:
-            session.conf.set(name, value)
     sessions: Java = jvm.org.apache.spark.sql.classic.SparkSession
     before = sessions.getActiveSession()
     sessions.setActiveSession(session._jsparkSession)

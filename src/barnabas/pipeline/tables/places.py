@@ -42,7 +42,16 @@ _REQUIREMENTS = {
         },
     ),
     "iceberg": Requirements(
-        (ICEBERG, SQLITE), {_EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}
+        (ICEBERG, SQLITE),
+        {
+            _EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+            # As Iceberg sets them in the session that is active when it is first used.
+            "spark.sql.catalog.default_iceberg": "org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.default_iceberg.type": "hive",
+            "spark.sql.catalog.default_iceberg.default-namespace": "default",
+            "spark.sql.catalog.default_iceberg.cache-enabled": "false",
+            "spark.sql.catalog.default_cache_iceberg": "org.apache.iceberg.spark.SparkCachedTableCatalog",
+        },
     ),
     "parquet": Requirements((), {}),
     "postgresql": Requirements((POSTGRESQL,), {}),

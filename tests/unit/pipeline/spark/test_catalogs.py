@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.tables.iceberg_catalogs import catalog_settings, is_name
+from barnabas.pipeline.spark.catalogs import CatalogError, catalog_settings, is_name
 from barnabas.pipeline.tables.places import POSTGRESQL, packages_of_catalogs
-from barnabas.pipeline.tables.table import TableError
 
 LAKE = "spark.sql.catalog.lake"
 SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
@@ -36,7 +35,7 @@ def test_what_spark_is_told_of_a_catalog_holds_and_the_class_is_added() -> None:
 
 
 def test_a_catalog_that_nobody_names_is_refused_with_what_to_do() -> None:
-    with pytest.raises(TableError, match=r"no catalog lake: name one by --conf spark\.sql\.catalog\.lake\.type=rest"):
+    with pytest.raises(CatalogError, match=r"no catalog lake: name one by --conf spark\.sql\.catalog\.lake\.type=rest"):
         catalog_settings("lake.site", {"spark.sql.catalog.other.type": "rest"})
     assert catalog_settings("/data/warehouse", {}) == {}
 
@@ -93,5 +92,5 @@ def test_a_catalog_that_spark_cannot_use_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, error: str
 ) -> None:
     monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", value)
-    with pytest.raises(TableError, match=error):
+    with pytest.raises(CatalogError, match=error):
         catalog_settings("lake.site", {})
