@@ -1,4 +1,4 @@
-"""Iceberg tables in REST and JDBC catalogs: the life of one, of `test_tables.py`; kills; answers that are lost."""
+"""Iceberg tables in REST, JDBC and Hive catalogs: the life of one, of `test_tables.py`; kills; lost answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.pipeline.test_tables import (
     test_a_table_of_another_format_takes_all_values_and_new_columns,
 )
 from tests.spark import forgets_sockets, forgotten_sockets
-from tools.iceberg.server import RestCatalog
+from tools.iceberg.server import HiveMetastore, RestCatalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,12 +44,18 @@ __all__ = [
 
 pytestmark = forgets_sockets
 
-CATALOGS = ["rest", pytest.param("postgresql", marks=pytest.mark.whole)]
+CATALOGS = ["rest", *(pytest.param(name, marks=pytest.mark.whole) for name in ("postgresql", "hive"))]
 
 
 @pytest.fixture(scope="module")
 def rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
     with RestCatalog(tmp_path_factory.mktemp("rest")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def hive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveMetastore]:
+    with HiveMetastore(tmp_path_factory.mktemp("hive")) as running:
         yield running
 
 
@@ -73,12 +79,18 @@ def other_place(
     if request.param == "rest":
         name_catalog("lake", uri=request.getfixturevalue("rest").uri)
         return Place(spark, "iceberg", f"lake.site.{tmp_path.name}")
+    if request.param == "hive":
+        server = request.getfixturevalue("hive")
+        name_catalog("metastore", uri=server.uri, warehouse=str(server.directory / "warehouse"))
+        return Place(spark, "iceberg", f"metastore.site.{tmp_path.name}")
     database = request.getfixturevalue("postgresql").database_url()
     name_catalog("base", uri=database.replace("://", "+psycopg://"), warehouse=str(tmp_path / "warehouse"))
     return Place(spark, "iceberg", f"base.site.{tmp_path.name}")
 
 
 def test_pyiceberg_reads_and_writes_by_the_same_catalog(other_place: Place) -> None:
+    if other_place.location.startswith("metastore."):
+        pytest.skip("PyIceberg wants a client of Thrift for it")
     table = other_place.open()
     table.append(rows_at(other_place.spark, 0, 10), progress_of("load", 1, 10))
     catalog, _, name = other_place.location.partition(".")

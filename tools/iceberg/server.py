@@ -1,4 +1,7 @@
-"""Iceberg's REST catalog in one process, on a free loopback port: the servlet of Iceberg's own tests, over SQLite."""
+"""Servers of Iceberg's catalogs, each a process on a free loopback port.
+
+A REST catalog: the servlet of Iceberg's own tests, over SQLite. Hive's metastore, of the jars that come with Spark.
+"""
 
 import subprocess
 from pathlib import Path
@@ -13,12 +16,12 @@ _JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dja
 _END_TIMEOUT_S = 60
 
 
-class RestCatalogError(Exception):
+class CatalogServerError(Exception):
     """The catalog did not start; the message ends with the last of its log."""
 
 
-class RestCatalog:
-    """A running REST catalog; use it as a context.
+class _CatalogServer:
+    """A running catalog; use it as a context.
 
     Args:
         directory: Where its database, its tables and its log are; the caller's, and left behind.
@@ -28,17 +31,15 @@ class RestCatalog:
         self.directory = directory
         self.port = 0
 
-    @property
-    def uri(self) -> str:
-        """`http://host:port`."""
-        return f"http://127.0.0.1:{self.port}"
+    def _command(self) -> tuple[Path, str, list[str]]:
+        """Return the directory of its jars, the name of its program, and that one's arguments."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
-        jars = fetched(_HERE / "pom.xml", _JAR_SET, CACHE / "iceberg-jars")
+        jars, program, arguments = self._command()
         self.directory.mkdir(parents=True, exist_ok=True)
-        places = [str(self.directory / "backend.db"), str(self.directory / "warehouse")]
-        command = ["java", *_JVM_OPTIONS, "-cp", f"{jars}/*", str(_HERE / "RestCatalog.java"), *places]
-        log = self.directory / "rest.log"
+        command = ["java", *_JVM_OPTIONS, "-cp", f"{jars}/*", str(_HERE / program), *arguments]
+        log = self.directory / "catalog.log"
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, preexec_fn=die_with_parent
@@ -47,7 +48,7 @@ class RestCatalog:
         answer = self._process.stdout.readline().strip()
         if not answer.isdigit():
             self.__exit__()
-            raise RestCatalogError(f"no REST catalog: {answer!r}\n{log.read_text(errors='replace')[-2000:]}")
+            raise CatalogServerError(f"no catalog: {answer!r}\n{log.read_text(errors='replace')[-2000:]}")
         self.port = int(answer)
         return self
 
@@ -58,3 +59,30 @@ class RestCatalog:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
+
+
+class RestCatalog(_CatalogServer):
+    """Iceberg's REST catalog."""
+
+    @property
+    def uri(self) -> str:
+        """`http://host:port`."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def _command(self) -> tuple[Path, str, list[str]]:
+        places = [str(self.directory / "backend.db"), str(self.directory / "warehouse")]
+        return fetched(_HERE / "pom.xml", _JAR_SET, CACHE / "iceberg-jars"), "RestCatalog.java", places
+
+
+class HiveMetastore(_CatalogServer):
+    """Hive's metastore."""
+
+    @property
+    def uri(self) -> str:
+        """`thrift://host:port`."""
+        return f"thrift://127.0.0.1:{self.port}"
+
+    def _command(self) -> tuple[Path, str, list[str]]:
+        import pyspark
+
+        return Path(pyspark.__file__).parent / "jars", "HiveMetastore.java", [str(self.directory)]

@@ -231,20 +231,28 @@ class IcebergTable:
                 to commit, or None when there is nothing to do.
             progress: What the run commits; None for a commit that belongs to no run.
         """
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+
         for _ in range(_MAX_ATTEMPTS):
             table = self._entry.load()
             transaction = None if table is None else table.newTransaction()
             if progress is not None:
                 known = {} if transaction is None else _known(transaction.startMetadata())
                 check_sequence(known.get(progress.run), progress, self._location)
-            transaction = change(transaction)
+            try:
+                transaction = change(transaction)
+            except Py4JJavaError as error:
+                # Another writer has made the table meanwhile.
+                if table is None and exception_name(error) == "AlreadyExistsException":
+                    continue
+                raise
             if transaction is None or self._swap(transaction):
                 return
         raise TableError(f"{self._location}: other writers came first {_MAX_ATTEMPTS} times: try again")
 
     def _swap(self, transaction: Java) -> bool:
         """Put a transaction's metadata into the place of those it was begun on; False when they are there no more."""
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+        from py4j.protocol import Py4JJavaError
 
         base, new = transaction.startMetadata(), transaction.currentMetadata()
         try:
