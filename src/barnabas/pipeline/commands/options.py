@@ -43,8 +43,8 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--tables",
         default=f"{DEFAULT_DIRECTORY}/tables",
         metavar="PLACE",
-        help="a directory, local or at hdfs://, s3a://, gs:// or abfss://; postgresql://USER@HOST/DATABASE; for Iceberg "
-        "also CATALOG.NAMESPACE (%(default)s)",
+        help="a directory, local or at hdfs://, s3a://, gs:// or abfss://; postgresql://USER@HOST/DATABASE; for "
+        "Iceberg also CATALOG.NAMESPACE (%(default)s)",
     )
     group.add_argument("--format", choices=FORMATS, help="of tables (delta; in PostgreSQL its own)")
     group.add_argument(

@@ -44,6 +44,10 @@ class StoreClient(NamedTuple):
     settings: dict[str, str]
 
 
+# Stores whose client the user names.
+_OTHERS = ("s3n", "oss", "cosn", "obs", "wasb", "wasbs")
+
+
 def scheme_of(location: str) -> str:
     """Return the scheme of an address, in small letters; empty for a path."""
     return location.partition("://")[0].lower() if "://" in location else ""
@@ -51,7 +55,7 @@ def scheme_of(location: str) -> str:
 
 def is_object_store(location: str) -> bool:
     """Tell whether an address is in an object store: a rename may be many steps there, and each request is paid for."""
-    return scheme_of(location) in _CLIENTS
+    return scheme_of(location) in (*_CLIENTS, *_OTHERS)
 
 
 def writes_whole_files(location: str) -> bool:

@@ -17,9 +17,9 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from barnabas.pipeline.spark.catalogs import PREFIX, is_name
+from barnabas.pipeline.spark.stores import is_object_store, scheme_of
 from barnabas.pipeline.tables.iceberg_files import Java
 from barnabas.pipeline.tables.table import TableError
 
@@ -41,8 +41,6 @@ CREATE TABLE IF NOT EXISTS iceberg_namespace_properties (
     catalog_name VARCHAR(255) NOT NULL, namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255),
     property_value VARCHAR(1000), PRIMARY KEY (catalog_name, namespace, property_key));
 """
-# Two commits could both succeed there: a rename is a copy, or (on a local disk) replaces what is there.
-_OBJECT_STORES = ("s3", "s3a", "s3n", "gs", "oss", "cosn", "obs", "wasb", "wasbs")
 
 
 class CatalogEntry:
@@ -73,10 +71,10 @@ class CatalogEntry:
             if not found:
                 raise TableError(f"{location}: Spark's settings name no catalog {self._name} ({prefix}type, ...)")
             self._properties = found
-            self._check_rename(found.get("warehouse", ""), "file", *_OBJECT_STORES)
+            self._check_rename(found.get("warehouse", ""), is_local_allowed=False)
         else:
             self._properties = {"type": "hadoop"}
-            self._check_rename(location, *_OBJECT_STORES)
+            self._check_rename(location, is_local_allowed=True)
             path = jvm.org.apache.hadoop.fs.Path(location)
             path = path.getFileSystem(self._configuration).makeQualified(path)
             self.location = str(path.toString())
@@ -121,12 +119,13 @@ class CatalogEntry:
             builder = builder.withLocation(self.location)
         return builder.withProperties(dict(properties)).createTransaction()
 
-    def _check_rename(self, place: str, *schemes: str) -> None:
-        scheme = urlsplit(place).scheme or "file"
-        if self._properties.get("type") == "hadoop" and scheme in schemes:
+    def _check_rename(self, place: str, *, is_local_allowed: bool) -> None:
+        # Two commits could both succeed: a rename in a store is a copy, on a local disk it replaces what is there.
+        is_local = (scheme_of(place) or "file") == "file" and not is_local_allowed
+        if self._properties.get("type") == "hadoop" and (is_local or is_object_store(place)):
             raise TableError(
                 f"{self.location}: tables in files without a catalog need an atomic rename, as HDFS has one; "
-                f"{scheme} has none: name a catalog (REST, JDBC, Hive), or write Delta there"
+                f"{scheme_of(place) or 'file'} has none: name a catalog (REST, JDBC, Hive), or write Delta there"
             )
 
     def _catalog(self) -> Java:

@@ -126,7 +126,7 @@ def check_place(format_name: str, location: str) -> None:
     if format_name == "parquet" and is_object_store(location):
         raise TableError(
             f"{location}: a Parquet table needs a file system with an atomic rename (a local disk, HDFS), and an "
-            "object store has none: take --format delta or iceberg there"
+            "object store has none: take --format delta there, or Iceberg in a catalog"
         )
 
 
