@@ -181,7 +181,7 @@ def test_a_commit_whose_answer_is_lost_counts_once(
 @pytest.mark.whole
 def test_rows_are_there_once_however_the_driver_is_killed(other_place: Place) -> None:
     if other_place.location.startswith("metastore."):
-        pytest.skip("a killed driver's lock in the metastore may keep the next one waiting longer than tests do")
+        pytest.skip("in Hive's metastore this fails, and why is not known: docs/pipeline/iceberg.md")
     table = other_place.open()
     commit_count = kill_at_random("iceberg", table, other_place.location, seed=20_264)
     assert offsets_in(table) == offsets_of(commit_count)
