@@ -28,6 +28,7 @@ from benchmarks.pipeline.jobs import JOBS, topics_of
 from tools.kafka.java import die_with_parent
 
 _WARM_S = 60.0
+_STOP_S = 120
 
 
 def main() -> None:
@@ -60,8 +61,12 @@ def main() -> None:
         finally:
             for each in (run, source):
                 each.send_signal(signal.SIGINT)
-            for each in (run, source):
-                each.wait(120)
+            for each, log in ((run, "run"), (source, "generate")):
+                try:
+                    each.wait(_STOP_S)
+                except subprocess.TimeoutExpired:
+                    each.kill()
+                    print(f"{log} had not ended after {_STOP_S} s: {_end_of(Path(name, log))}", file=sys.stderr)
         for text in Path(name, "run.log").read_text().splitlines():
             line = json.loads(text) if text.startswith("{") else {"event": "text", "text": text}
             if line["event"] == "batch":
@@ -92,6 +97,10 @@ def _start(command: list[str], directory: str, name: str) -> subprocess.Popen[by
             stderr=subprocess.STDOUT,
             preexec_fn=die_with_parent,
         )
+
+
+def _end_of(log: Path) -> str:
+    return log.with_suffix(".log").read_text()[-500:]
 
 
 def _wait_for_topics(address: str, topics: list[str]) -> None:
