@@ -69,9 +69,9 @@ def reporter(arguments: argparse.Namespace) -> Callable[[Figures], None]:
 
     def report(figures: Figures) -> None:
         if arguments.json:
-            print(json.dumps({"event": "batch", **json.loads(figures.to_json())}), flush=True)
+            _print(json.dumps({"event": "batch", **json.loads(figures.to_json())}))
         else:
-            print(figures.line(), flush=True)
+            _print(figures.line())
 
     return report
 
@@ -86,4 +86,10 @@ def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str)
         line = f"Spark is up after {fields['seconds']} s"
     else:
         line = f"{event}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
-    print(on_lines(line), flush=True)
+    _print(on_lines(line))
+
+
+def _print(line: str) -> None:
+    # Each run has a thread, and `print` writes a line and its end one after the other.
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

@@ -1,12 +1,16 @@
-"""What signals do to a run."""
+"""What signals do to a run, and how lines of several runs are printed."""
 
+import argparse
+import io
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from barnabas.pipeline.commands import running
-from barnabas.pipeline.commands.running import REPEATED_S, Stopper
+from barnabas.pipeline.commands.running import REPEATED_S, Stopper, reporter, tell
+from barnabas.pipeline.runner.figures import Figures
 
 
 class Clock:
@@ -47,3 +51,22 @@ def test_a_signal_before_there_are_batches_ends_all(clock: Clock) -> None:
         signal.raise_signal(signal.SIGTERM)
     assert ended.value.code == 0
     signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_line_is_written_whole_so_that_those_of_several_threads_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Parts(io.StringIO):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts: list[str] = []
+
+        def write(self, text: str) -> int:
+            self.parts.append(text)
+            return len(text)
+
+    parts = Parts()
+    monkeypatch.setattr(sys, "stdout", parts)
+    arguments = argparse.Namespace(json=True)
+    tell(arguments, "session", seconds=1.5)
+    reporter(arguments)(Figures("load"))
+    assert len(parts.parts) == 2
+    assert all(part.endswith("}\n") for part in parts.parts)
