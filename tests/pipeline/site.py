@@ -166,7 +166,7 @@ class Site:
         result = []
         for row in frame.orderBy("partition", "offset").collect():
             headers = {header["key"]: bytes(header["value"]).decode() for header in row["headers"] or ()}
-            key = None if row["key"] is None else bytes(row["key"]).decode()
+            key = None if row["key"] is None else bytes(row["key"]).decode(errors="backslashreplace")
             result.append((key, _loaded(row["value"]), headers))
         return result
 

@@ -2,6 +2,8 @@
 
 import io
 import json
+import random
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,11 +15,16 @@ import pytest
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
+from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.supervisor import RunFailedError
 from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import TableError
+from tests.pipeline.postgresql_server import postgresql
 from tests.pipeline.site import Site
 from tests.registry import FakeRegistry
 from tests.spark import forgets_sockets
+
+__all__ = ["postgresql"]  # a fixture
 
 pytestmark = forgets_sockets
 
@@ -196,6 +203,69 @@ def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
 
 
 WHOLE = pytest.mark.whole
+
+
+def rows_by_key(site: Site, topic: str, location: str, table_format: str, *columns: str) -> list[tuple[Any, ...]]:
+    table = open_table(site.spark, location, table_format).read()
+    return sorted(tuple(row) for row in table.select("_key", *columns).collect())
+
+
+@pytest.mark.parametrize(
+    ("table_format", "keeps_deleted"),
+    [("delta", False), ("delta", True)]
+    + [pytest.param(name, keeps, marks=WHOLE) for name in ("iceberg", "postgresql") for keeps in (False, True)],
+)
+def test_a_table_by_key_holds_the_last_record_of_each_key(
+    request: pytest.FixtureRequest, site: Site, table_format: str, keeps_deleted: bool
+):
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    chance = random.Random(seed)
+    topic = f"{site.name}-people"
+    tables = str(site.directory / "tables")
+    if table_format == "postgresql":
+        tables = request.getfixturevalue("postgresql").database_url()
+    plan = {"table_format": table_format, "tables": tables, "by_key": (topic,), "keeps_deleted": keeps_deleted}
+    location = table_location(tables, table_format, "load", topic)
+    site.create(topic, 3)
+    keys = [f"k{number}" for number in range(30)] + ["back\\slash", "m" * 1_000_000]
+    expected: dict[str, tuple[int, bool]] = {}
+    for batch in range(4):
+        sent: list[tuple[bytes | None, bytes | None]] = []
+        for number in range(100):
+            key = chance.choice(keys)
+            if chance.random() < 0.3:
+                sent.append((key.encode(), None))
+                if key in expected:
+                    expected[key] = (expected[key][0], True)
+                    if not keeps_deleted:
+                        del expected[key]
+            else:
+                n = 100 * batch + number
+                row = {"n": n, **({"later": "x"} if batch == 2 else {})}
+                sent.append((key.encode(), json.dumps(row).encode()))
+                expected[key] = (n, False)
+        site.send(topic, sent)
+        done = load(site, topic, **plan)
+        assert (done.figures.record_count, done.figures.dead_letter_count) == (100, 0)
+        if batch == 1:
+            # Where it is, the table says.
+            shutil.rmtree(site.directory / "checkpoints", ignore_errors=True)
+            assert load(site, topic, **plan).figures.record_count == 0
+        deleted = ("_deleted",) if keeps_deleted else ()
+        wanted = sorted((key, n, is_gone)[: 2 + keeps_deleted] for key, (n, is_gone) in expected.items())
+        assert rows_by_key(site, topic, location, table_format, "n", *deleted) == wanted
+    # What can be no key is put aside.
+    site.send(
+        topic, [(None, b'{"n": 1}'), (None, None), (b"\xff", b'{"n": 1}'), (b"\0\1", b"{}"), (b"good", b"no json")]
+    )
+    assert load(site, topic, **plan).figures.dead_letter_count == 5
+    assert rows_by_key(site, topic, location, table_format, "n", *deleted) == wanted
+    told = reasons(site, topic)
+    for text, count in [("no key", 2), ("not UTF-8", 1), ("a NUL character", 1), ("not one JSON value", 1)]:
+        assert sum(text in reason for reason in told) == count, told
+    with pytest.raises(TableError, match="--by-key"):
+        load(site, topic, table_format=table_format, tables=tables)
 
 
 @pytest.mark.parametrize(

@@ -339,6 +339,40 @@ def test_update_puts_rows_in_the_place_of_those_with_the_same_key(place: Place, 
         table.update(first, ["k", "l"], progress_of("load", 3, 0))
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2)])
+def test_of_records_of_a_key_the_latest_stays_whatever_order_partitions_are_read_in(
+    place: Place, table: Table, order: tuple[int, ...]
+) -> None:
+    if place.format_name in WITHOUT_UPDATE:
+        return
+    ddl = "_key STRING, n INT, _topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP, _deleted BOOLEAN"
+
+    def row(key: str, n: int | None, partition: int, offset: int, second: int) -> tuple[object, ...]:
+        time = datetime(2026, 3, 6, 19, 0, second, tzinfo=UTC)
+        return key, n, None if n is None else "views", partition, offset, time, n is None
+
+    # Moved from partition 0 to 1; marked as deleted in 2; the offset counts, not the time; never there.
+    batches = [
+        [row("moved", 1, 0, 9, 10), row("gone", 1, 0, 3, 10), row("same", 1, 0, 1, 30), row("same-2", 1, 0, 2, 5)],
+        [row("moved", 2, 1, 0, 20), row("same-2", 2, 1, 7, 5)],
+        [row("gone", None, 2, 0, 30), row("never", None, 2, 1, 30)],
+    ]
+    marks = ("_deleted", "_partition", "_offset", "_timestamp")
+    for end, number in enumerate([*order, 0, 1], 1):
+        rows = place.spark.createDataFrame(batches[number], ddl)
+        table.update(rows, ["_key"], place.next(end=end), "_topic IS NULL", marks)
+    last = place.spark.createDataFrame([row("same", 2, 0, 2, 1)], ddl)
+    table.update(last, ["_key"], place.next(end=9), "_topic IS NULL", marks)
+    names = ("_key", "n", "_topic", "_partition", "_offset", "_deleted")
+    assert sorted(tuple(each) for each in table.read().select(*names).collect()) == [
+        ("gone", 1, "views", 2, 0, True),
+        ("moved", 2, "views", 1, 0, False),
+        ("same", 2, "views", 0, 2, False),
+        ("same-2", 2, "views", 1, 7, False),
+    ]
+    assert place.open().progress("load") == progress_of("load", 6, 9)
+
+
 def test_an_update_without_rows_moves_the_progress(place: Place, table: Table) -> None:
     if place.format_name in WITHOUT_UPDATE:
         return

@@ -36,6 +36,8 @@ Frames = Mapping[str, "DataFrame"]
 
 # Where a record stands; the columns that an input has behind those of its event.
 PLACE = ("_topic", "_partition", "_offset", "_timestamp")
+# Of tables by key: the record's key as text, and whether its row is deleted.
+KEY, DELETED = "_key", "_deleted"
 
 
 class Mode(Enum):
@@ -46,6 +48,9 @@ class Mode(Enum):
 
     UPDATE = "update"
     """A row takes the place of the one with the same key."""
+
+    LATEST = "latest"
+    """The latest row of each record key; a tombstone takes it away."""
 
     REPLACE = "replace"
     """All rows at once, instead of all that were there: what `refresh` gives."""
@@ -100,7 +105,7 @@ class TableOutput:
     """Rows in a table; `key` is needed by `Mode.UPDATE`, `partition_by` names columns that the files are divided by.
 
     `topic` is the one that all its rows are of, and "" stands for any: a batch without records of it is none of the
-    table's business.
+    table's business. `keeps_deleted` has `Mode.LATEST` mark rows as deleted, in place of taking them away.
     """
 
     name: str
@@ -109,6 +114,7 @@ class TableOutput:
     rows: str = ""
     partition_by: tuple[str, ...] = ()
     topic: str = ""
+    keeps_deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

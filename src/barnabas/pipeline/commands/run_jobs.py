@@ -64,6 +64,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--topics", default="", metavar="TOPIC,...", help="of a job that reads any; /PATTERN/ is one, too"
     )
     what.add_argument(
+        "--by-key",
+        action="append",
+        default=[],
+        metavar="TOPIC,...",
+        help="of load: such topics, too; their tables hold the latest row of each record key, and a record without a "
+        "value takes the row away",
+    )
+    what.add_argument(
+        "--keep-deleted",
+        action="store_true",
+        help="with --by-key: mark the row in _deleted, in place of taking it away",
+    )
+    what.add_argument(
         "--topic",
         action="append",
         default=[],
@@ -226,7 +239,9 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         values = {name: value for name, value in values.items() if name in job.defaults()}
     defaults = job.defaults()
     takes_any = any(getattr(each, "event", None) is None and not getattr(each, "topic", "x") for each in job.inputs)
+    by_key = tuple(text.strip() for text in ",".join(arguments.by_key).split(",") if text.strip())
     named = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
+    named += tuple(topic for topic in by_key if topic not in named)
     kafka = kafka_options(arguments, f"barnabas-{job.name}")
     of_registry, of_brokers = registry_settings(kafka.options)
     return RunPlan(
@@ -253,6 +268,8 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         not arguments.ignore_quotas,
         _registry(arguments, of_registry),
         parse_duration(arguments.keep_facts) / 1000 if arguments.keep_facts else None,
+        by_key if takes_any or len(arguments.jobs) == 1 else (),
+        arguments.keep_deleted and (takes_any or len(arguments.jobs) == 1),
     )
 
 

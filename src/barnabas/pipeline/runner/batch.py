@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from barnabas.clients.positions import offset_count
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
-from barnabas.pipeline.job import Job, Parameters, TopicInput
+from barnabas.pipeline.job import Job, Mode, Parameters, TopicInput
+from barnabas.pipeline.runner.by_key import ALIVE, KEY_AS_TEXT, judged_keys, tombstones
 from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.evolving import conformed, reader_of_rows, rows_read
@@ -94,6 +95,11 @@ class BatchRunner:
         self._inputs = inputs
         self._parser = RecordParser(inputs, event_format)
         self._writers = writers
+        self._by_key = [
+            topic
+            for topic, declared in inputs.items()
+            if declared.name in writers and writers[declared.name].declared.mode is Mode.LATEST
+        ]
         self._topics = topics
         self._dead_letters = dead_letters
         self._absent = absent
@@ -113,7 +119,10 @@ class BatchRunner:
         most = _TASKS_PER_CORE * records.sparkSession.sparkContext.defaultParallelism
         records = records.coalesce(min(most, max(_LEAST_TASKS, offset_count(starts, ends) // _OFFSETS_PER_TASK)))
         readers = self._readers_of_rows(records)
-        parsed = self._parser.parse(records, readers).persist()
+        parsed = self._parser.parse(records, readers)
+        if self._by_key:
+            parsed = judged_keys(parsed, self._by_key)
+        parsed.persist()
         try:
             counted_s = time.time()
             counted = _count(parsed, readers, counted_s)
@@ -172,17 +181,23 @@ class BatchRunner:
         frames: dict[str, DataFrame] = {}
         misfits: list[DataFrame] = []
         for topic, declared in self._inputs.items():
+            of_record = (KEY_AS_TEXT, ALIVE) if topic in self._by_key else ()
             if topic in readers:
-                rows, records = rows_read(parsed, topic)
+                rows, records = rows_read(parsed, topic, of_record)
                 if topic in unread:
-                    others, misfit = conformed(records, self._writers[declared.name].table, topic, self._registry)
+                    table = self._writers[declared.name].table
+                    others, misfit = conformed(records, table, topic, self._registry, of_record)
                     rows = rows.unionByName(others, allowMissingColumns=True)
                     misfits.append(misfit)
             else:
                 rows = events_of(parsed, topic, declared)
                 if declared.event is None:
-                    rows, misfit = conformed(rows, self._writers[declared.name].table, topic, self._registry)
+                    table = self._writers[declared.name].table
+                    rows = rows.where("value IS NOT NULL") if of_record else rows
+                    rows, misfit = conformed(rows, table, topic, self._registry, of_record)
                     misfits.append(misfit)
+            if of_record:
+                rows = rows.unionByName(tombstones(parsed, topic), allowMissingColumns=True)
             frames[declared.name] = rows
         return frames, misfits
 
@@ -207,7 +222,7 @@ def _count(parsed: DataFrame, readers: Collection[str], now_s: float) -> _Counte
         .agg(
             F.count(F.lit(1)).alias("records"),
             F.count(REASON).alias("dead_letters"),
-            F.count_if(~is_read & F.col(REASON).isNull()).alias("unread"),
+            F.count_if(~is_read & F.col(REASON).isNull() & F.col("value").isNotNull()).alias("unread"),
             F.expr("sum(coalesce(length(key), 0) + coalesce(length(value), 0))").alias("bytes"),
             F.expr(f"max_by({mark}, _offset)").alias("mark"),
         )

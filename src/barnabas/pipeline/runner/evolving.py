@@ -6,6 +6,7 @@ Nearly all records have the columns that the table has: they come out of the one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events import EVENT_TYPES
@@ -28,7 +29,11 @@ _BY_TOPIC = {event.topic: event for event in EVENT_TYPES.values()}
 
 
 def conformed(
-    records: DataFrame, table: Table, topic: str, registry: SchemaRegistry | None
+    records: DataFrame,
+    table: Table,
+    topic: str,
+    registry: SchemaRegistry | None,
+    columns_of_record: Sequence[str] = (),
 ) -> tuple[DataFrame, DataFrame]:
     """Divide a topic's records into rows of its table and those that do not fit it.
 
@@ -37,9 +42,11 @@ def conformed(
         table: Where the rows will go; a topic of an activity type whose table is not there yet has that type's columns.
         topic: The topic's name.
         registry: Whose frames the values have; None: they are JSON.
+        columns_of_record: What rows have behind these, as SQL of `key`.
 
     Returns:
-        Rows with the table's columns, new ones included, and those of the place; and the other records with `_reason`.
+        Rows with the table's columns, new ones included, those of the place and of the record; and the other records
+        with `_reason`.
 
     Raises:
         RegistryError: the registry failed, and is to be waited for.
@@ -54,7 +61,8 @@ def conformed(
     divided = conform(texts, columns, widens=table.widens)
     bad = divided.bad.selectExpr(f"{_KEY} AS key", f"{_PAYLOAD} AS value", *PLACE, f"reason AS {REASON}")
     names = [name for name in divided.good.columns if name not in (_PAYLOAD, _KEY, *PLACE)]
-    good = divided.good.select(*(quoted(name) for name in names), *PLACE)
+    rows = divided.good.withColumnRenamed(_KEY, "key")
+    good = rows.selectExpr(*(quoted(name) for name in names), *PLACE, *columns_of_record)
     return good, bad if refused is None else bad.unionByName(refused)
 
 
@@ -80,19 +88,22 @@ def reader_of_rows(records: DataFrame, table: Table, topic: str) -> RowReader | 
     return None if columns is None else row_reader(columns, RESERVED)
 
 
-def rows_read(parsed_records: DataFrame, topic: str) -> tuple[DataFrame, DataFrame]:
+def rows_read(
+    parsed_records: DataFrame, topic: str, columns_of_record: Sequence[str] = ()
+) -> tuple[DataFrame, DataFrame]:
     """Divide a topic's parsed records into the rows that they were read as, and records that are left to
     be judged.
 
     Args:
         parsed_records: What `RecordParser.parse` gives, with a reader for the topic.
         topic: The topic's name.
+        columns_of_record: What rows have behind those of the place, as SQL of `key`.
     """
     own = parsed_records.where(parsed_records["_topic"] == topic).where(f"{REASON} IS NULL")
     row = quoted(topic)
     return (
-        own.where(f"{row} IS NOT NULL").select(f"{row}.*", *PLACE),
-        own.where(f"{row} IS NULL").select("key", "value", *PLACE),
+        own.where(f"{row} IS NOT NULL").selectExpr(f"{row}.*", *PLACE, *columns_of_record),
+        own.where(f"{row} IS NULL AND value IS NOT NULL").select("key", "value", *PLACE),
     )
 
 

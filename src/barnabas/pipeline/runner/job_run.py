@@ -118,7 +118,8 @@ class JobRun(BatchRun):
     def _begin(self) -> None:
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
-        self._job = _expanded(self.plan.job, tuple(self._inputs))
+        by_key = matching_topics(self._inputs, self.plan.by_key)
+        self._job = _expanded(self.plan.job, tuple(self._inputs), by_key, self.plan.keeps_deleted)
         self._open_outputs()
         self._extents = self._cluster.extents(self._inputs)
         if self._targets is None:
@@ -220,7 +221,8 @@ class JobRun(BatchRun):
         """
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
-        self._job = _expanded(self.plan.job, tuple(self._inputs))
+        by_key = matching_topics(self._inputs, self.plan.by_key)
+        self._job = _expanded(self.plan.job, tuple(self._inputs), by_key, self.plan.keeps_deleted)
         self._open_outputs()
         extents = self._cluster.extents(self._inputs)
         wanted = self._initial(extents, is_first=True)
@@ -391,6 +393,8 @@ class JobRun(BatchRun):
         return positions
 
     def _find_place(self, extents: Extents) -> None:
+        for writer in self._writers.values():
+            writer.check()
         progress_file = None if self._writers else ProgressFile(self._files, self.plan.run, self._cluster_id)
         kept = list(self._writers.values()) if progress_file is None else [progress_file]
         places = [each.offsets for each in kept]
@@ -453,13 +457,23 @@ def _ends_of(extents: Extents) -> Offsets:
     }
 
 
-def _expanded(job: Job, topics: tuple[str, ...]) -> Job:
-    """Return a job that takes any topics as one for these: an output named `*` becomes one of each of them."""
+def _expanded(job: Job, topics: tuple[str, ...], by_key: Collection[str] = (), keeps_deleted: bool = False) -> Job:
+    """Return a job that takes any topics as one for these: an output named `*` becomes one of each of them.
+
+    Those of the topics `by_key` hold the latest row of each key.
+    """
     if not any(output.name == "*" for output in job.outputs):
         return job
     outputs: list[TopicOutput | TableOutput] = []
     for output in job.outputs:
-        outputs += [replace(output, name=topic, topic=topic) for topic in topics] if output.name == "*" else [output]
+        if output.name != "*":
+            outputs.append(output)
+            continue
+        for topic in topics:
+            own = replace(output, name=topic, topic=topic)
+            if isinstance(own, TableOutput) and topic in by_key:
+                own = replace(own, mode=Mode.LATEST, keeps_deleted=keeps_deleted)
+            outputs.append(own)
     return replace(job, outputs=tuple(outputs))
 
 

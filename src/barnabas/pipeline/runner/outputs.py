@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from barnabas.clients.positions import is_reached
-from barnabas.pipeline.job import Job, Mode, TableOutput, TopicOutput
+from barnabas.pipeline.job import DELETED, KEY, Job, Mode, TableOutput, TopicOutput
+from barnabas.pipeline.runner.by_key import GONE, MARKS, latest
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
@@ -62,8 +63,39 @@ class TableWriter:
             self._commit(rows.limit(0), span)
         self._commit(rows, span, where)
 
+    def check(self) -> None:
+        """See that a table of latest rows is written as one, and no other is.
+
+        Raises:
+            TableError: it is not so.
+        """
+        columns = self._columns()
+        if columns and self.declared.mode is Mode.LATEST and KEY not in columns:
+            raise TableError(
+                f"{self.table.location}: it was loaded without --by-key, and its rows are not the latest of keys: "
+                "load into other --tables"
+            )
+        if KEY in columns and self.declared.mode is Mode.APPEND and self.declared.topic:
+            raise TableError(
+                f"{self.table.location}: its rows are the latest of each key: load it with --by-key "
+                f"{self.declared.topic}"
+            )
+
+    def _columns(self) -> list[str]:
+        return self.table.read().columns if self.table.exists() else []
+
     def rebase(self, spark: SparkSession, offsets: Offsets) -> None:
         """Commit that the run goes on at other offsets, and no rows."""
+        goes_back = any(
+            offset < self.offsets.get(topic, {}).get(number, 0)
+            for topic, partitions in offsets.items()
+            for number, offset in partitions.items()
+        )
+        if self.declared.mode is Mode.LATEST and goes_back:
+            raise TableError(
+                f"{self.table.location}: its topic begins anew, and the rows of the old one are at later offsets: move "
+                "the table away, and a new one is made"
+            )
         empty = self.table.read().limit(0) if self.table.exists() else spark.createDataFrame([], "_offset BIGINT")
         self._put(empty, rebased(self.progress, self._run, self._cluster_id, offsets), Mode.APPEND)
 
@@ -84,6 +116,9 @@ class TableWriter:
                 self.table.append(rows, progress, self.declared.partition_by)
             case Mode.UPDATE:
                 self.table.update(rows, self.declared.key, progress)
+            case Mode.LATEST:
+                keeps = self.declared.keeps_deleted or DELETED in self._columns()
+                self.table.update(latest(rows, keeps), (KEY,), progress, GONE, MARKS if keeps else ())
             case Mode.REPLACE | Mode.DIGEST:
                 self.table.replace(rows, progress, self.declared.partition_by, where)
         self.progress = progress

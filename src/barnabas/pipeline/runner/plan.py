@@ -51,6 +51,8 @@ class RunPlan:
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
         keep_facts_s: For how long facts are kept that digests are made of; None: for ever.
+        by_key: Those of the `any_topics` whose tables hold the latest row of each record key.
+        keeps_deleted: Mark rows in these as deleted, in place of taking them away.
         compact_every: How many batches there are from one compaction of the tables to the next; 0: none.
         keeps_quotas: Size batches by the quotas of its user and client id, and say which one holds it.
         registry: Gives the schemas of values that it has framed, in topics of any kind; None: they are JSON.
@@ -79,6 +81,8 @@ class RunPlan:
     keeps_quotas: bool = True
     registry: SchemaRegistry | None = None
     keep_facts_s: float | None = None
+    by_key: tuple[str, ...] = ()
+    keeps_deleted: bool = False
 
     def topic_of_input(self, declared: TopicInput) -> str:
         """Name the topic of an input."""
@@ -117,6 +121,10 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError(f"job {job.name} reads topics of its own; --topic INPUT=TOPIC names another")
     if plan.registry is not None and not takes_any:
         raise PlanError(f"job {job.name} reads events of its own: --schema-registry is for jobs that read any topics")
+    if plan.by_key and plan.table_format == "parquet":
+        raise PlanError("rows of Parquet files can't be changed by key: take delta, iceberg or postgresql")
+    if plan.keeps_deleted and not plan.by_key:
+        raise PlanError("--keep-deleted is for tables by key: name their topics with --by-key")
     if plan.keep_facts_s is not None and job.digest is None:
         raise PlanError(f"job {job.name} has no facts that it could do without: --keep-facts is for jobs with digests")
     parameters = job.defaults()

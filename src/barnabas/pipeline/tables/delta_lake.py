@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipeline.tables.columns import aligned, literal, quoted, widened, with_all_columns
 from barnabas.pipeline.tables.hadoop import Directory
 from barnabas.pipeline.tables.lease import hold
-from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, moved
+from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, is_later, moved
 from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
 
 if TYPE_CHECKING:
@@ -137,10 +137,18 @@ class DeltaLakeTable:
 
         self._commit(progress, lambda: self._aligned(rows, widens=self.widens), write)
 
-    def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
+    def update(
+        self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
+    ) -> None:
         if not self.exists():
-            self.append(rows, progress)
+            self.append(rows.where(f"NOT ({gone or 'false'})"), progress)
             return
+        matched, new_row = "WHEN MATCHED", "WHEN NOT MATCHED"
+        if gone:
+            matched, is_gone = f"{matched} AND {is_later('new', 'there')}", f"new.{gone}"
+            marked = ", ".join(f"there.{quoted(name)} = new.{quoted(name)}" for name in marks)
+            matched = f"{matched} AND {is_gone} THEN {f'UPDATE SET {marked}' if marks else 'DELETE'} {matched}"
+            new_row += f" AND NOT ({is_gone})"
 
         def write(_transaction: Java, new: DataFrame, note: str) -> None:
             spark = new.sparkSession
@@ -153,12 +161,12 @@ class DeltaLakeTable:
                 with _settings(spark, note, progress, {"spark.databricks.delta.schema.autoMerge.enabled": "true"}):
                     spark.sql(
                         f"MERGE INTO {self._sql_name} AS there USING {view} AS new ON {same} "
-                        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+                        f"{matched} THEN UPDATE SET * {new_row} THEN INSERT *"
                     )
             finally:
                 spark.catalog.dropTempView(view)
 
-        self._commit(progress, lambda: self._aligned(rows), write)
+        self._commit(progress, lambda: self._aligned(rows, widens=self.widens), write)
 
     def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
         def prepare() -> DataFrame:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.job import PLACE
+from barnabas.pipeline.job import DELETED, KEY, PLACE
 from barnabas.pipeline.tables.columns import quoted, widened
 from barnabas.pipeline.tables.commits import COMMIT_COLUMN
 from barnabas.pipeline.tables.shapes import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-RESERVED = (*PLACE, COMMIT_COLUMN)
+RESERVED = (*PLACE, KEY, DELETED, COMMIT_COLUMN)
 
 # More in one batch are records whose fields are keys; the rarest are bad then.
 _MAXIMUM_SHAPE_COUNT = 5_000

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.tables.columns import aligned, quoted, type_difference
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name
 from barnabas.pipeline.tables.iceberg_files import DataFiles, Java
-from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, with_rest
+from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, is_later, with_rest
 from barnabas.pipeline.tables.table import (
     COMPACTED_FILE_BYTES,
     Compaction,
@@ -113,7 +113,9 @@ class IcebergTable:
 
         self._commit(change, progress)
 
-    def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
+    def update(
+        self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
+    ) -> None:
         """Put each row in the place of the one with the same key, or add it, see `Table.update`.
 
         The files that hold one of the keys are written anew; the rest of the table is only looked through for them.
@@ -122,7 +124,8 @@ class IcebergTable:
         rows = rows.persist()
 
         def change(transaction: Java | None) -> Java:
-            new = self._aligned(rows, transaction)
+            new = self._aligned(rows, transaction, widens=True)
+            living = new.where(f"NOT ({gone or 'false'})")
             names = [self._encoded_name(name) for name in key]
             if missing := [name for name in names if name not in new.columns]:
                 raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
@@ -133,9 +136,13 @@ class IcebergTable:
                 same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(names)]
                 return there.join(keys, same, "left_anti" if is_kept else "left_semi")
 
+            def merged(there: DataFrame) -> DataFrame:
+                marked = [self._encoded_name(name) for name in marks]
+                return _with_latest(there, new, names[0], self._encoded_name("_partition"), gone, marked)
+
             widened = self._widened(transaction, new, ())
             update = widened.newOverwrite()
-            self._rewrite(widened, update, part, new)
+            self._rewrite(widened, update, part, living, merged if gone else None)
             self._finish(widened, update, progress)
             return widened
 
@@ -286,6 +293,7 @@ class IcebergTable:
         update: Java,
         part: Callable[[DataFrame, bool], DataFrame],
         new: DataFrame | None = None,
+        merged: Callable[[DataFrame], DataFrame] | None = None,
     ) -> int:
         """Write those files anew that have rows which go, as part of an update, and new rows with them.
 
@@ -294,6 +302,7 @@ class IcebergTable:
             update: Is given the files.
             part: Takes some of the table's rows, and returns those that go, or (True) those that are kept.
             new: Rows to be added.
+            merged: Gives what becomes of the rows of those files; None: those that are kept stay, and new ones come.
 
         Returns:
             How many rows go.
@@ -308,8 +317,11 @@ class IcebergTable:
             tasks = [task for task in self._files.tasks_of(table) if str(task.file().location()) in paths]
         if tasks:
             with self._files.rows_of(table, tasks) as touched:
-                kept = part(touched, True)
-                rows = kept if new is None else kept.unionByName(new, allowMissingColumns=True)
+                if merged is None:
+                    kept = part(touched, True)
+                    rows = kept if new is None else kept.unionByName(new, allowMissingColumns=True)
+                else:
+                    rows = merged(touched)
                 added = self._files.write(rows, transaction.table())
         else:
             added = [] if new is None else self._files.write(new, transaction.table())
@@ -426,3 +438,24 @@ def _text_of(known: Mapping[str, Progress]) -> str:
     return json.dumps(
         [json.loads(known[run].to_json()) for run in sorted(known)], separators=(",", ":"), sort_keys=True
     )
+
+
+def _with_latest(
+    kept: DataFrame, new: DataFrame, key: str, partition: str, gone: str, marks: Sequence[str]
+) -> DataFrame:
+    """Return the rows that were there after new ones of their keys, see `Table.update`."""
+    from pyspark.sql import functions as F
+
+    there, later = kept.alias("there"), new.alias("new")
+    same = f"there.{quoted(key)} = new.{quoted(key)}"
+    comes_later = is_later("new", "there", quoted(partition))
+    is_new = F.expr(f"{same} AND {comes_later}")
+    is_late = F.expr(f"{same} AND NOT {comes_later}")
+    result = there.join(later, is_new, "left_anti")
+    added = later.where(f"NOT ({gone})").join(there, is_late, "left_anti")
+    result = result.unionByName(added, allowMissingColumns=True)
+    if marks:
+        columns = [f"{'new' if name in marks else 'there'}.{quoted(name)}" for name in kept.columns]
+        marked = there.join(later.where(gone), is_new).selectExpr(*columns)
+        result = result.unionByName(marked, allowMissingColumns=True)
+    return result

@@ -96,7 +96,9 @@ class ParquetTable:
             raise moved(progress, self._location)
         self._check_counts(name, progress)
 
-    def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
+    def update(
+        self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
+    ) -> None:
         raise TableError(
             f"{self._location}: rows of Parquet files can't be changed one by one: take delta, iceberg or postgresql"
         )

@@ -46,7 +46,7 @@ from barnabas.pipeline.tables.postgresql_types import (
     spark_type,
     without_bytes,
 )
-from barnabas.pipeline.tables.rules import with_rest
+from barnabas.pipeline.tables.rules import is_later, with_rest
 from barnabas.pipeline.tables.table import (
     COMPACTED_FILE_BYTES,
     Compaction,
@@ -71,6 +71,7 @@ _PROGRESS_COLUMNS = sql.SQL(
     " PRIMARY KEY (table_name, run))"
 )
 _NOTHING = sql.SQL("")
+_ALL = sql.SQL("true")
 _PLACE = ("_topic", "_partition", "_offset")
 
 Cursor = psycopg.Cursor[tuple[Any, ...]]
@@ -167,7 +168,9 @@ class PostgresqlTable:
                 self._allow_doubled_places(cursor)
                 self._insert(cursor, staged)
 
-    def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
+    def update(
+        self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
+    ) -> None:
         """Put each row in the place of the one with the same key, or add it, see `Table.update`."""
         with self._staged(rows, progress) as staged, self._transaction(progress) as cursor:
             if cursor.connection.info.server_version < _MIN_UPDATE_VERSION:
@@ -177,6 +180,9 @@ class PostgresqlTable:
             self._widen(cursor, staged)
             self._refuse_nul_in(cursor, staged, key)
             names = sql.SQL(", ").join(map(sql.Identifier, key))
+            if gone:
+                # A key may be longer than what an index holds.
+                names = _digest(sql.Identifier(*key))
             cursor.execute(
                 sql.SQL("CREATE UNIQUE INDEX IF NOT EXISTS {} ON {} ({}) NULLS NOT DISTINCT").format(
                     sql.Identifier(self._short_name("key", *key)), self._target, names
@@ -186,7 +192,40 @@ class PostgresqlTable:
             others = [name for name in [*schema.names, *([NUL_COLUMN] if has_nul else [])] if name not in key]
             changes = sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(name)) for name in others)
             action = sql.SQL("DO UPDATE SET {}").format(changes) if others else sql.SQL("DO NOTHING")
-            self._insert(cursor, staged, sql.SQL("ON CONFLICT ({}) {}").format(names, action), is_exact=bool(others))
+            conflict = sql.SQL("ON CONFLICT ({}) {}").format(names, action)
+            if gone:
+                self._put_latest(cursor, staged, key[0], conflict, gone, marks)
+                return
+            self._insert(cursor, staged, conflict, is_exact=bool(others))
+
+    def _put_latest(
+        self,
+        cursor: Cursor,
+        staged: Staged,
+        key: str,
+        conflict: sql.Composable,
+        gone: LiteralString,
+        marks: Sequence[str],
+    ) -> None:
+        """Move staged rows that are later than the table's to it, and do what those that are `gone` say."""
+        self._check_all_are_there(cursor, staged)
+        own, new = sql.Identifier("there", key), sql.Identifier("new", key)
+        condition = sql.SQL("{} AND new.{} AND {} = {} AND {} = {} AND {}").format(
+            self._counted(staged),
+            sql.SQL(gone),
+            _digest(own),
+            _digest(new),
+            own,
+            new,
+            sql.SQL(is_later("new", "there")),
+        )
+        changes = sql.SQL(", ").join(sql.SQL("{0} = new.{0}").format(sql.Identifier(name)) for name in marks)
+        change = sql.SQL("UPDATE {0} AS there SET {3} FROM {1} AS new WHERE {2}")
+        if not marks:
+            change = sql.SQL("DELETE FROM {0} AS there USING {1} AS new WHERE {2}")
+        cursor.execute(change.format(self._target, staged.table, condition, changes))
+        later = sql.SQL("{} WHERE {}").format(conflict, sql.SQL(is_later("EXCLUDED", "there")))
+        self._insert(cursor, staged, later, is_exact=False, where=sql.SQL("NOT ({})").format(sql.SQL(gone)))
 
     def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
         """Put rows in the place of all that are there, which readers see until then; the columns become theirs."""
@@ -329,8 +368,26 @@ class PostgresqlTable:
             # The server is gone; the run's next commit drops it.
             return
 
+    def _check_all_are_there(self, cursor: Cursor, staged: Staged) -> None:
+        counted = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(staged.table, self._counted(staged))
+        row = cursor.execute(counted).fetchone()
+        assert row is not None
+        self._check_count(row[0], staged)
+
+    def _check_count(self, count: int, staged: Staged) -> None:
+        if count != staged.row_count:
+            raise TableError(
+                f"{self._location}: {staged.row_count} rows were sent, {count} were there to be committed, "
+                "as after a crash of the server: begin again from the table's progress"
+            )
+
     def _insert(
-        self, cursor: Cursor, staged: Staged, conflict: sql.Composable = _NOTHING, is_exact: bool = True
+        self,
+        cursor: Cursor,
+        staged: Staged,
+        conflict: sql.Composable = _NOTHING,
+        is_exact: bool = True,
+        where: sql.Composable = _ALL,
     ) -> None:
         """Move staged rows to the table.
 
@@ -343,15 +400,12 @@ class PostgresqlTable:
             columns.append(sql.Identifier(NUL_COLUMN))
         names = sql.SQL(", ").join(columns)
         cursor.execute(
-            sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} WHERE {} {}").format(
-                self._target, names, names, staged.table, counted, conflict
+            sql.SQL("INSERT INTO {} AS there ({}) SELECT {} FROM {} WHERE {} AND {} {}").format(
+                self._target, names, names, staged.table, counted, where, conflict
             )
         )
-        if is_exact and cursor.rowcount != staged.row_count:
-            raise TableError(
-                f"{self._location}: {staged.row_count} rows were sent, {cursor.rowcount} were there to be committed, "
-                "as after a crash of the server: begin again from the table's progress"
-            )
+        if is_exact:
+            self._check_count(cursor.rowcount, staged)
 
     def _widen(self, cursor: Cursor, staged: Staged) -> None:
         """Make the table, or the columns that it does not have; what others did meanwhile is seen."""
@@ -490,6 +544,11 @@ class PostgresqlTable:
         """Return a name of our own that belongs to this table, short enough for PostgreSQL."""
         digest = hashlib.sha256("\0".join([self._schema, self._name, *parts]).encode()).hexdigest()[:16]
         return f"barnabas_{parts[0]}_{digest}"
+
+
+def _digest(text: sql.Composable) -> sql.Composed:
+    """Return what stands for a text of any length in an index; the cast reads a backslash as the start of an escape."""
+    return sql.SQL(r"sha256(replace({}, '\', '\\')::bytea)").format(text)
 
 
 def _changes(known: StructType, schema: StructType) -> list[StructField]:

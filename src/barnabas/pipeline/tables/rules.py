@@ -46,6 +46,23 @@ def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructTyp
     )
 
 
+def is_later(new: str, there: str, partition: str = "_partition") -> str:
+    """Return as SQL, Spark's and PostgreSQL's, whether a record of a key comes after another one of the same key.
+
+    In one partition offsets tell. A key moves when partitions are added: then the records' times do.
+
+    Args:
+        new: Name of the row that may take the place.
+        there: Name of the row that has it.
+        partition: Name of the column with the partition.
+    """
+    in_time = [f"({name}._timestamp, {name}.{partition}, {name}._offset)" for name in (new, there)]
+    return (
+        f"(CASE WHEN {new}.{partition} = {there}.{partition} THEN {new}._offset > {there}._offset "
+        f"ELSE {in_time[0]} > {in_time[1]} END)"
+    )
+
+
 def with_rest(rows: DataFrame, there: DataFrame, where: str) -> DataFrame:
     """Return all rows of a table in which these take the place of those for which `where` holds."""
     return there.where(f"NOT coalesce({where}, false)").unionByName(rows)

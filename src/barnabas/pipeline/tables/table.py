@@ -127,7 +127,7 @@ class Table(Protocol):
 
     @property
     def widens(self) -> bool:
-        """Whether `append` widens a column of numbers, to BIGINT or DOUBLE, for rows that are wider."""
+        """Whether `append` and `update` widen a column of numbers, to BIGINT or DOUBLE, for rows that are wider."""
         ...
 
     def exists(self) -> bool:
@@ -158,8 +158,17 @@ class Table(Protocol):
         """
         ...
 
-    def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
-        """Put each row in the place of the one with the same key, or add it; keys are distinct within `rows`."""
+    def update(
+        self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
+    ) -> None:
+        """Put each row in the place of the one with the same key, or add it; keys are distinct within `rows`.
+
+        Columns are added, and those of numbers widened, as by `append`.
+
+        With `gone` the rows are the records of one text column as key, and one that is not later than the row which is
+        there (`rules.is_later`) changes nothing. Rows for which `gone` (SQL of one column) holds take the other row
+        away, or put their values of the columns `marks` into it; where there is none they add none.
+        """
         ...
 
     def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
