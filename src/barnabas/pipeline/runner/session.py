@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_DRIVER_MB = 512
+_DRIVER_MB_PER_RUN = 512
+
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
@@ -72,7 +75,12 @@ def placement(options: SessionOptions, run_count: int, core_count: int) -> dict[
     # Tasks that a quota holds keep their slots, so each run has two; more tasks than cores only cost more.
     slot_count = 2 * max(1, run_count)
     parallelism = min(slot_count, max(2, core_count))
-    return {"spark.master": f"local[{slot_count}]", "spark.default.parallelism": str(parallelism)}
+    return {
+        "spark.master": f"local[{slot_count}]",
+        "spark.default.parallelism": str(parallelism),
+        # Each run has a batch in memory, and what its consumers have fetched for it.
+        "spark.driver.memory": f"{_DRIVER_MB + _DRIVER_MB_PER_RUN * max(1, run_count)}m",
+    }
 
 
 @contextmanager
