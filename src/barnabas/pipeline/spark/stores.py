@@ -73,7 +73,7 @@ def clients_for(locations: Iterable[str], environment: Mapping[str, str]) -> Sto
     packages: dict[str, None] = {}
     excludes: dict[str, None] = {}
     settings: dict[str, str] = {}
-    for make in dict.fromkeys(_CLIENTS[scheme_of(each)] for each in locations if is_object_store(each)):
+    for make in dict.fromkeys(_CLIENTS[scheme] for scheme in map(scheme_of, locations) if scheme in _CLIENTS):
         client = make(environment)
         packages |= dict.fromkeys(client.packages)
         excludes |= dict.fromkeys(client.excludes)

@@ -9,6 +9,11 @@ def test_a_place_in_no_store_needs_nothing() -> None:
     assert clients_for(["/data/tables", "hdfs://host/tables", "postgresql://host/db", ""], {}) == ((), (), {})
 
 
+def test_a_store_whose_client_the_user_names_gets_none() -> None:
+    assert clients_for(["oss://lake/tables"], {}) == ((), (), {})
+    assert is_object_store("oss://lake/tables")
+
+
 @pytest.mark.parametrize("location", ["s3a://lake/tables", "s3://lake/tables", "S3://lake"])
 def test_s3_comes_by_its_scheme_without_the_bundle(location: str) -> None:
     packages, excludes, settings = clients_for([location, "/data/checkpoints"], {})
