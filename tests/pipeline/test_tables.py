@@ -413,10 +413,10 @@ def test_replace_of_some_rows_leaves_the_others(place: Place, table: Table) -> N
 
 
 def test_cut_takes_away_the_rows_for_which_a_condition_holds(place: Place, table: Table) -> None:
-    """As a retention of facts tells it: what is old, and was there."""
-    columns = ("timestamp_seconds(id) AS time", "'t' AS _topic", "0 AS _partition", "id AS _offset")
+    """As a retention of facts tells it: what is old, and was there. A topic may be called like a column."""
+    columns = ("timestamp_seconds(id) AS time", "'by_partition' AS _topic", "0 AS _partition", "id AS _offset")
     table.append(place.spark.range(10).selectExpr(*columns), place.next())
-    old = "(time < '1970-01-01 00:00:05+00:00') AND (_topic = 't' AND _partition = 0 AND _offset <= 3)"
+    old = "(time < '1970-01-01 00:00:05+00:00') AND (_topic = 'by_partition' AND _partition = 0 AND _offset <= 3)"
     assert table.cut({}, place.next("keep", 5), old) == 4
     assert sorted(row["_offset"] for row in place.open().read().collect()) == [4, 5, 6, 7, 8, 9]
     assert place.open().progress("keep") == progress_of("keep", 1, 5)

@@ -16,6 +16,7 @@ Source: Iceberg 1.10.0, `BaseTransaction`, `TableOperations`, `UpdateRequirement
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -186,7 +187,7 @@ class IcebergTable:
                 raise TableError(f"there is no Iceberg table at {self._location}")
             schema = self._decoded_schema(transaction.table())
             condition = where or condition_of_cut(offsets, schema, self._location)
-            condition = f"coalesce({condition.replace('_partition', self._encoded_name('_partition'))}, false)"
+            condition = f"coalesce({self._encoded(condition, schema.names)}, false)"
             update = transaction.newOverwrite()
             count = self._rewrite(
                 transaction, update, lambda rows, is_kept: rows.where(f"NOT {condition}" if is_kept else condition)
@@ -403,6 +404,11 @@ class IcebergTable:
 
     def _encoded_name(self, name: str) -> str:
         return name + "_" if self._is_reserved(name) else name
+
+    def _encoded(self, condition: str, names: Sequence[str]) -> str:
+        """Return a condition with the columns' names as they are stored; what it says of their values stays."""
+        stored = {name: self._encoded_name(name) for name in names}
+        return re.sub(r"'(?:[^'\\]|\\.)*'|\w+", lambda found: stored.get(found[0], found[0]), condition)
 
     def _decoded_name(self, name: str) -> str:
         return name[:-1] if name.endswith("_") and self._is_reserved(name) else name
