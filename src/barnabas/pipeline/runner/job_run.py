@@ -118,8 +118,6 @@ class JobRun(BatchRun):
     def _begin(self) -> None:
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
-        by_key = matching_topics(self._inputs, self.plan.by_key)
-        self._job = _expanded(self.plan.job, tuple(self._inputs), by_key, self.plan.keeps_deleted)
         self._open_outputs()
         self._extents = self._cluster.extents(self._inputs)
         if self._targets is None:
@@ -221,8 +219,6 @@ class JobRun(BatchRun):
         """
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
-        by_key = matching_topics(self._inputs, self.plan.by_key)
-        self._job = _expanded(self.plan.job, tuple(self._inputs), by_key, self.plan.keeps_deleted)
         self._open_outputs()
         extents = self._cluster.extents(self._inputs)
         wanted = self._initial(extents, is_first=True)
@@ -294,6 +290,8 @@ class JobRun(BatchRun):
         return found
 
     def _open_outputs(self) -> None:
+        by_key = matching_topics(self._inputs, self.plan.by_key)
+        self._job = _expanded(self.plan.job, tuple(self._inputs), by_key, self.plan.keeps_deleted)
         declared = tuple(output for output in self._job.outputs if isinstance(output, TableOutput))
         tables = open_tables(self._spark, self.plan, declared)
         writers = {

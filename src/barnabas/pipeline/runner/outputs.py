@@ -37,6 +37,7 @@ class TableWriter:
         self._run = run
         self._cluster_id = cluster_id
         self.progress = table.progress(run)
+        self._keeps_deleted = declared.keeps_deleted
 
     @property
     def offsets(self) -> Offsets:
@@ -64,12 +65,13 @@ class TableWriter:
         self._commit(rows, span, where)
 
     def check(self) -> None:
-        """See that a table of latest rows is written as one, and no other is.
+        """See that a table of latest rows is written as one, as it has been, and no other is.
 
         Raises:
             TableError: it is not so.
         """
-        columns = self._columns()
+        columns = self.table.read().columns if self.table.exists() else []
+        self._keeps_deleted = self.declared.keeps_deleted or DELETED in columns
         if columns and self.declared.mode is Mode.LATEST and KEY not in columns:
             raise TableError(
                 f"{self.table.location}: it was loaded without --by-key, and its rows are not the latest of keys: "
@@ -80,9 +82,6 @@ class TableWriter:
                 f"{self.table.location}: its rows are the latest of each key: load it with --by-key "
                 f"{self.declared.topic}"
             )
-
-    def _columns(self) -> list[str]:
-        return self.table.read().columns if self.table.exists() else []
 
     def rebase(self, spark: SparkSession, offsets: Offsets) -> None:
         """Commit that the run goes on at other offsets, and no rows."""
@@ -117,8 +116,8 @@ class TableWriter:
             case Mode.UPDATE:
                 self.table.update(rows, self.declared.key, progress)
             case Mode.LATEST:
-                keeps = self.declared.keeps_deleted or DELETED in self._columns()
-                self.table.update(latest(rows, keeps), (KEY,), progress, GONE, MARKS if keeps else ())
+                marks = MARKS if self._keeps_deleted else ()
+                self.table.update(latest(rows, self._keeps_deleted), (KEY,), progress, GONE, marks)
             case Mode.REPLACE | Mode.DIGEST:
                 self.table.replace(rows, progress, self.declared.partition_by, where)
         self.progress = progress

@@ -122,10 +122,12 @@ class DeltaLakeTable:
         return int(self._snapshot().version()) >= 0
 
     def read(self) -> DataFrame:
-        if not self.exists():
+        snapshot = self._snapshot()
+        version = int(snapshot.version())
+        if version < 0:
             raise TableError(f"{self._location}: there is no Delta table")
-        if self._files is not None and self._files[0] == int(self._snapshot().version()):
-            return self._rows_of(self._files[1])
+        if self._files is not None and self._files[0] == version:
+            return self._rows_of(snapshot, self._files[1])
         return self._spark.read.format("delta").load(self._directory.uri())
 
     def progress(self, run: str) -> Progress | None:
@@ -174,16 +176,19 @@ class DeltaLakeTable:
             return aligned(rows, None, self._location)
 
         def write(transaction: Java, new: DataFrame, note: str) -> None:
-            if not where and not self._has_layout(transaction, new, partition_by):
+            is_new = transaction.readVersion() < 0
+            if is_new or not (where or self._has_layout(transaction, new, partition_by)):
                 self._put(transaction, new, note, progress, partition_by, mode="Overwrite", overwriteSchema="true")
                 return
             # Delta's own way to replace has Spark look for these files in the state of the whole table, several times.
-            files = self._files_of(transaction.snapshot())
+            snapshot = transaction.snapshot()
+            files = self._files_of(snapshot)
             if where:
-                named = self._rows_of(files).where(where).select("_metadata.file_name").distinct().collect()
+                named = self._rows_of(snapshot, files).where(where).select("_metadata.file_name").distinct().collect()
                 names = {row[0] for row in named}
                 files = [file for file in files if str(file.path()).rpartition("/")[2] in names]
-                new = self._rows_of(files).where(f"NOT coalesce({where}, false)").unionByName(new) if files else new
+                kept = self._rows_of(snapshot, files).where(f"NOT coalesce({where}, false)")
+                new = kept.unionByName(new) if files else new
             self._put(transaction, new, note, progress, partition_by, removed=files)
 
         self._commit(progress, prepare, write)
@@ -332,17 +337,17 @@ class DeltaLakeTable:
             self._files = version, list(snapshot.allFiles().collectAsList())
         return self._files[1]
 
-    def _rows_of(self, files: Sequence[Java]) -> DataFrame:
-        """Read files of the latest version."""
+    def _rows_of(self, snapshot: Java, files: Sequence[Java]) -> DataFrame:
+        """Read some of a version's files."""
         from pyspark.sql import DataFrame
 
         jvm: Java = self._spark.sparkContext._jvm
         listed, nothing = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(files)), jvm.scala.Option.empty()
-        return DataFrame(self._log().createDataFrame(self._snapshot(), listed, False, nothing), self._spark)
+        return DataFrame(self._log().createDataFrame(snapshot, listed, False, nothing), self._spark)
 
     def _has_layout(self, transaction: Java, rows: DataFrame, partition_by: Sequence[str]) -> bool:
-        """Return whether a table is there, and has the columns of rows and these partitions."""
-        if transaction.readVersion() < 0 or list(_items(transaction.metadata().partitionColumns())) != [*partition_by]:
+        """Return whether a table has the columns of rows and these partitions."""
+        if list(_items(transaction.metadata().partitionColumns())) != [*partition_by]:
             return False
         there, new = ({field.name: field.dataType for field in each} for each in (self._schema(), rows.schema))
         return there == new
