@@ -1,0 +1,81 @@
+"""What a small commit costs, by what it does: `python -m benchmarks.pipeline.commits --format delta`.
+
+A thousand rows in two partitions, which Spark has in memory, are committed again and again as a run of a job does it:
+appended; put in the place of all rows; of a tenth of them; and of all, and then looked at. Printed are CPU milliseconds
+of Spark's JVM, milliseconds of the clock and Spark's jobs for each, after as many commits that are not counted.
+"""
+
+import argparse
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from barnabas.pipeline.spark.session import spark_session
+from barnabas.pipeline.tables.places import open_table, requirements_of
+from barnabas.pipeline.tables.table import Progress, Table
+
+_ROWS = 1_000
+_TENTH = 9
+
+
+def main() -> None:
+    """Measure one format."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--format", choices=("delta", "iceberg", "parquet"), default="delta", help="(%(default)s)")
+    parser.add_argument("--commits", type=int, default=30, metavar="N", help="of each kind (%(default)s)")
+    arguments = parser.parse_args()
+    packages, settings = requirements_of(arguments.format)
+    with (
+        tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name,
+        spark_session("commits", scratch=Path(name, "spark"), packages=",".join(packages), settings=settings) as spark,
+    ):
+        java: Any = spark.sparkContext._jvm
+        jvm = psutil.Process(int(java.java.lang.ProcessHandle.current().pid()))
+        scheduler = spark._jsc.sc().dagScheduler()
+        rows = (
+            spark.range(0, _ROWS, 1, 2).selectExpr("id", "CAST(id AS STRING) AS name", "id DIV 100 AS unit").persist()
+        )
+        rows.count()
+        tenth = rows.where(f"unit = {_TENTH}")
+
+        def replace_some(table: Table, progress: Progress) -> None:
+            if progress.sequence == 1:
+                table.replace(rows, progress)
+            else:
+                table.replace(tenth, progress, where=f"unit IN ({_TENTH})")
+
+        def replace_and_read(table: Table, progress: Progress) -> None:
+            table.replace(rows, progress)
+            table.read().select("unit").distinct().collect()
+
+        kinds: dict[str, Callable[[Table, Progress], None]] = {
+            "append": lambda table, progress: table.append(rows, progress),
+            "replace": lambda table, progress: table.replace(rows, progress),
+            "replace a tenth": replace_some,
+            "replace and read": replace_and_read,
+        }
+        print(f"{arguments.format}, {arguments.commits} commits of each kind\n")
+        print("| commit | CPU ms | ms | Spark's jobs |")
+        print("| --- | --- | --- | --- |")
+        for kind, commit in kinds.items():
+            place = Path(name, "warehouse", "table")
+            table = open_table(spark, str(place), arguments.format)
+            for sequence in range(1, 2 * arguments.commits + 1):
+                if sequence == arguments.commits + 1:
+                    began, began_s, job_count = jvm.cpu_times(), time.monotonic(), scheduler.numTotalJobs()
+                commit(table, Progress("bench", sequence, "cluster", {"topic": {0: sequence}}, {}))
+            used = jvm.cpu_times()
+            cpu_ms = 1_000 * (used.user + used.system - began.user - began.system) / arguments.commits
+            wall_ms = 1_000 * (time.monotonic() - began_s) / arguments.commits
+            jobs = (scheduler.numTotalJobs() - job_count) / arguments.commits
+            print(f"| {kind} | {cpu_ms:.0f} | {wall_ms:.0f} | {jobs:.1f} |", flush=True)
+            shutil.rmtree(place.parent)
+
+
+if __name__ == "__main__":
+    main()
