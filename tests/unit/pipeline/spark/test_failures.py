@@ -5,7 +5,7 @@ import pytest
 from barnabas.pipeline.spark.failures import last_words, reason_of
 
 NOT_FOUND = """WARNING: Using incubator modules: jdk.incubator.vector
-Ivy Default Cache set to: /home/me/.ivy2.5.2/cache
+Ivy Default Cache set to: /srv/ivy/cache
 :::: WARNINGS
 \t\tmodule not found: org.example#nosuch_2.13;1.0
 
@@ -37,7 +37,7 @@ Caused by: java.io.IOException: No space left on device
             EARLIER + NOT_FOUND,
             "the package org.example:nosuch_2.13:1.0 could not be fetched: not found: "
             "https://repo.example.org/org/example/nosuch_2.13/1.0/nosuch_2.13-1.0.pom; let BARNABAS_MAVEN_REPOSITORY "
-            "name a repository that has it and that this machine can reach, or copy /home/me/.ivy2.5.2 from a machine "
+            "name a repository that has it and that this machine can reach, or copy /srv/ivy from a machine "
             "that has fetched it",
         ),
         (
