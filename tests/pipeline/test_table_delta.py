@@ -84,7 +84,7 @@ def test_old_versions_are_there_until_they_are_removed(spark: SparkSession, tmp_
     for sequence in range(1, 4):
         table.append(spark.range(3).toDF("id"), progress_of(sequence))
     table.compact()
-    table.vacuum()
+    table.trim_history()
     assert spark.read.format("delta").option("versionAsOf", 1).load(location).count() == 6
     assert table.progress("load") == progress_of(3)
     assert table.read().count() == 9

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from barnabas.pipeline.tables.hadoop import Directory
+from barnabas.pipeline.tables.layout import Layout, parse_divisions
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress, Table, TableError
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
@@ -189,10 +190,13 @@ def test_a_column_that_readers_would_lose_is_refused(spark: SparkSession, tmp_pa
 
 
 def test_files_stay_divided_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
-    table = open_table(spark, str(tmp_path / "table"), "parquet")
-    table.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(1), partition_by=["day"])
+    by_day, by_id = (
+        open_table(spark, str(tmp_path / "table"), "parquet", Layout(parse_divisions(name))) for name in ("day", "id")
+    )
+    by_day.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(1))
     with pytest.raises(TableError, match="divided by day, and can't be by id"):
-        table.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(2), partition_by=["id"])
+        by_id.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(2))
+    table = open_table(spark, str(tmp_path / "table"), "parquet")
     table.append(spark.sql("SELECT '2015-05-17' AS day, 2 AS id"), progress_of(2))
     table.compact()
     found = duckdb.sql(f"SELECT day, id FROM read_parquet('{tmp_path}/table/**/*.parquet', hive_partitioning = true)")

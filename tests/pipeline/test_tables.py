@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from barnabas.pipeline.tables import delta_lake, parquet
+from barnabas.pipeline.tables.layout import PLAIN, Layout, parse_divisions
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Mark, Progress, Table, TableError, TableMovedError
 from tests.pipeline.postgresql_server import postgresql
@@ -60,8 +61,8 @@ class Place:
     location: str
     _sequences: dict[str, int] = field(default_factory=dict)
 
-    def open(self) -> Table:
-        return open_table(self.spark, self.location, self.format_name)
+    def open(self, layout: Layout = PLAIN) -> Table:
+        return open_table(self.spark, self.location, self.format_name, layout)
 
     def next(self, run: str = "load", end: int = 0) -> Progress:
         """Give the progress of a run's next commit: all up to `end` of partition 0 is read."""
@@ -469,13 +470,14 @@ def test_compact_makes_fewer_files_of_the_same_rows(place: Place, table: Table) 
     assert offsets_in(place.open()) == [*range(50), 100]
 
 
-def test_files_are_divided_as_asked_for(place: Place, table: Table) -> None:
+def test_files_are_divided_as_asked_for(place: Place) -> None:
+    table = place.open(Layout(parse_divisions("day")))
     rows = place.spark.createDataFrame([("2015-05-17", 1), ("2015-05-18", 2), (None, 3)], "day STRING, id INT")
-    table.append(rows, place.next(), partition_by=["day"])
-    table.append(rows, place.next(), partition_by=["day"])
+    table.append(rows, place.next())
+    table.append(rows, place.next())
     found = sorted((row["day"] or "", row["id"]) for row in table.read().collect())
     assert found == [("", 3)] * 2 + [("2015-05-17", 1)] * 2 + [("2015-05-18", 2)] * 2
-    table.replace(table.read().where("id > 1"), place.next(), partition_by=["day"])
+    table.replace(table.read().where("id > 1"), place.next())
     assert sorted(row["id"] for row in table.read().collect()) == [2, 2, 3, 3]
 
 
@@ -527,8 +529,8 @@ def test_a_table_of_another_format_commits_rows_and_progress_in_one_step(other_p
 
 def test_a_table_of_another_format_takes_all_values_and_new_columns(other_place: Place) -> None:
     place = other_place
-    spark, table = place.spark, place.open()
-    table.append(spark.createDataFrame([ALL_TYPES], ALL_TYPES_DDL), place.next(), partition_by=["small"])
+    spark, table = place.spark, place.open(Layout(parse_divisions("small")))
+    table.append(spark.createDataFrame([ALL_TYPES], ALL_TYPES_DDL), place.next())
     (found,) = [row.asDict(recursive=True) for row in table.read().collect()]
     assert found == {**ALL_TYPES, "time": found["time"]}
     assert table.read().selectExpr("unix_micros(time)").collect()[0][0] == -1
@@ -537,7 +539,7 @@ def test_a_table_of_another_format_takes_all_values_and_new_columns(other_place:
     names = ["small", "TEXT", "with blank", "with.dot", "\u00fcn\u00ef", "it's", "a=b;c", "{}", "back`tick"]
     types = ["INT", "STRING", *(["INT"] * 7)]
     ddl = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in zip(names, types, strict=True))
-    table.append(spark.createDataFrame([(2, "b", *range(7))], ddl), place.next(), partition_by=["small"])
+    table.append(spark.createDataFrame([(2, "b", *range(7))], ddl), place.next())
     rows = place.open().read()
     assert rows.columns == [*ALL_TYPES, *names[2:]]
     assert sorted((row["small"], row["text"], row["with.dot"]) for row in rows.collect()) == [

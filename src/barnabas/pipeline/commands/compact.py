@@ -11,7 +11,8 @@ from barnabas.pipeline.commands.options import add_spark_options, add_table_opti
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
-from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, MEGABYTE
+from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout
+from barnabas.pipeline.tables.table import MEGABYTE
 
 NAME = "compact"
 HELP = "write small files of tables together"
@@ -49,14 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
         names = arguments.table
     elif unknown := set(arguments.table) - set(names):
         raise PlanError(f"job {job.name} has no table {', '.join(unknown)}; it has {', '.join(names)}")
+    layout = Layout(file_bytes=arguments.target_mb * MEGABYTE)
     with session_for(session_options(arguments), [], print) as (spark, _):
         count = 0
         for name in arguments.table or names:
             location = table_location(tables_place(arguments), arguments.format, job.name, name)
-            table = open_table(spark, location, arguments.format)
+            table = open_table(spark, location, arguments.format, layout)
             if table.exists():
                 count += 1
-                done = table.compact(arguments.target_mb * MEGABYTE)
+                done = table.compact()
                 print(f"{name}: {done.files_before:,} files before, {done.files_after:,} after")
     if not count:
         raise PlanError(f"{arguments.tables} holds no {arguments.format} table of job {job.name}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from barnabas.core.errors import ConfigError
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
+from barnabas.pipeline.commands.layout import add_layout_options, compact_every, layout
 from barnabas.pipeline.commands.options import (
     absolute,
     add_cluster_options,
@@ -25,6 +26,7 @@ from barnabas.pipeline.commands.options import (
     parse_bound,
     parse_duration,
     session_options,
+    table_place,
     tables_place,
 )
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
@@ -50,8 +52,6 @@ if TYPE_CHECKING:
 
 NAME = "run"
 HELP = "run jobs"
-
-_COMPACT_EVERY = 100
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +82,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=TOPIC",
         help="another topic for an input or output; another place for a table that is read",
+    )
+    what.add_argument(
+        "--table",
+        action="append",
+        default=[],
+        metavar="NAME=PLACE",
+        help="another place for one of the tables, which may be one that somebody else has made; load's are topics",
     )
     what.add_argument("--event-format", choices=("json", "avro"), default="json", help="of the topics (%(default)s)")
     what.add_argument(
@@ -133,12 +140,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not size batches by the quotas of this user and client.id: brokers alone hold what is faster",
     )
-    pace.add_argument(
-        "--compact-every",
-        type=int,
-        metavar="N",
-        help="batches between two compactions of the tables; 0: never (100; Parquet and PostgreSQL: 0)",
-    )
+    add_layout_options(parser)
     care = parser.add_argument_group("when something is wrong")
     care.add_argument(
         "--on-data-loss",
@@ -230,46 +232,53 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     run_name = arguments.run_name or job.name
     if len(arguments.jobs) > 1 and arguments.run_name:
         run_name = f"{arguments.run_name}/{job.name}"
+    takes_any = any(getattr(each, "event", None) is None and not getattr(each, "topic", "x") for each in job.inputs)
     own_names = {each.name for each in (*job.inputs, *job.outputs)}
     topics = pairs(arguments.topic, "--topic")
     values = pairs(arguments.set, "--set")
+    places = pairs(arguments.table, "--table")
     if len(arguments.jobs) > 1:
         # What is not this job's is another's; `check_plan` finds what is no one's where there is one job.
         topics = {name: topic for name, topic in topics.items() if name in own_names}
+        places = {name: place for name, place in places.items() if takes_any or name in own_names}
         values = {name: value for name, value in values.items() if name in job.defaults()}
+    # What is said of any topics is for the job that takes any.
+    is_own = takes_any or len(arguments.jobs) == 1
+    lies = layout(arguments)
     defaults = job.defaults()
-    takes_any = any(getattr(each, "event", None) is None and not getattr(each, "topic", "x") for each in job.inputs)
     by_key = tuple(text.strip() for text in ",".join(arguments.by_key).split(",") if text.strip())
     named = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
     named += tuple(topic for topic in by_key if topic not in named)
     kafka = kafka_options(arguments, f"barnabas-{job.name}")
     of_registry, of_brokers = registry_settings(kafka.options)
     return RunPlan(
-        job,
-        replace(kafka, options=of_brokers),
-        tables_place(arguments),
-        arguments.format,
-        absolute(arguments.checkpoint),
-        run_name,
-        topics,
-        named if takes_any or len(arguments.jobs) == 1 else (),
-        arguments.event_format,
-        parse_bound(arguments.from_time) or Bound(),
-        parse_bound(arguments.until),
-        arguments.once,
-        arguments.trigger,
-        arguments.refresh,
-        arguments.give_up,
-        _compact_every(arguments),
-        Limits(arguments.max_bytes_per_s, arguments.max_messages_per_s, arguments.max_rate_per_partition),
-        OnDataLoss(arguments.on_data_loss),
-        Delivery(arguments.delivery),
-        {name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
-        not arguments.ignore_quotas,
-        _registry(arguments, of_registry),
-        parse_duration(arguments.keep_facts) / 1000 if arguments.keep_facts else None,
-        by_key if takes_any or len(arguments.jobs) == 1 else (),
-        arguments.keep_deleted and (takes_any or len(arguments.jobs) == 1),
+        job=job,
+        kafka=replace(kafka, options=of_brokers),
+        tables=tables_place(arguments),
+        table_format=arguments.format,
+        checkpoint=absolute(arguments.checkpoint),
+        run=run_name,
+        topics=topics,
+        any_topics=named if is_own else (),
+        event_format=arguments.event_format,
+        start=parse_bound(arguments.from_time) or Bound(),
+        until=parse_bound(arguments.until),
+        is_once=arguments.once,
+        trigger_s=arguments.trigger,
+        refresh_s=arguments.refresh,
+        give_up_s=arguments.give_up,
+        compact_every=compact_every(arguments),
+        layout=lies if is_own else replace(lies, divided_by=(), sorted_by=()),
+        places={name: table_place(place, arguments.format) for name, place in places.items()},
+        limits=Limits(arguments.max_bytes_per_s, arguments.max_messages_per_s, arguments.max_rate_per_partition),
+        on_data_loss=OnDataLoss(arguments.on_data_loss),
+        delivery=Delivery(arguments.delivery),
+        parameters={name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
+        keeps_quotas=not arguments.ignore_quotas,
+        registry=_registry(arguments, of_registry),
+        keep_facts_s=parse_duration(arguments.keep_facts) / 1000 if arguments.keep_facts else None,
+        by_key=by_key if is_own else (),
+        keeps_deleted=arguments.keep_deleted and is_own,
     )
 
 
@@ -280,9 +289,3 @@ def _registry(arguments: argparse.Namespace, settings: Mapping[str, str]) -> Sch
         return SchemaRegistry(arguments.schema_registry, settings, arguments.on_registry_failure == "wait")
     except ConfigError as error:
         raise PlanError(str(error)) from None
-
-
-def _compact_every(arguments: argparse.Namespace) -> int:
-    if arguments.compact_every is not None:
-        return int(arguments.compact_every)
-    return _COMPACT_EVERY if arguments.format in ("delta", "iceberg") else 0

@@ -32,6 +32,7 @@ from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.retention import Retention
+from barnabas.pipeline.runner.upkeep import Upkeep
 from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
 from barnabas.pipeline.spark.failures import reason_of
 from barnabas.pipeline.tables.places import open_table
@@ -97,6 +98,7 @@ class JobRun(BatchRun):
         self._is_stale = True
         self._last_refresh_s = 0.0
         self._freshness = Freshness()
+        self._upkeep = Upkeep(plan.compact_every)
         self._job: Job = plan.job
         self._inputs: dict[str, TopicInput] = {}
         self._writers: dict[str, TableWriter] = {}
@@ -438,10 +440,7 @@ class JobRun(BatchRun):
         self._tell_freshness()
         super()._take(report)
         self._is_stale = True
-        if self.plan.compact_every and self.figures.batch_count % self.plan.compact_every == 0:
-            # Here, between two batches, as no commit of this run is under way.
-            for writer in self._writers.values():
-                writer.table.compact()
+        self._upkeep.after_batch(*([each.table for each in some.values()] for some in (self._writers, self._derived)))
 
     def _complete_figures(self) -> None:
         """Forget the waits of more than a minute ago."""

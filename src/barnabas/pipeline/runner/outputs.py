@@ -112,14 +112,14 @@ class TableWriter:
     def _put(self, rows: DataFrame, progress: Progress, mode: Mode, where: str = "") -> None:
         match mode:
             case Mode.APPEND:
-                self.table.append(rows, progress, self.declared.partition_by)
+                self.table.append(rows, progress)
             case Mode.UPDATE:
                 self.table.update(rows, self.declared.key, progress)
             case Mode.LATEST:
                 marks = MARKS if self._keeps_deleted else ()
                 self.table.update(latest(rows, self._keeps_deleted), (KEY,), progress, GONE, marks)
             case Mode.REPLACE | Mode.DIGEST:
-                self.table.replace(rows, progress, self.declared.partition_by, where)
+                self.table.replace(rows, progress, where)
         self.progress = progress
 
 
@@ -183,7 +183,10 @@ def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, 
     """
     tables = {
         output.name: open_table(
-            spark, table_location(plan.tables, plan.table_format, plan.job.name, output.name), plan.table_format
+            spark,
+            plan.places.get(output.name) or table_location(plan.tables, plan.table_format, plan.job.name, output.name),
+            plan.table_format,
+            plan.layout_of(output),
         )
         for output in outputs
     }

@@ -1,7 +1,7 @@
 """What a run was asked for: which job, from where to where, how fast, and what to do when something is lost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from barnabas.clients.positions import Bound, OnDataLoss, PlanError, parse_offsets
@@ -10,6 +10,9 @@ from barnabas.pipeline.events.types import Format
 from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
+from barnabas.pipeline.runner.upkeep import NEVER, Every
+from barnabas.pipeline.tables.layout import PLAIN, Layout, check_divisions, parse_divisions
+from barnabas.pipeline.tables.table import TableError
 
 __all__ = [
     "Bound",
@@ -53,7 +56,9 @@ class RunPlan:
         keep_facts_s: For how long facts are kept that digests are made of; None: for ever.
         by_key: Those of the `any_topics` whose tables hold the latest row of each record key.
         keeps_deleted: Mark rows in these as deleted, in place of taking them away.
-        compact_every: How many batches there are from one compaction of the tables to the next; 0: none.
+        compact_every: What there is from one compaction of the tables to the next.
+        layout: How tables lie that are made; what divides and sorts their files is for topics' own.
+        places: Other places of tables, by output.
         keeps_quotas: Size batches by the quotas of its user and client id, and say which one holds it.
         registry: Gives the schemas of values that it has framed, in topics of any kind; None: they are JSON.
     """
@@ -73,7 +78,9 @@ class RunPlan:
     trigger_s: float | None = None
     refresh_s: float = 10.0
     give_up_s: float = 120.0
-    compact_every: int = 0
+    compact_every: Every = NEVER
+    layout: Layout = PLAIN
+    places: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     on_data_loss: OnDataLoss = OnDataLoss.STOP
     delivery: Delivery = Delivery.EXACTLY_ONCE
@@ -92,6 +99,12 @@ class RunPlan:
     def topic_of_output(self, declared: TopicOutput) -> str:
         """Name the topic of an output."""
         return self.topics.get(declared.name) or declared.topic or declared.name
+
+    def layout_of(self, declared: TableOutput) -> Layout:
+        """Return how the table of an output lies."""
+        if declared.partition_by:
+            return replace(self.layout, divided_by=parse_divisions(", ".join(declared.partition_by)))
+        return self.layout
 
     def run_of(self, output: str) -> str:
         """Name this run's writing of one output, as it stands in the table's progress."""
@@ -115,6 +128,9 @@ def check_plan(plan: RunPlan) -> None:
         if name not in names:
             raise PlanError(f"job {job.name} has no input or output {name!r}; it has {', '.join(sorted(names))}")
     takes_any = [each for each in job.inputs if isinstance(each, TopicInput) and each.event is None and not each.topic]
+    for name in plan.places:
+        if name not in names and not takes_any:
+            raise PlanError(f"job {job.name} has no table {name!r}; it has {', '.join(sorted(names))}")
     if takes_any and not plan.any_topics:
         raise PlanError(f"job {job.name} reads any topics: name them with --topics")
     if plan.any_topics and not takes_any:
@@ -125,6 +141,15 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError("rows of Parquet files can't be changed by key: take delta, iceberg or postgresql")
     if plan.keeps_deleted and not plan.by_key:
         raise PlanError("--keep-deleted is for tables by key: name their topics with --by-key")
+    if plan.layout.divided_by or plan.layout.sorted_by:
+        if not takes_any:
+            raise PlanError(f"the tables of job {job.name} lie as it says: --partition-by and --sort-by are for load's")
+        if plan.table_format == "postgresql":
+            raise PlanError("a table in PostgreSQL lies as it was made: make it as you want it, and load into it")
+        try:
+            check_divisions(plan.layout.divided_by, plan.table_format)
+        except TableError as error:
+            raise PlanError(f"--partition-by: {error}") from None
     if plan.keep_facts_s is not None and job.digest is None:
         raise PlanError(f"job {job.name} has no facts that it could do without: --keep-facts is for jobs with digests")
     parameters = job.defaults()

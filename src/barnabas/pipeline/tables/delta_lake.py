@@ -25,13 +25,22 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.tables.columns import aligned, literal, quoted, widened, with_all_columns
+from barnabas.pipeline.tables.columns import aligned, literal, merged, quoted, widened, with_all_columns
 from barnabas.pipeline.tables.hadoop import Directory
+from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
 from barnabas.pipeline.tables.lease import hold
-from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, is_later, moved
-from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
+from barnabas.pipeline.tables.rules import (
+    check_division,
+    check_layout,
+    check_sequence,
+    condition_of_cut,
+    is_later,
+    moved,
+)
+from barnabas.pipeline.tables.table import Compaction, Progress, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,6 +61,17 @@ _MAP_NAMES = {
 # Delta's own 10 are for commits that are large: a checkpoint costs as much as several small ones.
 _PROPERTIES = {"delta.checkpointInterval": "100"}
 _WIDENING = "delta.enableTypeWidening"
+_HISTORY = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
+_USUAL_HISTORY_S = 7 * 86_400
+_GENERATED = "delta.generationExpression"
+# By what Delta finds out from a condition on the column itself which files can have such rows.
+_GENERATIONS = {
+    "year": ("INT", "YEAR({column})"),
+    "month": ("STRING", "DATE_FORMAT({column}, 'yyyy-MM')"),
+    "day": ("DATE", "CAST({column} AS DATE)"),
+    "hour": ("STRING", "DATE_FORMAT({column}, 'yyyy-MM-dd-HH')"),
+    "truncate": ("STRING", "SUBSTRING({column}, 1, {number})"),
+}
 
 _METADATA_CONF = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION_CONF = "spark.databricks.delta.write.txnAppId"
@@ -102,10 +122,13 @@ class _Note:
 class DeltaLakeTable:
     """A Delta table in a directory."""
 
-    def __init__(self, spark: SparkSession, location: str) -> None:
+    def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
         self._directory = Directory(spark, location)
         self._location = location
+        self._layout = layout
+        # Columns of their own, by what Delta makes of them.
+        self._generated = {each.name: _generation(each) for each in layout.divided_by if each.transform != "identity"}
         # Of tables that are replaced: a version, and its files. So Spark need not find them out from the log.
         self._files: tuple[int, list[Java]] | None = None
 
@@ -133,9 +156,9 @@ class DeltaLakeTable:
     def progress(self, run: str) -> Progress | None:
         return self._history().runs.get(run)
 
-    def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+    def append(self, rows: DataFrame, progress: Progress) -> None:
         def write(transaction: Java, new: DataFrame, note: str) -> None:
-            self._put(transaction, new, note, progress, partition_by, mergeSchema="true")
+            self._put(transaction, new, note, progress, mergeSchema="true")
 
         self._commit(progress, lambda: self._aligned(rows, widens=self.widens), write)
 
@@ -156,7 +179,8 @@ class DeltaLakeTable:
             spark = new.sparkSession
             view = f"barnabas_{uuid.uuid4().hex}"
             # The row takes the other one's place, whole: what it does not have is null then.
-            with_all_columns(new, self._schema()).createOrReplaceTempView(view)
+            whole = with_all_columns(new, self._schema())
+            whole.drop(*_generated_columns(self._snapshot())).createOrReplaceTempView(view)
             same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
             try:
                 # In this release `WITH SCHEMA EVOLUTION` in the command itself adds no column.
@@ -170,15 +194,18 @@ class DeltaLakeTable:
 
         self._commit(progress, lambda: self._aligned(rows, widens=self.widens), write)
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
+    def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
+        if self._generated:
+            raise TableError(f"{self._location}: rows that take others' place are divided by columns that they have")
+
         def prepare() -> DataFrame:
             self._set(self._for_names(rows.columns))
             return aligned(rows, None, self._location)
 
         def write(transaction: Java, new: DataFrame, note: str) -> None:
             is_new = transaction.readVersion() < 0
-            if is_new or not (where or self._has_layout(transaction, new, partition_by)):
-                self._put(transaction, new, note, progress, partition_by, mode="Overwrite", overwriteSchema="true")
+            if is_new or not (where or self._has_layout(new)):
+                self._put(transaction, new, note, progress, mode="Overwrite", overwriteSchema="true")
                 return
             # Delta's own way to replace has Spark look for these files in the state of the whole table, several times.
             snapshot = transaction.snapshot()
@@ -189,7 +216,7 @@ class DeltaLakeTable:
                 files = [file for file in files if str(file.path()).rpartition("/")[2] in names]
                 kept = self._rows_of(snapshot, files).where(f"NOT coalesce({where}, false)")
                 new = kept.unionByName(new) if files else new
-            self._put(transaction, new, note, progress, partition_by, removed=files)
+            self._put(transaction, new, note, progress, removed=files)
 
         self._commit(progress, prepare, write)
 
@@ -211,13 +238,13 @@ class DeltaLakeTable:
         self._commit(progress, lambda: self.read().where("false"), write)
         return count
 
-    def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES) -> Compaction:
-        """Write small files together, as Delta's OPTIMIZE does; the old ones stay for time travel until `vacuum`."""
+    def compact(self) -> Compaction:
+        """Write small files together, as Delta's OPTIMIZE does; the old ones stay until `trim_history`."""
         if not self.exists():
             raise TableError(f"{self._location}: there is no Delta table")
         sizes = {
-            "spark.databricks.delta.optimize.maxFileSize": str(target_file_bytes),
-            "spark.databricks.delta.optimize.minFileSize": str(target_file_bytes),
+            "spark.databricks.delta.optimize.maxFileSize": str(self._layout.file_bytes),
+            "spark.databricks.delta.optimize.minFileSize": str(self._layout.file_bytes),
         }
         before = self._file_count()
         hold(self._spark, self._directory.uri())
@@ -225,14 +252,16 @@ class DeltaLakeTable:
             self._spark.sql(f"OPTIMIZE {self._sql_name}")
         return Compaction(before, self._file_count())
 
-    def vacuum(self, hours: float = 168) -> None:
-        """Remove files that no version of the last hours has: time travel ends there.
-
-        Args:
-            hours: Delta refuses less than 168 (a week) unless its check is switched off: a reader or a writer that
-                takes longer would lose its files.
-        """
-        self._spark.sql(f"VACUUM {self._sql_name} RETAIN {hours} HOURS")
+    def trim_history(self) -> None:
+        """Remove files that no version of the time has, as Delta's VACUUM does; Delta itself cuts its log, by days."""
+        if self._layout.keep_history_s is not None:
+            wanted = _history_properties(self._layout)
+            self._alter({name: text for name, text in wanted.items() if self._property(name) != text})
+        # Who has made it without has not asked for that.
+        if self._layout.keep_history_s != inf and self._property(_HISTORY[0]) is not None:
+            hold(self._spark, self._directory.uri())
+            with _settings(self._spark, self._history().to_json(), None):
+                self._spark.sql(f"VACUUM {self._sql_name}")
 
     @property
     def _sql_name(self) -> str:
@@ -255,10 +284,20 @@ class DeltaLakeTable:
         return int(self._spark.sql(f"DESCRIBE DETAIL {self._sql_name}").collect()[0]["numFiles"])
 
     def _aligned(self, rows: DataFrame, *, widens: bool = False) -> DataFrame:
-        if not self.exists():
-            return aligned(rows, None, self._location)
+        from pyspark.sql.types import StructType
+
+        snapshot = self._snapshot()
+        if int(snapshot.version()) < 0:
+            new = aligned(rows, None, self._location)
+            self._create_generated(new)
+            return new
+        divisions = _divisions(snapshot)
+        check_division(divisions, self._layout, self._location)
         schema = self._schema()
         aligned_rows = aligned(rows, schema, self._location, widens=widens)
+        # Rows must have what divides files, but for what Delta makes itself.
+        divided = StructType([field for field in schema.fields if field.name in divisions])
+        aligned_rows = with_all_columns(aligned_rows, divided).drop(*_generated_columns(snapshot))
         self._set(self._for_names(aligned_rows.columns))
         if widened(schema, aligned_rows.schema) != schema:
             self._set({_WIDENING: "true"})
@@ -268,6 +307,10 @@ class DeltaLakeTable:
         """Return the properties of a table that has columns of these names."""
         return _MAP_NAMES if any(_ODD_CHARACTERS.intersection(name) for name in names) else {}
 
+    def _of_new(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return the properties that a table with columns of these names is made with."""
+        return {**_PROPERTIES, **_history_properties(self._layout), **self._for_names(names)}
+
     def _set(self, properties: Mapping[str, str]) -> None:
         """Have the table be one that can hold what comes, when it is there and its first property says it is not.
 
@@ -275,8 +318,11 @@ class DeltaLakeTable:
         """
         if not properties or not self.exists() or self._property(next(iter(properties))) is not None:
             return
-        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
-        self._spark.sql(f"ALTER TABLE {self._sql_name} SET TBLPROPERTIES ({listed})")
+        self._alter(properties)
+
+    def _alter(self, properties: Mapping[str, str]) -> None:
+        if properties:
+            self._spark.sql(f"ALTER TABLE {self._sql_name} SET TBLPROPERTIES ({_listed(properties)})")
 
     def _property(self, name: str) -> str | None:
         found = self._snapshot().metadata().configuration().get(name)
@@ -288,7 +334,6 @@ class DeltaLakeTable:
         rows: DataFrame,
         note: str,
         progress: Progress,
-        partition_by: Sequence[str] = (),
         *,
         mode: str = "Append",
         removed: Sequence[Java] | None = None,
@@ -297,16 +342,19 @@ class DeltaLakeTable:
         """Write rows as Delta's source for Spark does, and commit them with a note; files that they replace go."""
         jvm: Java = self._spark.sparkContext._jvm
         delta, session, option = jvm.org.apache.spark.sql.delta, self._spark._jsparkSession, jvm.scala.Option
-        properties = {} if transaction.readVersion() >= 0 else {**_PROPERTIES, **self._for_names(rows.columns)}
+        is_new = transaction.readVersion() < 0
+        properties = self._of_new(rows.columns) if is_new else {}
+        # What is there keeps its own, unless it is made anew.
+        partition_by = self._divided_by(rows) if is_new or mode == "Overwrite" else []
         to_scala = jvm.org.apache.spark.api.python.PythonUtils
-        save_mode, partitions = jvm.org.apache.spark.sql.SaveMode.valueOf(mode), to_scala.toSeq(list(partition_by))
+        save_mode, partitions = jvm.org.apache.spark.sql.SaveMode.valueOf(mode), to_scala.toSeq(partition_by)
         writer = delta.commands.WriteIntoDelta(
             transaction.deltaLog(),
             save_mode,
             delta.DeltaOptions(to_scala.toScalaMap(options), session.sessionState().conf()),
             partitions,
             to_scala.toScalaMap(properties),
-            rows._jdf,
+            self._sorted(rows)._jdf,
             option.empty(),
             option.empty(),
         )
@@ -345,12 +393,41 @@ class DeltaLakeTable:
         listed, nothing = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(files)), jvm.scala.Option.empty()
         return DataFrame(self._log().createDataFrame(snapshot, listed, False, nothing), self._spark)
 
-    def _has_layout(self, transaction: Java, rows: DataFrame, partition_by: Sequence[str]) -> bool:
-        """Return whether a table has the columns of rows and these partitions."""
-        if list(_items(transaction.metadata().partitionColumns())) != [*partition_by]:
+    def _has_layout(self, rows: DataFrame) -> bool:
+        """Return whether a table has the columns of rows and its layout's partitions."""
+        if _divisions(self._snapshot()) != self._divided_by(rows):
             return False
         there, new = ({field.name: field.dataType for field in each} for each in (self._schema(), rows.schema))
         return there == new
+
+    def _divided_by(self, rows: DataFrame) -> list[str]:
+        check_layout(self._layout, rows.columns, self._location)
+        return [each.name for each in self._layout.divided_by]
+
+    def _sorted(self, rows: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        wanted = [name for name in self._layout.sorted_by if name in rows.columns]
+        if not wanted:
+            return rows
+        # By what divides them first: so Spark need not sort them by that once more.
+        divisions = [self._generated.get(each.name, ("", quoted(each.column)))[1] for each in self._layout.divided_by]
+        return rows.sortWithinPartitions(*(F.expr(text) for text in (*divisions, *map(quoted, wanted))))
+
+    def _create_generated(self, rows: DataFrame) -> None:
+        """Make a table for rows that has columns of its own, as no writer can; it has no commit of a run then."""
+        if not self._generated:
+            return
+        from delta.tables import DeltaTable
+
+        names = self._divided_by(rows)
+        table = DeltaTable.createIfNotExists(self._spark).location(self._directory.uri())
+        table = table.addColumns(merged(None, rows.schema))
+        for name, (kind, text) in self._generated.items():
+            table = table.addColumn(name, kind, generatedAlwaysAs=text)
+        for name, value in self._of_new(rows.columns).items():
+            table = table.property(name, value)
+        table.partitionedBy(*names).execute()
 
     def _commit(
         self, progress: Progress, prepare: Callable[[], DataFrame], write: Callable[[Java, DataFrame, str], None]
@@ -437,6 +514,32 @@ class DeltaLakeTable:
 def _items(sequence: Java) -> Iterator[Java]:
     """Go over one of Scala's."""
     return (sequence.apply(place) for place in range(sequence.size()))
+
+
+def _generation(division: Division) -> tuple[str, str]:
+    """Return the type of the column that Delta divides files by, and as SQL what it makes it of."""
+    kind, text = _GENERATIONS[division.transform]
+    return kind, text.format(column=quoted(division.column), number=division.number)
+
+
+def _divisions(snapshot: Java) -> list[str]:
+    """Return the columns that a version's files are divided by."""
+    return list(_items(snapshot.metadata().partitionColumns()))
+
+
+def _generated_columns(snapshot: Java) -> list[str]:
+    """Return the names of the columns that Delta makes of others: it does so for rows that do not have them."""
+    fields = json.loads(snapshot.metadata().schemaString())["fields"]
+    return [field["name"] for field in fields if _GENERATED in field["metadata"]]
+
+
+def _history_properties(layout: Layout) -> dict[str, str]:
+    kept_s = _USUAL_HISTORY_S if layout.keep_history_s is None else layout.keep_history_s
+    return {} if kept_s == inf else dict.fromkeys(_HISTORY, f"interval {kept_s:.0f} seconds")
+
+
+def _listed(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
 
 
 @contextmanager

@@ -17,20 +17,23 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.columns import aligned, quoted, type_difference
+from barnabas.pipeline.tables.columns import aligned, quoted, type_difference, with_all_columns
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name
 from barnabas.pipeline.tables.iceberg_files import DataFiles, Java
-from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, is_later, with_rest
-from barnabas.pipeline.tables.table import (
-    COMPACTED_FILE_BYTES,
-    Compaction,
-    Progress,
-    TableError,
+from barnabas.pipeline.tables.layout import PLAIN, Layout
+from barnabas.pipeline.tables.rules import (
+    check_division,
+    check_layout,
+    check_sequence,
+    condition_of_cut,
+    is_later,
+    with_rest,
 )
+from barnabas.pipeline.tables.table import Compaction, Progress, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 
 _PROGRESS = "barnabas.progress"
 _MAX_ATTEMPTS = 100
+_HISTORY = "history.expire.max-snapshot-age-ms"
+# The list of all snapshots is written with each commit, and one in ten seconds makes 2,160 of them.
+_USUAL_HISTORY_S = 6 * 3_600
 # Columns that rows do not have, in objects as well, are null.
 _ANY_SCHEMA = {"write.spark.accept-any-schema": "true"}
 # Not where a rename decides: a writer that slept would find its next version free.
@@ -51,7 +57,7 @@ class IcebergTable:
     behind, and `read` gives them their own names.
     """
 
-    def __init__(self, spark: SparkSession, location: str) -> None:
+    def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         """Name a table; nothing is read yet.
 
         Raises:
@@ -63,6 +69,7 @@ class IcebergTable:
         assert jvm is not None, "the session has ended"
         self._iceberg: Java = jvm.org.apache.iceberg
         self._entry = CatalogEntry(spark, location)
+        self._layout = layout
         self._location = self._entry.location
 
     @property
@@ -94,18 +101,18 @@ class IcebergTable:
         table = self._entry.load()
         return None if table is None else _known(table.operations().current()).get(run)
 
-    def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
-        """Add rows, see `Table.append`; `partition_by` counts for the first commit."""
+    def append(self, rows: DataFrame, progress: Progress) -> None:
+        """Add rows, see `Table.append`."""
         written: tuple[Java, Java, list[Java]] | None = None
 
         def change(transaction: Java | None) -> Java:
             nonlocal written
             new = self._aligned(rows, transaction, widens=True)
-            transaction = self._widened(transaction, new, partition_by)
+            transaction = self._widened(transaction, new)
             table = transaction.table()
             # Files fit the table as long as its columns are the ones that they were written with.
             if written is None or not written[0].sameSchema(table.schema()) or written[1] != table.spec():
-                written = table.schema(), table.spec(), self._files.write(new, table)
+                written = table.schema(), table.spec(), self._write(new, table)
             update = transaction.newAppend()
             for file in written[2]:
                 update.appendFile(file)
@@ -141,7 +148,7 @@ class IcebergTable:
                 marked = [self._encoded_name(name) for name in marks]
                 return _with_latest(there, new, names[0], self._encoded_name("_partition"), gone, marked)
 
-            widened = self._widened(transaction, new, ())
+            widened = self._widened(transaction, new)
             update = widened.newOverwrite()
             self._rewrite(widened, update, part, living, merged if gone else None)
             self._finish(widened, update, progress)
@@ -152,22 +159,21 @@ class IcebergTable:
         finally:
             rows.unpersist()
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
-        """Put rows in the place of all that are there; the columns and `partition_by` become what is given here."""
+    def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
+        """Put rows in the place of all that are there; columns and layout become theirs and the one given here."""
         if where:
             rows = with_rest(rows, self.read(), where)
 
         def change(transaction: Java | None) -> Java:
             new = self._aligned(rows, None)
-            if transaction is not None and not self._has_layout(transaction.table(), new, partition_by):
-                schema, spec = self._layout(new, partition_by)
+            if transaction is not None and not self._has_layout(transaction.table(), new):
+                schema, spec, order = self._parts(new)
                 # Not the catalog's own way, by which one in REST would not look who has committed meanwhile.
                 base, operations = transaction.startMetadata(), transaction.underlyingOps()
-                order = self._iceberg.SortOrder.unsorted()
                 start = base.buildReplacement(schema, spec, order, base.location(), _ANY_SCHEMA)
                 transaction = self._iceberg.Transactions.replaceTableTransaction(self._location, operations, start)
-            transaction = self._widened(transaction, new, partition_by)
-            added = self._files.write(new, transaction.table())
+            transaction = self._widened(transaction, new)
+            added = self._write(new, transaction.table())
             update = transaction.newOverwrite()
             update.overwriteByRowFilter(self._iceberg.expressions.Expressions.alwaysTrue())
             for file in added:
@@ -198,13 +204,8 @@ class IcebergTable:
         self._commit(change, progress)
         return count
 
-    def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES, keep_history_s: float | None = None) -> Compaction:
-        """Write small files together into larger ones, see `Table.compact`.
-
-        Args:
-            target_file_bytes: How large files shall become.
-            keep_history_s: Snapshots older than this go, and the files that only they have; None: all stay.
-        """
+    def compact(self) -> Compaction:
+        """Write small files together into larger ones, see `Table.compact`; sorted, where the table is."""
         result = Compaction(0, 0)
         actions = self._iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
 
@@ -216,8 +217,11 @@ class IcebergTable:
             table = self._iceberg.BaseTable(transaction.table().operations(), self._location)
             count = len(self._files.tasks_of(table))
             text = _text_of(_known(transaction.startMetadata()))
-            options = {"target-file-size-bytes": str(target_file_bytes), "min-input-files": "2"}
-            done = actions.rewriteDataFiles(table).options(options).snapshotProperty(_PROGRESS, text).execute()
+            options = {"target-file-size-bytes": str(self._layout.file_bytes), "min-input-files": "2"}
+            rewriting = actions.rewriteDataFiles(table).options(options).snapshotProperty(_PROGRESS, text)
+            if table.sortOrder().isSorted():
+                rewriting = rewriting.sort()
+            done = rewriting.execute()
             result = Compaction(count, count - done.rewrittenDataFilesCount() + done.addedDataFilesCount())
             if not done.rewrittenDataFilesCount():
                 return None
@@ -225,11 +229,23 @@ class IcebergTable:
             return transaction
 
         self._commit(change, None)
-        if keep_history_s is not None:
-            end_ms = int((time.time() - keep_history_s) * 1000)
-            # It commits by itself. (The one without Spark leaves what the latest commit has put aside.)
-            actions.expireSnapshots(self._entry.load()).expireOlderThan(end_ms).execute()
         return result
+
+    def trim_history(self) -> None:
+        """Expire snapshots, see `Table.trim_history`."""
+        table = self._entry.load()
+        kept_s = self._layout.keep_history_s
+        if table is None or kept_s == inf:
+            return
+        there = table.properties().get(_HISTORY)
+        if kept_s is not None and there != str(int(kept_s * 1000)):
+            table.updateProperties().set(_HISTORY, str(int(kept_s * 1000))).commit()
+        elif there is None:
+            # Who has made it without has not asked for that.
+            return
+        actions = self._iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
+        # It commits by itself. (The one without Spark leaves what the latest commit has put aside.)
+        actions.expireSnapshots(table).execute()
 
     def _commit(self, change: Callable[[Java | None], Java | None], progress: Progress | None) -> None:
         """Make a change on what is there, and again on what is there then, until nobody came in between.
@@ -323,14 +339,18 @@ class IcebergTable:
                     rows = kept if new is None else kept.unionByName(new, allowMissingColumns=True)
                 else:
                     rows = merged(touched)
-                added = self._files.write(rows, transaction.table())
+                added = self._write(rows, transaction.table())
         else:
-            added = [] if new is None else self._files.write(new, transaction.table())
+            added = [] if new is None else self._write(new, transaction.table())
         for task in tasks:
             update.deleteFile(task.file())
         for file in added:
             update.addFile(file)
         return sum(row["count"] for row in found)
+
+    def _write(self, rows: DataFrame, table: Java) -> list[Java]:
+        """Write rows into data files; what divides or sorts a table of others is null where rows have none."""
+        return self._files.write(with_all_columns(rows, self._schema_of(table)), table)
 
     def _aligned(self, rows: DataFrame, transaction: Java | None, *, widens: bool = False) -> DataFrame:
         """Return rows as the table has them: names, spelling, and Iceberg's own types."""
@@ -352,37 +372,59 @@ class IcebergTable:
             )
         )
 
-    def _widened(self, transaction: Java | None, rows: DataFrame, partition_by: Sequence[str]) -> Java:
+    def _widened(self, transaction: Java | None, rows: DataFrame) -> Java:
         """Return a transaction in which the table is there, with all columns of rows."""
-        schema, spec = self._layout(rows, partition_by)
         if transaction is None:
+            schema, spec, order = self._parts(rows)
             properties = _ANY_SCHEMA if self._entry.is_hadoop else {**_ANY_SCHEMA, **_OLD_METADATA_GO}
-            return self._entry.create(schema, spec, {"format-version": "2", **properties})
+            kept_s = _USUAL_HISTORY_S if self._layout.keep_history_s is None else self._layout.keep_history_s
+            if kept_s != inf:
+                properties = {**properties, _HISTORY: str(int(kept_s * 1000))}
+            return self._entry.create(schema, spec, order, {"format-version": "2", **properties})
+        names = [str(field.name()) for field in transaction.table().spec().fields()]
+        check_division([self._decoded_name(name) for name in names], self._layout, self._location)
         # Somebody else may have made the table.
         if transaction.table().properties().get("write.spark.accept-any-schema") != "true":
             transaction.updateProperties().set("write.spark.accept-any-schema", "true").commit()
-        transaction.updateSchema().caseSensitive(False).unionByNameWith(schema).commit()
+        transaction.updateSchema().caseSensitive(False).unionByNameWith(self._converted(rows)).commit()
         return transaction
 
-    def _layout(self, rows: DataFrame, partition_by: Sequence[str]) -> tuple[Java, Java]:
+    def _converted(self, rows: DataFrame) -> Java:
+        """Return Iceberg's schema of rows.
+
+        Raises:
+            TableError: it has no such types.
+        """
         from pyspark.errors import PySparkException
 
-        names = [self._encoded_name(name) for name in partition_by]
-        if missing := [name for name in names if name not in rows.columns]:
-            raise TableError(f"{self._location}: rows have no column {missing[0]} to divide files by")
         try:
-            schema = self._iceberg.spark.SparkSchemaUtil.convert(rows._jdf.schema().asNullable())
+            return self._iceberg.spark.SparkSchemaUtil.convert(rows._jdf.schema().asNullable())
         except PySparkException as error:
             raise TableError(f"{self._location}: Iceberg can't hold these columns: {error}") from None
-        builder = self._iceberg.PartitionSpec.builderFor(schema)
-        for name in names:
-            builder.identity(name)
-        return schema, builder.build()
 
-    def _has_layout(self, table: Java, rows: DataFrame, partition_by: Sequence[str]) -> bool:
-        if [str(field.name()) for field in table.spec().fields()] != [
-            self._encoded_name(name) for name in partition_by
-        ]:
+    def _parts(self, rows: DataFrame) -> tuple[Java, Java, Java]:
+        """Return what a new table for rows is made of: schema, partitions and order of the layout."""
+        from py4j.protocol import Py4JJavaError
+
+        schema = self._converted(rows)
+        partitions, order = self._iceberg.PartitionSpec.builderFor(schema), self._iceberg.SortOrder.builderFor(schema)
+        check_layout(self._layout, [self._decoded_name(name) for name in rows.columns], self._location)
+        for each in self._layout.divided_by:
+            arguments = [self._encoded_name(each.column), *([each.number] if each.number else [])]
+            getattr(partitions, each.transform)(*arguments)
+        for name in self._layout.sorted_by:
+            order.asc(self._encoded_name(name))
+        try:
+            return schema, partitions.build(), order.build()
+        except Py4JJavaError as error:
+            wanted = ", ".join(map(str, self._layout.divided_by))
+            reason = error.java_exception.getMessage()
+            raise TableError(f"{self._location}: can't be divided by {wanted}: {reason}") from None
+
+    def _has_layout(self, table: Java, rows: DataFrame) -> bool:
+        specs = (table.spec(), self._parts(rows)[1])
+        there, wanted = ([(str(each.name()), str(each.transform())) for each in spec.fields()] for spec in specs)
+        if there != wanted:
             return False
         old, new = self._schema_of(table), rows.schema
         return sorted(old.names) == sorted(new.names) and type_difference(old, new, "") is None

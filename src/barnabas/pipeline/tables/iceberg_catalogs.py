@@ -111,10 +111,10 @@ class CatalogEntry:
             # Another writer may have been first; if none was, this fails.
             return catalog.loadTable(self._identifier)
 
-    def create(self, schema: Java, spec: Java, properties: Mapping[str, str]) -> Java:
+    def create(self, schema: Java, spec: Java, order: Java, properties: Mapping[str, str]) -> Java:
         """Begin a transaction that makes the table, and its namespace if need be."""
         self._make_namespace()
-        builder = self._catalog().buildTable(self._identifier, schema).withPartitionSpec(spec)
+        builder = self._catalog().buildTable(self._identifier, schema).withPartitionSpec(spec).withSortOrder(order)
         if self._directory is not None:
             builder = builder.withLocation(self.location)
         return builder.withProperties(dict(properties)).createTransaction()

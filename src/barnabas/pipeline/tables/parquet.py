@@ -24,8 +24,16 @@ from barnabas.pipeline.tables.commits import (
     run_of,
 )
 from barnabas.pipeline.tables.hadoop import Directory
-from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, moved, with_rest
-from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
+from barnabas.pipeline.tables.layout import PLAIN, Layout
+from barnabas.pipeline.tables.rules import (
+    check_division,
+    check_layout,
+    check_sequence,
+    condition_of_cut,
+    moved,
+    with_rest,
+)
+from barnabas.pipeline.tables.table import Compaction, Progress, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,9 +49,10 @@ class ParquetTable:
 
     widens = False
 
-    def __init__(self, spark: SparkSession, location: str) -> None:
+    def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
         self._location = location
+        self._layout = layout
         directory = Directory(spark, location)
         if directory.scheme not in _SCHEMES:
             raise TableError(
@@ -67,20 +76,17 @@ class ParquetTable:
     def progress(self, run: str) -> Progress | None:
         return self._commits.snapshot().runs.get(run)
 
-    def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+    def append(self, rows: DataFrame, progress: Progress) -> None:
         self._commits.sweep()
         snapshot = self._commits.snapshot()
         check_sequence(snapshot.runs.get(progress.run), progress, self._location)
         schema = self._schema(snapshot)
-        if snapshot.commits:
-            there = snapshot.notes[-1].partition_by
-            if partition_by and tuple(partition_by) != there:
-                raise TableError(
-                    f"{self._location}: its files are divided by {', '.join(there) or 'nothing'}, "
-                    f"and can't be by {', '.join(partition_by)} from now on"
-                )
-            partition_by = there
         aligned_rows = self._aligned(rows, schema)
+        if snapshot.commits:
+            partition_by = snapshot.notes[-1].partition_by
+            check_division(partition_by, self._layout, self._location)
+        else:
+            partition_by = self._divided_by(aligned_rows)
         staged = self._commits.stage(progress.run)
         try:
             self._write(aligned_rows, staged, partition_by)
@@ -103,13 +109,14 @@ class ParquetTable:
             f"{self._location}: rows of Parquet files can't be changed one by one: take delta, iceberg or postgresql"
         )
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
+    def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
         if where:
             rows = with_rest(rows, self.read(), where)
         for _ in range(_TRIES):
             snapshot = self._commits.snapshot()
             check_sequence(snapshot.runs.get(progress.run), progress, self._location)
             aligned_rows = self._aligned(rows, None)
+            partition_by = self._divided_by(aligned_rows)
             staged = self._commits.stage(progress.run)
             self._write(aligned_rows, staged, partition_by)
             note = self._note(snapshot, merged(None, aligned_rows.schema), partition_by, progress)
@@ -141,25 +148,28 @@ class ParquetTable:
                 return sum(counts.values())
         raise self._busy()
 
-    def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES) -> Compaction:
+    def compact(self) -> Compaction:
         """Write the files of many small commits of a run together; the run's newest progress stays with them."""
         self._commits.sweep()
         snapshot = self._commits.snapshot()
         self._check_exists(snapshot)
         before = len(self._commits.files(snapshot.commits))
         for run in {run_of(name) for name in snapshot.commits}:
-            self._compact_run(snapshot, [name for name in snapshot.commits if run_of(name) == run], target_file_bytes)
+            self._compact_run(snapshot, [name for name in snapshot.commits if run_of(name) == run])
         return Compaction(before, len(self._commits.files(self._commits.snapshot().commits)))
 
-    def _compact_run(self, snapshot: Snapshot, names: list[str], target_file_bytes: int) -> None:
+    def trim_history(self) -> None:
+        """Do nothing: there is the latest commit alone."""
+
+    def _compact_run(self, snapshot: Snapshot, names: list[str]) -> None:
         small, file_count, total_bytes = [], 0, 0
         for name in names:
             sizes = [entry.size_bytes for entry in self._commits.files([name])]
-            if sum(sizes) < len(sizes) * target_file_bytes / 2 or not sizes:
+            if sum(sizes) < len(sizes) * self._layout.file_bytes / 2 or not sizes:
                 small.append(name)
                 file_count += len(sizes)
                 total_bytes += sum(sizes)
-        wanted = max(1, math.ceil(total_bytes / target_file_bytes))
+        wanted = max(1, math.ceil(total_bytes / self._layout.file_bytes))
         if file_count <= wanted and len(small) < 2:
             return
         schema = self._schema(snapshot)
@@ -187,7 +197,13 @@ class ParquetTable:
         # Columns that stand in the names of directories come last otherwise.
         return rows.select(*(quoted(name) for name in with_commit.names))
 
+    def _divided_by(self, rows: DataFrame) -> tuple[str, ...]:
+        check_layout(self._layout, rows.columns, self._location)
+        return tuple(each.column for each in self._layout.divided_by)
+
     def _write(self, rows: DataFrame, staged: str, partition_by: Sequence[str]) -> None:
+        if order := [name for name in self._layout.sorted_by if name in rows.columns]:
+            rows = rows.sortWithinPartitions(*map(quoted, (*partition_by, *order)))
         writer = rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
         writer.partitionBy(*partition_by).parquet(self._commits.work.uri(staged))
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.pipeline.spark.stores import is_object_store
+from barnabas.pipeline.tables.layout import PLAIN, Layout, check_divisions
 from barnabas.pipeline.tables.table import Table, TableError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def packages_of_catalogs(settings: Mapping[str, str]) -> list[str]:
     return [POSTGRESQL] if any(value.startswith("jdbc:postgresql:") for value in databases) else []
 
 
-def open_table(spark: SparkSession, location: str, format_name: str) -> Table:
+def open_table(spark: SparkSession, location: str, format_name: str, layout: Layout = PLAIN) -> Table:
     """Return the table of a format at a place; it need not be there yet.
 
     Args:
@@ -100,19 +101,23 @@ def open_table(spark: SparkSession, location: str, format_name: str) -> Table:
         location: A path or URI of a directory; for PostgreSQL a URL with `?table=`; for Iceberg also a name in a
             catalog, `lake.site.views`.
         format_name: One of `FORMATS`.
+        layout: How it is to lie if it is made, and what its compactions go by.
 
     Raises:
-        TableError: there is no such format, it can't be at that place, or what it needs is not installed.
+        TableError: there is no such format, it can't lie like that or be at that place, or what it needs is not
+            installed.
     """
     check_place(format_name, location)
+    check_divisions(layout.divided_by, format_name)
     # What a format imports need not be installed where it is not used.
     module, class_name = _CLASSES[format_name]
     try:
-        table: Table = getattr(import_module(f"barnabas.pipeline.tables.{module}"), class_name)(spark, location)
+        made_by = getattr(import_module(f"barnabas.pipeline.tables.{module}"), class_name)
     except ImportError as error:
         raise TableError(
             f"{format_name} tables need more than is installed: pip install 'barnabas[{format_name}]' ({error})"
         ) from None
+    table: Table = made_by(spark, location, layout)
     return table
 
 

@@ -36,6 +36,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 
 from barnabas.pipeline.tables.columns import aligned, type_difference
+from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.postgresql_server import Server
 from barnabas.pipeline.tables.postgresql_staging import Staged, copy_rows, refusal
 from barnabas.pipeline.tables.postgresql_types import (
@@ -48,7 +49,6 @@ from barnabas.pipeline.tables.postgresql_types import (
 )
 from barnabas.pipeline.tables.rules import is_later, with_rest
 from barnabas.pipeline.tables.table import (
-    COMPACTED_FILE_BYTES,
     Compaction,
     Progress,
     TableError,
@@ -86,8 +86,8 @@ class PostgresqlTable:
 
     widens = False
 
-    def __init__(self, spark: SparkSession, location: str) -> None:
-        """Name a table; nobody is connected to yet.
+    def __init__(self, spark: SparkSession, location: str, _layout: Layout = PLAIN) -> None:
+        """Name a table; nobody is connected to yet. How it lies is the server's business, and of who made it.
 
         Raises:
             TableError: the URL names no table.
@@ -148,8 +148,8 @@ class PostgresqlTable:
             row = cursor.execute(self._of_run("SELECT progress::text FROM {table} WHERE {run}", run)).fetchone()
         return None if row is None else Progress.from_json(row[0])
 
-    def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
-        """Add rows, see `Table.append`; `partition_by` means nothing here.
+    def append(self, rows: DataFrame, progress: Progress) -> None:
+        """Add rows, see `Table.append`.
 
         A table with `_topic`, `_partition` and `_offset` takes no second row for a record, unless several rows of one
         record come in one batch: then that is what the job does, and the table allows it from then on.
@@ -227,7 +227,7 @@ class PostgresqlTable:
         later = sql.SQL("{} WHERE {}").format(conflict, sql.SQL(is_later("EXCLUDED", "there")))
         self._insert(cursor, staged, later, is_exact=False, where=sql.SQL("NOT ({})").format(sql.SQL(gone)))
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
+    def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
         """Put rows in the place of all that are there, which readers see until then; the columns become theirs."""
         if where:
             rows = with_rest(rows, self.read(), where)
@@ -267,7 +267,7 @@ class PostgresqlTable:
                     count += cursor.rowcount
         return count
 
-    def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES) -> Compaction:
+    def compact(self) -> Compaction:
         """Vacuum the table: the room of rows that are gone is used again. PostgreSQL decides on its files itself."""
         with self._server.connection() as connection:
             if not self._there(connection.cursor(), self._name):
@@ -278,6 +278,9 @@ class PostgresqlTable:
             before = self._segment_count(cursor)
             cursor.execute(sql.SQL("VACUUM (ANALYZE) {}").format(self._target))
             return Compaction(before, self._segment_count(cursor))
+
+    def trim_history(self) -> None:
+        """Do nothing: PostgreSQL keeps none."""
 
     @contextmanager
     def _transaction(self, progress: Progress) -> Iterator[Cursor]:

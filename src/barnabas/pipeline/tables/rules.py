@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import literal
+from barnabas.pipeline.tables.layout import Layout
 from barnabas.pipeline.tables.table import Progress, TableError, TableMovedError
 
 if TYPE_CHECKING:
@@ -24,6 +25,33 @@ def check_sequence(last: Progress | None, progress: Progress, location: str) -> 
         raise TableMovedError(
             f"{location}: commit {progress.sequence} of run {progress.run} is not the next one, {expected}: "
             "another writer uses the run's name, or the table was replaced"
+        )
+
+
+def check_layout(layout: Layout, columns: Sequence[str], location: str) -> None:
+    """See that rows of these columns have those that a new table's layout speaks of.
+
+    Raises:
+        TableError: one is not there.
+    """
+    wanted = (*(each.column for each in layout.divided_by), *layout.sorted_by)
+    if missing := [name for name in wanted if name not in columns]:
+        raise TableError(
+            f"{location}: no column {missing[0]} to divide or sort its files by; there are {', '.join(columns)}"
+        )
+
+
+def check_division(there: Sequence[str], layout: Layout, location: str) -> None:
+    """See that a table's files are divided as is asked for, where anything is: what it was made with stays.
+
+    Raises:
+        TableError: they are divided by something else.
+    """
+    wanted = [each.name for each in layout.divided_by]
+    if wanted and list(there) != wanted:
+        raise TableError(
+            f"{location}: its files are divided by {', '.join(there) or 'nothing'}, and can't be by "
+            f"{', '.join(wanted)} from now on"
         )
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Offsets = dict[str, dict[int, int]]
 
 MEGABYTE = 1 << 20
-COMPACTED_FILE_BYTES = 128 * MEGABYTE
 
 
 class TableError(Exception):
@@ -118,7 +117,10 @@ class Compaction:
 
 
 class Table(Protocol):
-    """One table at one place. A table that is not there yet is made by its first commit."""
+    """One table at one place.
+
+    One that is not there yet is made by its first commit, in the layout it was opened with; others keep theirs.
+    """
 
     @property
     def location(self) -> str:
@@ -146,7 +148,7 @@ class Table(Protocol):
         """Return how far a run has come; None when it has committed nothing."""
         ...
 
-    def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+    def append(self, rows: DataFrame, progress: Progress) -> None:
         """Add rows.
 
         Columns that the table does not have yet are added; rows without one of its columns have null there. A table
@@ -171,7 +173,7 @@ class Table(Protocol):
         """
         ...
 
-    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = (), where: str = "") -> None:
+    def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
         """Put rows in the place of all that are there, or of those for which `where` (SQL) holds.
 
         `rows` may have been read from this very table. With `where` they have its columns, and hold for it themselves.
@@ -188,6 +190,10 @@ class Table(Protocol):
         """
         ...
 
-    def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES) -> Compaction:
+    def compact(self) -> Compaction:
         """Write small files together into larger ones; rows and progress stay, runs may go on beside it."""
+        ...
+
+    def trim_history(self) -> None:
+        """Forget how the table was before its layout's `keep_history_s`, and remove the files that only that has."""
         ...

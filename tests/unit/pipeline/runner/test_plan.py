@@ -6,6 +6,7 @@ from barnabas.pipeline.events.types import CLICK, PAGE_VIEW
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.plan import PlanError, RunPlan, check_plan, parse_offsets, parse_value
+from barnabas.pipeline.tables.layout import Layout, parse_divisions
 
 JOB = Job(
     "counts",
@@ -16,11 +17,13 @@ JOB = Job(
     refresh=lambda tables, parameters: {},
     parameters=(Parameter("days", 7, "how far back"), Parameter("share", 0.5, "a share")),
 )
+DAILY = Layout(parse_divisions("day(time)"), ("user",))
 ANY = Job("any", "takes any", (TopicInput("*", None),), (TableOutput("*"),), lambda inputs, parameters: inputs)
 
 
 def plan(job=JOB, **fields):
-    return RunPlan(job, KafkaOptions("127.0.0.1:9092", {}), "tables", "delta", "checkpoints/", "r", **fields)
+    table_format = fields.pop("table_format", "delta")
+    return RunPlan(job, KafkaOptions("127.0.0.1:9092", {}), "tables", table_format, "checkpoints/", "r", **fields)
 
 
 def test_topics_are_the_runs_then_the_inputs_then_the_events():
@@ -44,6 +47,9 @@ def test_places_of_a_run():
         ({"parameters": {"days": "x"}}, "parameter days is a int"),
         ({"any_topics": ("a",)}, "reads topics of its own"),
         ({"job": ANY}, "name them with --topics"),
+        ({"places": {"tops": "x"}}, "no table 'tops'; it has clicks, facts, top, top-items, views"),
+        ({"layout": DAILY}, "lie as it says"),
+        ({"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"}, "day.time. can't divide"),
     ],
 )
 def test_what_can_not_be_is_named(fields, reason):
@@ -53,7 +59,13 @@ def test_what_can_not_be_is_named(fields, reason):
 
 def test_what_can_be_passes():
     check_plan(plan(parameters={"days": 3, "share": 0.25}))
-    check_plan(plan(ANY, any_topics=("/page-.*/",)))
+    check_plan(plan(ANY, any_topics=("/page-.*/",), layout=DAILY, places={"page-views": "elsewhere/views"}))
+
+
+def test_a_jobs_own_divisions_go_before_the_runs():
+    assert plan(layout=DAILY).layout_of(TableOutput("facts")) == DAILY
+    by_hour = plan(layout=DAILY).layout_of(TableOutput("facts", partition_by=("hour(time)", "kind")))
+    assert by_hour == Layout(parse_divisions("hour(time), kind"), ("user",))
 
 
 @pytest.mark.parametrize(
