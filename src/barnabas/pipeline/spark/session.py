@@ -18,9 +18,10 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from barnabas.core.parent import die_with_parent
@@ -272,10 +273,33 @@ def _connect(jvm: subprocess.Popen[bytes], scratch: Path, log: Path | None) -> J
     # With these pyspark connects to a JVM that is there already.
     os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = data[_ADDRESS.size : _ADDRESS.size + secret_length].decode()
+    _remember_names()
     try:
         return launch_gateway()  # type: ignore[no-untyped-call]  # pyspark does not type it
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+@cache
+def _remember_names() -> None:
+    """Have py4j remember which of Java's names are packages and which are classes, for as long as a JVM is there.
+
+    It asks the JVM each time, and that looks for a class `org.apache` in each of some hundred jars: of all CPU of six
+    jobs that was a twentieth.
+    """
+    from py4j.java_gateway import JavaPackage, JVMView  # type: ignore[import-untyped]  # it has no types
+
+    def remembering(ask: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+        def known(parent: Any, name: str) -> Any:
+            found = ask(parent, name)
+            # From now on found here, before `__getattr__` is called.
+            vars(parent)[name] = found
+            return found
+
+        return known
+
+    for parent_type in (JVMView, JavaPackage):
+        parent_type.__getattr__ = remembering(parent_type.__getattr__)
 
 
 def _failure_of(error: Exception, jvm: subprocess.Popen[bytes], log: Path | None) -> SparkFailedError | None:
