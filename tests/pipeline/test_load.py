@@ -17,6 +17,7 @@ from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.supervisor import RunFailedError
+from barnabas.pipeline.tables.layout import Layout, parse_divisions
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.postgresql_server import postgresql
@@ -330,3 +331,23 @@ def test_an_activity_topic_begins_with_its_types_columns(site: Site):
         assert found == [(200, time, None, True), (2**40, None, None, None)]
     finally:
         site.delete("page-views")
+
+
+def test_a_topic_is_loaded_into_a_place_and_a_layout_of_its_own(site: Site):
+    topic = f"{site.name}-orders"
+    site.create(topic, 2)
+    send(site, topic, *({"id": number, "customer": f"c{-number % 7}"} for number in range(40)))
+    place = str(site.directory / "elsewhere" / "orders")
+    plan = {"layout": Layout(parse_divisions("day(_timestamp)"), ("customer",)), "places": {topic: place}}
+    load(site, topic, **plan)
+    send(site, topic, *({"id": number, "customer": "c0", "note": "later"} for number in range(40, 50)))
+    load(site, topic, **plan)
+    rows = open_table(site.spark, place, "delta").read()
+    assert sorted(row["id"] for row in rows.select("id").collect()) == list(range(50))
+    (count,) = rows.selectExpr("count_if(_timestamp_day = CAST(_timestamp AS DATE))").collect()[0]
+    assert count == 50
+    assert not (site.directory / "tables").exists()
+    site.create(f"{topic}-2", 1)
+    send(site, f"{topic}-2", {"name": "no customer"})
+    with pytest.raises(TableError, match="no column customer to divide or sort its files by; there are name"):
+        load(site, f"{topic}-2", layout=plan["layout"])
