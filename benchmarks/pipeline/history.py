@@ -14,7 +14,9 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +40,30 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=100_000, metavar="N", help="(%(default)s)")
     arguments = parser.parse_args()
     print(f"{arguments.format}\n\n| commits | first plan ms | later plans ms | commit ms |\n| --- | --- | --- | --- |")
-    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
-        place = Path(name, "warehouse", "site", "views")
+    # A session has a process of its own.
+    processes = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name, processes:
         commits = 0
         for wanted in (_CHECKPOINT, arguments.commits):
-            with _session(name, arguments.format) as spark:
-                add = _add_to_delta if arguments.format == "delta" else _add_to_iceberg
-                add(spark, place, commits, wanted)
+            processes.submit(_add, name, arguments.format, commits, wanted).result()
+            first_ms, later_ms, commit_ms = processes.submit(_measure, name, arguments.format).result()
             commits = wanted
-            with _session(name, arguments.format) as spark:
-                first_ms, later_ms = _plan_ms(spark, place, arguments.format)
-                commit_ms = _commit_ms(spark, place, arguments.format)
-                commits += _QUERIES
             print(f"| {wanted:,} | {first_ms:.0f} | {later_ms:.0f} | {commit_ms:.0f} |", flush=True)
+
+
+def _add(name: str, table_format: str, commits: int, wanted: int) -> None:
+    with _session(name, table_format) as spark:
+        (_add_to_delta if table_format == "delta" else _add_to_iceberg)(spark, _place(name), commits, wanted)
+
+
+def _measure(name: str, table_format: str) -> tuple[float, float, float]:
+    with _session(name, table_format) as spark:
+        first_ms, later_ms = _plan_ms(spark, _place(name), table_format)
+        return first_ms, later_ms, _commit_ms(spark, _place(name), table_format)
+
+
+def _place(name: str) -> Path:
+    return Path(name, "warehouse", "site", "views")
 
 
 @contextmanager
