@@ -269,6 +269,108 @@ def test_a_table_by_key_holds_the_last_record_of_each_key(
         load(site, topic, table_format=table_format, tables=tables)
 
 
+def envelope(op: str, before: object, after: object, *, has_schema: bool) -> bytes:
+    change = {"before": before, "after": after, "source": {"lsn": 1}, "op": op, "ts_ms": 1, "transaction": None}
+    return json.dumps({"schema": {"type": "struct"}, "payload": change} if has_schema else change).encode()
+
+
+@pytest.mark.parametrize(
+    ("table_format", "keeps_deleted", "partition_count"),
+    [("delta", False, 1), ("delta", True, 3)]
+    + [pytest.param(name, True, 1, marks=WHOLE) for name in ("delta", "iceberg", "postgresql")],
+)
+def test_a_table_by_key_of_debezium_s_changes_is_as_the_database_s(
+    request: pytest.FixtureRequest, site: Site, table_format: str, keeps_deleted: bool, partition_count: int
+):
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    chance = random.Random(seed)
+    topic = f"{site.name}-people"
+    tables = str(site.directory / "tables")
+    if table_format == "postgresql":
+        tables = request.getfixturevalue("postgresql").database_url()
+    plan = {"table_format": table_format, "tables": tables, "by_key": (topic,), "keeps_deleted": keeps_deleted}
+    plan["envelope"] = "debezium"
+    location = table_location(tables, table_format, "load", topic)
+    site.create(topic, partition_count)
+    alive: dict[str, int] = {}
+    dead: dict[str, int] = {}
+    for batch in range(3):
+        changes: list[tuple[str | None, str, object, object]] = []
+        for number in range(100):
+            key = json.dumps({"id": chance.randrange(30)})
+            n = 100 * batch + number
+            if chance.random() < 0.3 and key in alive:
+                changes.append((key, "d", {"n": alive[key]}, None))
+                dead[key] = alive.pop(key)
+                if chance.random() < 0.7:
+                    changes.append((key, "", None, None))
+            elif batch in (1, 2) and number == 60 and partition_count == 1:
+                changes.append((None, "t", None, None))
+                dead |= alive
+                alive.clear()
+            elif number % 20 == 19:
+                changes.append((json.dumps({"prefix": "p"}), "m", None, None))
+            else:
+                row = {"n": n, **({"later": "x"} if batch == 2 else {})}
+                changes.append((key, "u" if key in alive else chance.choice("cr"), None, row))
+                alive[key] = n
+                dead.pop(key, None)
+        sent: list[tuple[bytes | None, bytes | None]] = [
+            (
+                None if key is None else key.encode(),
+                envelope(op, before, after, has_schema=chance.random() < 0.5) if op else None,
+            )
+            for key, op, before, after in changes
+        ]
+        site.send(topic, sent)
+        done = load(site, topic, **plan)
+        assert (done.figures.record_count, done.figures.dead_letter_count) == (len(changes), 0)
+        wanted = [(key, n, False) for key, n in alive.items()]
+        wanted += [(key, n, True) for key, n in dead.items() if keeps_deleted]
+        deleted = ("_deleted",) if keeps_deleted else ()
+        found = rows_by_key(site, topic, location, table_format, "n", *deleted)
+        assert found == sorted(row[: 2 + keeps_deleted] for row in wanted)
+    site.send(
+        topic,
+        [
+            (None, envelope("c", None, {"n": 1}, has_schema=False)),
+            (b"k", envelope("c", None, None, has_schema=True)),
+            (b"k", envelope("z", None, {"n": 1}, has_schema=False)),
+            (b"k", envelope("u", None, {"n": "a text"}, has_schema=True)),
+            (b"k", b'{"n": 1}'),
+        ],
+    )
+    told = ["no key", "no row in after", "none of c, r, u", "field n is bigint", "no Debezium envelope"]
+    if partition_count > 1:
+        site.send(topic, [(None, envelope("t", None, None, has_schema=True))])
+        told.append("several partitions")
+    assert load(site, topic, **plan).figures.dead_letter_count == len(told)
+    assert rows_by_key(site, topic, location, table_format, "n", *deleted) == found
+    letters = site.records(f"{topic}.dlq")
+    assert sorted(each for each in told for _, _, headers in letters if each in headers["reason"]) == sorted(told)
+    # As they are.
+    assert {"n": 1} in [value for _, value, _ in letters]
+
+
+def test_without_by_key_there_is_a_row_for_each_of_debezium_s_changes(site: Site):
+    topic = f"{site.name}-people"
+    site.create(topic, 1)
+    old, new = {"id": 2**53 + 1, "share": 1.0, "_op": "ž"}, {"id": 2**53 + 1, "share": 0.1, "_op": "\u0001"}
+    changes = [("r", None, old), ("u", old, new), ("d", new, None), ("m", None, None), ("t", None, None)]
+    values = [envelope(op, *rows, has_schema=number % 2 == 0) for number, (op, *rows) in enumerate(changes)]
+    site.send(topic, [*((b"k", value) for value in values), (b"k", None), (None, b'{"op": "c"}')])
+    done = load(site, topic, envelope="debezium")
+    assert (done.figures.record_count, done.figures.dead_letter_count) == (7, 1)
+    rows = site.rows(LOAD, topic, "_offset", "_op", "id", "share", "_op_")
+    assert rows == [
+        (0, "r", 2**53 + 1, 1.0, "ž"),
+        (1, "u", 2**53 + 1, 0.1, "\u0001"),
+        (2, "d", 2**53 + 1, 0.1, "\u0001"),
+        (4, "t", None, None, None),
+    ]
+
+
 @pytest.mark.parametrize(
     "table_format", ["delta", *(pytest.param(name, marks=WHOLE) for name in ("iceberg", "parquet"))]
 )

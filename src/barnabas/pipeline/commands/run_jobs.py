@@ -97,6 +97,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="values have a schema registry's frame: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; login "
         "and TLS are Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
     )
+    what.add_argument(
+        "--envelope",
+        choices=("debezium",),
+        default="",
+        help="of load: values are Debezium's changes to rows, as JSON; with --by-key the table is as the database's, "
+        "without it has a row for each change, with its _op",
+    )
     what.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a job's parameter")
     what.add_argument(
         "--as",
@@ -279,6 +286,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         keep_facts_s=parse_duration(arguments.keep_facts) / 1000 if arguments.keep_facts else None,
         by_key=by_key if is_own else (),
         keeps_deleted=arguments.keep_deleted and is_own,
+        envelope=arguments.envelope if is_own else "",
     )
 
 

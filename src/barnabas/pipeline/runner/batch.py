@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from barnabas.clients.positions import offset_count
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
-from barnabas.pipeline.job import Job, Mode, Parameters, TopicInput
+from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TopicInput
 from barnabas.pipeline.runner.by_key import ALIVE, KEY_AS_TEXT, judged_keys, tombstones
+from barnabas.pipeline.runner.changes import changed_rows, is_truncate, reader_of_changes
 from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.evolving import conformed, reader_of_rows, rows_read
@@ -27,7 +28,7 @@ from barnabas.pipeline.tables.table import Mark, Offsets
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from barnabas.pipeline.events.rows import RowReader
+    from barnabas.pipeline.events.parse import Reader
 
 # Each task of a batch goes over all of its partitions, once for each input, and makes a file. That costs tens of ms of
 # CPU whatever it does, so small batches have few; two, as tasks wait for the broker.
@@ -74,6 +75,7 @@ class BatchRunner:
         delivery: Delivery,
         progress_file: ProgressFile | None,
         registry: SchemaRegistry | None = None,
+        is_enveloped: bool = False,
     ) -> None:
         """Describe what is to be done with each batch.
 
@@ -89,6 +91,7 @@ class BatchRunner:
             delivery: How often a row may be there.
             progress_file: Where it is noted how far the run is, if no table says it.
             registry: Whose frames the values of topics without a schema have; None: they are JSON.
+            is_enveloped: Whether those values are Debezium's envelopes.
         """
         self._job = job
         self._parameters = parameters
@@ -106,6 +109,7 @@ class BatchRunner:
         self._delivery = delivery
         self._progress_file = progress_file
         self._registry = registry
+        self._is_enveloped = is_enveloped
 
     def run(self, records: DataFrame, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
@@ -118,16 +122,19 @@ class BatchRunner:
         began_s = time.monotonic()
         most = _TASKS_PER_CORE * records.sparkSession.sparkContext.defaultParallelism
         records = records.coalesce(min(most, max(_LEAST_TASKS, offset_count(starts, ends) // _OFFSETS_PER_TASK)))
-        readers = self._readers_of_rows(records)
+        readers = self._readers_of_rows(records, ends)
         parsed = self._parser.parse(records, readers)
         if self._by_key:
-            parsed = judged_keys(parsed, self._by_key)
+            truncates = [is_truncate(topic) for topic in self._by_key if self._is_enveloped]
+            parsed = judged_keys(parsed, self._by_key, " OR ".join(truncates) or "false")
         parsed.persist()
         try:
             counted_s = time.time()
-            counted = _count(parsed, readers, counted_s)
+            # A change has yet to become a row.
+            read_as_rows = () if self._is_enveloped else readers
+            counted = _count(parsed, read_as_rows, counted_s)
             span = Span(starts, ends, counted.marks)
-            frames, misfits = self._frames(parsed, readers, counted.unread)
+            frames, misfits = self._frames(parsed, read_as_rows, counted.unread)
             misfit_count = sum(rows.count() for rows in misfits)
 
             def compute(from_offsets: Offsets | None) -> Mapping[str, DataFrame]:
@@ -159,10 +166,14 @@ class BatchRunner:
             waits_of(counted.steps, time.time() - counted_s),
         )
 
-    def _readers_of_rows(self, records: DataFrame) -> dict[str, RowReader]:
-        readers: dict[str, RowReader] = {}
+    def _readers_of_rows(self, records: DataFrame, ends: Offsets) -> dict[str, Reader]:
+        readers: dict[str, Reader] = {}
         for topic, declared in self._inputs.items():
-            if declared.event is None and self._registry is None:
+            if declared.event is not None or self._registry is not None:
+                continue
+            if self._is_enveloped:
+                readers[topic] = reader_of_changes(topic not in self._by_key or len(ends[topic]) == 1)
+            else:
                 reader = reader_of_rows(records, self._writers[declared.name].table, topic)
                 if reader is not None:
                     readers[topic] = reader
@@ -176,13 +187,18 @@ class BatchRunner:
         Args:
             parsed: The batch.
             readers: The topics whose records were read as rows.
-            unread: Those of them that have records which were read as none.
+            unread: Topics that have records which were read as none.
         """
         frames: dict[str, DataFrame] = {}
         misfits: list[DataFrame] = []
         for topic, declared in self._inputs.items():
             of_record = (KEY_AS_TEXT, ALIVE) if topic in self._by_key else ()
-            if topic in readers:
+            if self._is_enveloped and declared.event is None:
+                rows = parsed.where("false").select(*PLACE)
+                if topic in unread:
+                    rows, misfit = changed_rows(parsed, topic, self._writers[declared.name].table, of_record)
+                    misfits.append(misfit)
+            elif topic in readers:
                 rows, records = rows_read(parsed, topic, of_record)
                 if topic in unread:
                     table = self._writers[declared.name].table

@@ -33,24 +33,25 @@ _WHY = (
 )
 
 
-def judged_keys(parsed_records: DataFrame, topics: Collection[str]) -> DataFrame:
+def judged_keys(parsed_records: DataFrame, topics: Collection[str], needs_none: str = "false") -> DataFrame:
     """Give records of these topics whose key can't be one a reason, and take it from tombstones, which have no value.
 
     Args:
         parsed_records: What `RecordParser.parse` gives.
         topics: Those whose tables are by key.
+        needs_none: Which records need no key, as SQL.
     """
     from pyspark.sql import functions as F
 
     why = F.expr(_WHY)
     reason = F.when(why.isNotNull(), why).when(F.col("value").isNotNull(), F.col(REASON))
-    is_own = F.col("_topic").isin(*topics)
+    is_own = F.col("_topic").isin(*topics) & ~F.expr(f"coalesce({needs_none}, false)")
     return parsed_records.withColumn(REASON, F.when(is_own, reason).otherwise(F.col(REASON)))
 
 
-def tombstones(parsed_records: DataFrame, topic: str) -> DataFrame:
-    """Return the tombstones of a topic, as rows of its table that are deleted."""
-    own = parsed_records.where(parsed_records["_topic"] == topic).where(f"{REASON} IS NULL AND value IS NULL")
+def tombstones(parsed_records: DataFrame, topic: str, is_tombstone: str = "value IS NULL") -> DataFrame:
+    """Return the records of a topic that are tombstones, by SQL, as rows of its table that are deleted."""
+    own = parsed_records.where(parsed_records["_topic"] == topic).where(f"{REASON} IS NULL AND ({is_tombstone})")
     return own.selectExpr(*PLACE, KEY_AS_TEXT, f"true AS {DELETED}")
 
 

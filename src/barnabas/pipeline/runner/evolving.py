@@ -34,6 +34,8 @@ def conformed(
     topic: str,
     registry: SchemaRegistry | None,
     columns_of_record: Sequence[str] = (),
+    carried: Sequence[str] = (),
+    text: str = "CAST(value AS STRING)",
 ) -> tuple[DataFrame, DataFrame]:
     """Divide a topic's records into rows of its table and those that do not fit it.
 
@@ -43,6 +45,8 @@ def conformed(
         topic: The topic's name.
         registry: Whose frames the values have; None: they are JSON.
         columns_of_record: What rows have behind these, as SQL of `key`.
+        carried: Other columns of the records, which rows have as well.
+        text: The row as JSON, as SQL of the records' columns, where there is no registry.
 
     Returns:
         Rows with the table's columns, new ones included, those of the place and of the record; and the other records
@@ -51,18 +55,18 @@ def conformed(
     Raises:
         RegistryError: the registry failed, and is to be waited for.
     """
-    text, columns, refused = "CAST(value AS STRING)", _columns_of(records, table, topic), None
+    columns, refused = _columns_of(records, table, topic), None
     if registry is not None:
         decoded, fields = unframed(records, registry)
         text, columns = TEXT, _with_fields(columns, fields)
         refused = decoded.where(f"{WHY} IS NOT NULL").selectExpr("key", "value", *PLACE, f"{WHY} AS {REASON}")
         records = decoded.where(f"{WHY} IS NULL")
-    texts = records.selectExpr(f"{text} AS value", f"value AS {_PAYLOAD}", f"key AS {_KEY}", *PLACE)
+    texts = records.selectExpr(f"{text} AS value", f"value AS {_PAYLOAD}", f"key AS {_KEY}", *carried, *PLACE)
     divided = conform(texts, columns, widens=table.widens)
     bad = divided.bad.selectExpr(f"{_KEY} AS key", f"{_PAYLOAD} AS value", *PLACE, f"reason AS {REASON}")
-    names = [name for name in divided.good.columns if name not in (_PAYLOAD, _KEY, *PLACE)]
+    names = [name for name in divided.good.columns if name not in (_PAYLOAD, _KEY, *carried, *PLACE)]
     rows = divided.good.withColumnRenamed(_KEY, "key")
-    good = rows.selectExpr(*(quoted(name) for name in names), *PLACE, *columns_of_record)
+    good = rows.selectExpr(*(quoted(name) for name in names), *PLACE, *carried, *columns_of_record)
     return good, bad if refused is None else bad.unionByName(refused)
 
 

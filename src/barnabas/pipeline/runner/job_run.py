@@ -425,6 +425,7 @@ class JobRun(BatchRun):
             self.plan.delivery,
             progress_file,
             self.plan.registry,
+            bool(self.plan.envelope),
         )
 
     # While it runs.

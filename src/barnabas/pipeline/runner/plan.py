@@ -56,6 +56,7 @@ class RunPlan:
         keep_facts_s: For how long facts are kept that digests are made of; None: for ever.
         by_key: Those of the `any_topics` whose tables hold the latest row of each record key.
         keeps_deleted: Mark rows in these as deleted, in place of taking them away.
+        envelope: What the values of topics of any kind wrap changes to rows in: debezium; "": they are rows.
         compact_every: What there is from one compaction of the tables to the next.
         layout: How tables lie that are made; what divides and sorts their files is for topics' own.
         places: Other places of tables, by output.
@@ -90,6 +91,7 @@ class RunPlan:
     keep_facts_s: float | None = None
     by_key: tuple[str, ...] = ()
     keeps_deleted: bool = False
+    envelope: str = ""
 
     def topic_of_input(self, declared: TopicInput) -> str:
         """Name the topic of an input."""
@@ -137,6 +139,13 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError(f"job {job.name} reads topics of its own; --topic INPUT=TOPIC names another")
     if plan.registry is not None and not takes_any:
         raise PlanError(f"job {job.name} reads events of its own: --schema-registry is for jobs that read any topics")
+    if plan.envelope and not takes_any:
+        raise PlanError(f"job {job.name} reads events of its own: --envelope is for jobs that read any topics")
+    if plan.envelope and plan.registry is not None:
+        raise PlanError(
+            "--envelope reads JSON, and not values of --schema-registry: have the connector unwrap those "
+            "(transforms.unwrap.type=io.debezium.transforms.ExtractNewRecordState)"
+        )
     if plan.by_key and plan.table_format == "parquet":
         raise PlanError("rows of Parquet files can't be changed by key: take delta, iceberg or postgresql")
     if plan.keeps_deleted and not plan.by_key:

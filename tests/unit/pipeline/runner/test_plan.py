@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import CLICK, PAGE_VIEW
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.cluster import KafkaOptions
@@ -50,6 +51,11 @@ def test_places_of_a_run():
         ({"places": {"tops": "x"}}, "no table 'tops'; it has clicks, facts, top, top-items, views"),
         ({"layout": DAILY}, "lie as it says"),
         ({"job": ANY, "any_topics": ("a",), "layout": DAILY, "table_format": "parquet"}, "day.time. can't divide"),
+        ({"envelope": "debezium"}, "--envelope is for jobs that read any topics"),
+        (
+            {"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
+            "have the connector unwrap those",
+        ),
     ],
 )
 def test_what_can_not_be_is_named(fields, reason):
