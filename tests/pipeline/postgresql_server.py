@@ -18,22 +18,27 @@ from tools.kafka.server import free_port
 
 # The server does not run as root.
 _USER = "postgres" if os.geteuid() == 0 else None
-_PASSWORD = "a secret / of 100 %"
+PASSWORD = "a secret / of 100 %"
 
 
 class PostgresqlServer:
-    """A server with one user, `test`, and one database of that name; use it as a context."""
+    """A server with one user, `test`, and one database of that name; use it as a context.
 
-    def __init__(self) -> None:
+    Args:
+        settings: Of the server, beside its own.
+    """
+
+    def __init__(self, **settings: str) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="barnabas-postgresql-"))
         self.port = free_port()
+        self._settings = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         if _USER is not None:
             shutil.chown(self.directory, _USER)
         password_file = self.directory / "password"
-        password_file.write_text(_PASSWORD)
+        password_file.write_text(PASSWORD)
         password_file.chmod(0o644)
         arguments = [
             "-D",
@@ -62,7 +67,7 @@ class PostgresqlServer:
 
     def start(self) -> None:
         """Start it, after a crash as well, and wait until it takes connections."""
-        options = ["-c", "fsync=off", "-c", "max_connections=50", "-h", "127.0.0.1"]
+        options = ["-c", "fsync=off", "-c", "max_connections=50", "-h", "127.0.0.1", *self._settings]
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [_program("postgres"), "-D", "data", "-p", str(self.port), "-k", str(self.directory), *options],
