@@ -287,7 +287,7 @@ def _remember_names() -> None:
     It asks the JVM each time, and that looks for a class `org.apache` in each of some hundred jars: of all CPU of six
     jobs that was a twentieth.
     """
-    from py4j.java_gateway import JavaPackage, JVMView  # type: ignore[import-untyped]  # it has no types
+    from py4j.java_gateway import JavaPackage, JVMView
 
     def remembering(ask: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
         def known(parent: Any, name: str) -> Any:
