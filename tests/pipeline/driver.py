@@ -43,6 +43,8 @@ def main() -> None:
         is_once=True,
         limits=Limits(records_per_s=asked["records_per_batch"]),
         give_up_s=120.0,
+        by_key=tuple(asked["by_key"]),
+        keeps_deleted=asked["keeps_deleted"],
     )
     arm(asked)
     needed, clients = requirements_of(asked["format"]), clients_for([asked["tables"]], os.environ)

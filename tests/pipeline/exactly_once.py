@@ -1,9 +1,11 @@
 """Trials of exactly once: a job that is killed, and what must be there in the end; `soak.py` runs them, too.
 
 A load's table must hold each record of the topic once, by its partition and offset, with what was sent at it. A ranking
-must be, in its table and in its topic, what one uninterrupted run makes of the same topics.
+must be, in its table and in its topic, what one uninterrupted run makes of the same topics. A load's table by key must
+hold what the topic's last records say.
 """
 
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from typing import Any
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.tables.places import open_table
+from tests.pipeline.changes_by_key import latest_rows, send_changes
 from tests.pipeline.lives import Lives, job_lives, missing_and_doubled, wait_for_own_kill
 from tests.pipeline.site import Site
 
@@ -70,6 +73,39 @@ def table_trial(
         table = open_table(site.spark, location, table_format).read()
         found = [tuple(row) for row in table.select("_partition", "_offset", "id", "page").collect()]
         return missing_and_doubled(records_of(site, topic), found)
+
+    return Trial(site, broker, lives, compare)
+
+
+def key_trial(
+    site: Site,
+    broker: Any,
+    directory: Path,
+    table_format: str,
+    *,
+    seed: int,
+    tables: str = "",
+    keeps_deleted: bool = False,
+    **asked: Any,
+) -> Trial:
+    """A load of one topic into a table by key."""
+    topic = f"{site.name}-people"
+    send_changes(site, topic, random.Random(seed))
+    place = tables or str(directory / "tables")
+    lives = job_lives(directory, "load", table_format, place, seed)
+    lives.ask(
+        bootstrap_servers=broker.bootstrap_servers,
+        any_topics=[topic],
+        by_key=[topic],
+        keeps_deleted=keeps_deleted,
+        **asked,
+    )
+
+    def compare() -> tuple[int, int]:
+        table = open_table(site.spark, table_location(place, table_format, "load", topic), table_format).read()
+        deleted = ("_deleted",) if keeps_deleted else ()
+        found = [tuple(row) for row in table.select("_key", "n", "_partition", "_offset", *deleted).collect()]
+        return missing_and_doubled(latest_rows(site, topic, keeps_deleted), found)
 
     return Trial(site, broker, lives, compare)
 

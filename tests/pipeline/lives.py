@@ -161,6 +161,8 @@ def job_lives(directory: Path, job: str, table_format: str, tables: str, seed: i
         tables=tables,
         topics={},
         any_topics=[],
+        by_key=[],
+        keeps_deleted=False,
         records_per_batch=500,
     )
 

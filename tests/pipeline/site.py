@@ -83,13 +83,15 @@ class Site:
 
         self._runner.run(delete())
 
-    def send(self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        """Send keys and values; returns once all are acknowledged."""
+    def send(
+        self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]], partition: int | None = None
+    ) -> None:
+        """Send keys and values, to the partitions that keys say or to one; returns once all are acknowledged."""
 
         async def send() -> None:
             async with Pool(self._address()) as pool:
                 producer = Producer(pool)
-                sent = [await producer.send(topic, value, key=key) for key, value in records]
+                sent = [await producer.send(topic, value, key=key, partition=partition) for key, value in records]
                 await producer.flush()
                 await asyncio.gather(*sent)
                 await producer.close()

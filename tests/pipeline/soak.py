@@ -1,9 +1,9 @@
 """The whole proof of exactly once: `scripts/soak --pipeline`, or `python -m tests.pipeline.soak`.
 
-Six trials: a load to Delta, on the disk and in an S3 store, to Iceberg, Parquet and PostgreSQL, and a ranking. In each
-so many drivers are killed at random moments, one of them right after the data's commit and one right before; one life
-starts without its checkpoint, and the broker is killed during one. A seventh is a load on a standalone cluster whose
-executors are killed. Prints a line for each.
+Nine trials: a load to Delta, on the disk and in an S3 store, to Iceberg, Parquet and PostgreSQL; a load by key to
+Delta, Iceberg and PostgreSQL; and a ranking. In each so many drivers are killed at random moments, one of them right
+after the data's commit and one right before; one life starts without its checkpoint, and the broker is killed during
+one. A tenth is a load on a standalone cluster whose executors are killed. Prints a line for each.
 """
 
 import argparse
@@ -18,14 +18,24 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.testing import Broker
-from tests.pipeline.exactly_once import Trial, ranking_trial, table_trial
+from tests.pipeline.exactly_once import Trial, key_trial, ranking_trial, table_trial
 from tests.pipeline.object_store import object_store
 from tests.pipeline.postgresql_server import PostgresqlServer
 from tests.pipeline.site import Site
 from tests.pipeline.standalone import StandaloneCluster
 from tests.spark import shared_session
 
-TRIALS = ("delta", "s3", "iceberg", "parquet", "postgresql", "ranking", "executors")
+_BY_KEY = "-by-key"
+TRIALS = (
+    "delta",
+    "s3",
+    "iceberg",
+    "parquet",
+    "postgresql",
+    *(f"{name}{_BY_KEY}" for name in ("delta", "iceberg", "postgresql")),
+    "ranking",
+    "executors",
+)
 
 
 def main() -> int:
@@ -33,6 +43,9 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20, metavar="N", help="drivers, in each trial (%(default)s)")
     parser.add_argument("--executor-kills", type=int, default=5, metavar="N", help="(%(default)s)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of all choices (%(default)s)")
+    parser.add_argument(
+        "--keep-deleted", action="store_true", help="mark deleted rows in tables by key, in place of taking them away"
+    )
     parser.add_argument("--only", choices=TRIALS, action="append", help="one trial; may be given again")
     arguments = parser.parse_args()
     wrong = 0
@@ -75,8 +88,13 @@ def _run(stack: ExitStack, name: str, arguments: argparse.Namespace) -> tuple[in
         trial.lives.after_kill = lambda: store.age_leases("lake")
         _kill_drivers(trial, arguments.kills)
     else:
-        tables = stack.enter_context(PostgresqlServer()).database_url() if name == "postgresql" else ""
-        trial = table_trial(site, broker, directory, name, seed=arguments.seed, tables=tables, records_per_batch=100)
+        table_format = name.removesuffix(_BY_KEY)
+        tables = stack.enter_context(PostgresqlServer()).database_url() if table_format == "postgresql" else ""
+        asked: dict[str, Any] = {"seed": arguments.seed, "tables": tables, "records_per_batch": 100}
+        if name.endswith(_BY_KEY):
+            trial = key_trial(site, broker, directory, table_format, keeps_deleted=arguments.keep_deleted, **asked)
+        else:
+            trial = table_trial(site, broker, directory, table_format, **asked)
         _kill_drivers(trial, arguments.kills)
     return *trial.compare(), trial
 

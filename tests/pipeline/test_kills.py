@@ -1,16 +1,17 @@
 """Exactly once, whatever is killed and when: a load into each kind of table, and a ranking, end as if nothing had been.
 
-Here are the short forms, of which a load to Delta is always run; `scripts/soak --pipeline` kills 20 drivers and more of
+Here are the short forms, of which loads to Delta are always run; `scripts/soak --pipeline` kills 20 drivers and more of
 each.
 """
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.compat.conftest import StartBroker
-from tests.pipeline.exactly_once import Trial, ranking_trial, table_trial
+from tests.pipeline.exactly_once import Trial, key_trial, ranking_trial, table_trial
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
 from tests.pipeline.site import Site
 from tests.spark import forgets_sockets
@@ -24,7 +25,7 @@ SEED = 1922
 
 @pytest.fixture
 def trial_of(start_broker: StartBroker, site_of: Callable[..., Site], tmp_path: Path) -> Callable[..., Trial]:
-    def make(kind: Callable[..., Trial], *arguments: str, **options: str) -> Trial:
+    def make(kind: Callable[..., Trial], *arguments: str, **options: Any) -> Trial:
         broker = start_broker()
         return kind(site_of(broker), broker, tmp_path, *arguments, seed=SEED, **options)
 
@@ -64,6 +65,21 @@ def test_a_load_whose_driver_is_killed_right_after_its_commit(trial_of, table_fo
 @pytest.mark.whole
 def test_a_load_to_postgresql_whose_driver_is_killed_right_after_its_commit(trial_of, postgresql: PostgresqlServer):
     trial = trial_of(table_trial, "postgresql", tables=postgresql.database_url())
+    assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
+    assert trial.lives.live(None)
+    check(trial)
+
+
+@pytest.mark.parametrize(
+    "table_format",
+    ["delta", *(pytest.param(name, marks=pytest.mark.whole) for name in ("iceberg", "postgresql"))],
+)
+def test_a_load_by_key_whose_driver_is_killed_right_after_its_commit(
+    request: pytest.FixtureRequest, trial_of, table_format: str
+):
+    tables = request.getfixturevalue("postgresql").database_url() if table_format == "postgresql" else ""
+    # Three batches: the second is there when the second life begins, and Spark has not noted it.
+    trial = trial_of(key_trial, table_format, tables=tables, records_per_batch=2_000)
     assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
     assert trial.lives.live(None)
     check(trial)
