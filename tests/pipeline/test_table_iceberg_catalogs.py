@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import os
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -16,6 +17,8 @@ from pyiceberg.utils.config import Config
 
 from barnabas.pipeline.spark.catalogs import catalog_settings
 from barnabas.pipeline.tables.iceberg import IcebergTable
+from barnabas.pipeline.tables.table import TableUnavailableError
+from tests.patience import PATIENCE_S
 from tests.pipeline.kills import KILL_COUNT, kill_at_random, offsets_of
 from tests.pipeline.postgresql_server import postgresql
 from tests.pipeline.test_tables import (
@@ -26,6 +29,7 @@ from tests.pipeline.test_tables import (
     spark,
     test_a_table_of_another_format_commits_rows_and_progress_in_one_step,
     test_a_table_of_another_format_takes_all_values_and_new_columns,
+    write_at_the_same_time,
 )
 from tests.spark import forgets_sockets, forgotten_sockets
 from tools.iceberg.server import HiveMetastore, RestCatalog
@@ -44,6 +48,8 @@ __all__ = [
 
 pytestmark = forgets_sockets
 
+# How often two writers commit at the same moment.
+RACE_COUNT = int(os.environ.get("BARNABAS_RACES", "5"))
 CATALOGS = ["rest", *(pytest.param(name, marks=pytest.mark.whole) for name in ("postgresql", "hive"))]
 
 
@@ -86,6 +92,21 @@ def other_place(
     database = request.getfixturevalue("postgresql").database_url()
     name_catalog("base", uri=database.replace("://", "+psycopg://"), warehouse=str(tmp_path / "warehouse"))
     return Place(spark, "iceberg", f"base.site.{tmp_path.name}")
+
+
+@pytest.fixture
+def lockless_place(request: pytest.FixtureRequest, other_place: Place, name_catalog: Callable[..., None]) -> Place:
+    """The same, by a catalog that takes no locks in Hive's metastore: those of a killed driver would stay."""
+    if not other_place.location.startswith("metastore."):
+        return other_place
+    server = request.getfixturevalue("hive")
+    name_catalog(
+        "lockless",
+        uri=server.uri,
+        warehouse=str(server.directory / "warehouse"),
+        **{"hadoop.iceberg.engine.hive.lock-enabled": "false"},
+    )
+    return Place(other_place.spark, "iceberg", other_place.location.replace("metastore.", "lockless.", 1))
 
 
 def test_pyiceberg_reads_and_writes_by_the_same_catalog(other_place: Place) -> None:
@@ -179,9 +200,59 @@ def test_a_commit_whose_answer_is_lost_counts_once(
 
 @pytest.mark.timeout(600 + 60 * KILL_COUNT)
 @pytest.mark.whole
-def test_rows_are_there_once_however_the_driver_is_killed(other_place: Place) -> None:
-    if other_place.location.startswith("metastore."):
-        pytest.skip("in Hive's metastore this fails, and why is not known: docs/pipeline/iceberg.md")
-    table = other_place.open()
-    commit_count = kill_at_random("iceberg", table, other_place.location, seed=20_264)
+def test_rows_are_there_once_however_the_driver_is_killed(lockless_place: Place) -> None:
+    table = lockless_place.open()
+    commit_count = kill_at_random("iceberg", table, lockless_place.location, seed=20_264)
     assert offsets_in(table) == offsets_of(commit_count)
+
+
+@pytest.mark.whole
+def test_of_two_commits_of_a_run_at_the_same_moment_one_is_refused(
+    lockless_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = lockless_place.open()
+    table.append(rows_at(lockless_place.spark, 0, 10), progress_of("load", 1, 0))
+    both, swap = threading.Barrier(2), IcebergTable._swap
+
+    def swap_with_the_other(table: IcebergTable, transaction: Any) -> bool:
+        both.wait(PATIENCE_S)
+        return swap(table, transaction)
+
+    monkeypatch.setattr(IcebergTable, "_swap", swap_with_the_other)
+    written = [0]
+    for sequence in range(2, RACE_COUNT + 2):
+        outcomes = write_at_the_same_time(lockless_place, (1_000 * sequence, 1_000 * sequence + 100), sequence)
+        starts = [int(outcome.removeprefix("written ")) for outcome in outcomes if outcome != "refused"]
+        assert (len(outcomes), len(starts)) == (2, 1), outcomes
+        written += starts
+    assert offsets_in(table) == [start + offset for start in written for offset in range(10)]
+    assert table.progress("load") == progress_of("load", RACE_COUNT + 1, written[-1])
+
+
+@pytest.mark.whole
+def test_a_lock_that_a_killed_driver_has_left_in_hive_s_metastore_is_told_of(
+    spark: SparkSession, hive: HiveMetastore, tmp_path: Path, name_catalog: Callable[..., None]
+) -> None:
+    name_catalog(
+        "locked",
+        type="hive",
+        uri=hive.uri,
+        warehouse=str(hive.directory / "warehouse"),
+        **{"hadoop.iceberg.hive.lock-timeout-ms": "500"},
+    )
+    table = IcebergTable(spark, f"locked.site.{tmp_path.name}")
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    jvm: Any = spark.sparkContext._jvm
+    metastore = jvm.org.apache.hadoop.hive.metastore
+    configuration = jvm.org.apache.hadoop.hive.conf.HiveConf()
+    configuration.set("hive.metastore.uris", hive.uri)
+    client = metastore.HiveMetaStoreClient(configuration)
+    lock = metastore.LockComponentBuilder().setExclusive().setDbName("site").setTableName(tmp_path.name).build()
+    held = client.lock(metastore.LockRequestBuilder("killed").setUser("killed").addLockComponent(lock).build())
+    with pytest.raises(TableUnavailableError, match="metastore holds a lock on it"):
+        table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    assert table.progress("load") == progress_of("load", 1, 10)
+    client.unlock(held.getLockid())
+    client.close()
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    assert offsets_in(table) == list(range(20))

@@ -115,8 +115,8 @@ def offsets_in(table: Table) -> list[int]:
     return sorted(row["_offset"] for row in table.read().select("_offset").collect())
 
 
-def write_at_the_same_time(place: Place, starts: Sequence[int]) -> list[str]:
-    """Let writers make the first commit of the same run, each ten rows from its start on; give what came of it."""
+def write_at_the_same_time(place: Place, starts: Sequence[int], sequence: int = 1) -> list[str]:
+    """Let writers make the same commit of the same run, each ten rows from its start on; give what came of it."""
     barrier = threading.Barrier(len(starts))
     outcomes: list[str] = []
 
@@ -124,7 +124,7 @@ def write_at_the_same_time(place: Place, starts: Sequence[int]) -> list[str]:
         table = place.open()
         barrier.wait()
         try:
-            table.append(rows_at(place.spark, start, start + 10), progress_of("load", 1, start))
+            table.append(rows_at(place.spark, start, start + 10), progress_of("load", sequence, start))
         except TableMovedError:
             outcomes.append("refused")
         else:

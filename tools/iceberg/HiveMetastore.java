@@ -14,6 +14,9 @@ public class HiveMetastore {
     public static void main(String[] arguments) throws Exception {
         String directory = arguments[0];
         System.setProperty("derby.system.home", directory);
+        // Of two commits at the same moment one waits for the other's end, and that one for the first's: in seconds.
+        System.setProperty("derby.locks.deadlockTimeout", "1");
+        System.setProperty("hive.hmshandler.retry.interval", "100ms");
         // Every configuration that the server makes for itself has these, too.
         System.setProperty("javax.jdo.option.ConnectionURL", "jdbc:derby:;databaseName=" + directory + "/db;create=true");
         System.setProperty("datanucleus.schema.autoCreateAll", "true");

@@ -22,7 +22,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import aligned, quoted, type_difference, with_all_columns
-from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name
+from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name, is_lock_held
 from barnabas.pipeline.tables.iceberg_files import DataFiles, Java
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.rules import (
@@ -33,7 +33,7 @@ from barnabas.pipeline.tables.rules import (
     is_later,
     with_rest,
 )
-from barnabas.pipeline.tables.table import Compaction, Progress, TableError
+from barnabas.pipeline.tables.table import Compaction, Progress, TableError, TableUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,6 +46,10 @@ _HISTORY = "history.expire.max-snapshot-age-ms"
 _USUAL_HISTORY_S = 6 * 3_600
 # Columns that rows do not have, in objects as well, are null.
 _ANY_SCHEMA = {"write.spark.accept-any-schema": "true"}
+_LOCK_HELD = (
+    "Hive's metastore holds a lock on it: of a writer at work, or of one that was killed, and that stays until the "
+    "metastore takes it away, which not every one does; docs/pipeline/iceberg.md says how to do without locks"
+)
 # Not where a rename decides: a writer that slept would find its next version free.
 _OLD_METADATA_GO = {"write.metadata.delete-after-commit.enabled": "true"}
 
@@ -288,6 +292,8 @@ class IcebergTable:
                 return True
             # Another writer was first, whatever the catalog makes of that.
             is_overtaken = _version(base) != _version(None if there is None else there.operations().current())
+            if not is_overtaken and is_lock_held(error):
+                raise TableUnavailableError(f"{self._location}: {_LOCK_HELD}") from error
             if is_overtaken or exception_name(error) in ("CommitFailedException", "AlreadyExistsException"):
                 return False
             raise

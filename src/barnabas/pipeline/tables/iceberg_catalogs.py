@@ -174,3 +174,11 @@ def _catalog_of(context: SparkContext, name: str, properties: tuple[tuple[str, s
 def exception_name(error: Any) -> str:  # py4j has no types
     """Return the name of an exception of Java's, without its package."""
     return str(error.java_exception.getClass().getSimpleName())
+
+
+def is_lock_held(error: Any) -> bool:  # py4j has no types
+    """Return whether a commit failed because Hive's metastore gave no lock in time; nothing was committed then."""
+    cause = error.java_exception.getCause()
+    # A lock that is lost within a commit is the cause of another exception.
+    is_refused = exception_name(error) == "CommitFailedException" and cause is not None
+    return is_refused and str(cause.getClass().getSimpleName()) == "LockException"
