@@ -57,7 +57,8 @@ def main() -> None:
         **asked["settings"],
     }
     with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
+        # Its name has spaces, as a user's may.
+        tempfile.TemporaryDirectory(prefix="barnabas is killed ", ignore_cleanup_errors=True) as scratch,
         checkpoint_lock(Path(asked["checkpoint"] + ".lock"), 60.0, lambda: None) as lock,
         spark_session(
             "barnabas-killed",

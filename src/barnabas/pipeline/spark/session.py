@@ -196,7 +196,8 @@ def spark_session(
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}" {_AVRO_LIMITS}',
         "spark.jars.packages": packages,
-        "spark.jars.ivySettings": str(_write_ivy_settings(scratch)),
+        # Spark reads it as a URI: a path may have a space.
+        "spark.jars.ivySettings": _write_ivy_settings(scratch).as_uri(),
     }
     conf = SparkConf().setAppName(name).setAll(list(combined(own, settings or {}).items()))
     jvm = _start_jvm(conf, scratch, locks, log)
