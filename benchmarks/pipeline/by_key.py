@@ -1,0 +1,107 @@
+"""What a load by key costs beside one that appends: `python -m benchmarks.pipeline.by_key --format delta`.
+
+A broker gets records of a hundred bytes or so, as many as keys, in random order, some keys many times and others not at
+all; then as many again. `barnabas pipeline run load --once` loads the first half into an empty table, and the other
+into the same: once by appending, and once `--by-key`. Each run is a process of its own, with the start of Python and
+Spark. A table by key is then held against what was sent. Wall, CPU and memory are as in `benchmarks.pipeline.jobs`.
+"""
+
+import argparse
+import json
+import os
+import random
+import tempfile
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from barnabas.pipeline.runner.outputs import table_location
+from barnabas.pipeline.spark.session import spark_session
+from barnabas.pipeline.tables.places import open_table, requirements_of
+from benchmarks.load.targets import TARGETS, Running
+from benchmarks.pipeline.jobs import measured
+
+_SOURCES = Path(__file__).parents[2]
+_TOPIC = "people"
+_PARTITION_COUNT = 4
+_ROUNDS = ("into an empty table", "the same again")
+_TEXT = "x" * 60
+
+
+def main() -> None:
+    """Measure one format."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=200_000, metavar="N", help="records of each half (%(default)s)")
+    parser.add_argument("--keys", type=int, metavar="N", help="different ones; as many as records unless told")
+    parser.add_argument("--every-key", action="store_true", help="of the first half once: so many rows there are")
+    parser.add_argument("--halves", type=int, choices=(1, 2), default=2, help="(%(default)s)")
+    parser.add_argument("--format", choices=("delta", "iceberg"), default="delta", help="(%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the keys' order (%(default)s)")
+    arguments = parser.parse_args()
+    chance, last = random.Random(arguments.seed), dict[str, int]()
+    key_count = arguments.keys or arguments.events
+    with TARGETS["barnabas"]() as broker, tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
+        admin = AdminClient({"bootstrap.servers": broker.address})
+        admin.create_topics([NewTopic(_TOPIC, _PARTITION_COUNT, 1)])[_TOPIC].result(30)
+        sizes = f"{arguments.events:,} records of {key_count:,} keys in each half"
+        print(f"{arguments.format}, {sizes}; seed {arguments.seed}\n")
+        print("| load | how | wall s | records/s | CPU s | records per CPU s | peak MB | load |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        for number, round_name in enumerate(_ROUNDS[: arguments.halves]):
+            keys = [chance.randrange(key_count) for _ in range(arguments.events)]
+            if arguments.every_key and not number:
+                keys = chance.sample(range(key_count), key_count)
+            last |= send(broker, keys, number * arguments.events)
+            for how in ("append", "by-key"):
+                words = words_of(broker, arguments.format, how, Path(name))
+                cost = measured(words, _SOURCES, Path(name) / f"{how}-{number}")
+                rates = f"{len(keys) / cost.wall_s:,.0f} | {cost.cpu_s:.0f} | {len(keys) / cost.cpu_s:,.0f}"
+                memory = f"{cost.peak_mb:,.0f} | {os.getloadavg()[0]:.1f}"
+                print(f"| {round_name} | {how} | {cost.wall_s:.0f} | {rates} | {memory} |", flush=True)
+        check(Path(name), arguments.format, last)
+
+
+def send(broker: Running, keys: list[int], start: int) -> dict[str, int]:
+    """Send a record for each key, numbered; gives the last number of each key."""
+    producer = Producer(
+        {"bootstrap.servers": broker.address, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
+    )
+    last = {}
+    for n, key in enumerate(keys, start):
+        last[f"key-{key}"] = n
+        value = json.dumps({"n": n, "name": f"user {key}", "about": _TEXT})
+        while True:
+            try:
+                producer.produce(_TOPIC, value, f"key-{key}")
+                break
+            except BufferError:
+                producer.poll(1)
+    if left := producer.flush(600):
+        raise RuntimeError(f"{left} records were not sent")
+    return last
+
+
+def words_of(broker: Running, table_format: str, how: str, directory: Path) -> list[str]:
+    """Return the words of the command that loads the topic."""
+    place = directory / how
+    words = ["run", "load", "--once", "--bootstrap-server", broker.address, "--format", table_format]
+    words += ["--tables", str(place / "tables"), "--checkpoint", str(place / "checkpoints")]
+    return [*words, "--scratch", str(place / "scratch"), "--by-key" if how == "by-key" else "--topics", _TOPIC]
+
+
+def check(directory: Path, table_format: str, last: dict[str, int]) -> None:
+    """See that the table by key has the last record of each key, and nothing else."""
+    (packages, settings), scratch = requirements_of(table_format), directory / "check"
+    location = table_location(str(directory / "by-key" / "tables"), table_format, "load", _TOPIC)
+    log = directory / "check.log"
+    with spark_session("check", scratch=scratch, packages=",".join(packages), settings=settings, log=log) as spark:
+        rows = open_table(spark, location, table_format).read().select("_key", "n").toArrow()
+    found = dict(zip(rows["_key"].to_pylist(), rows["n"].to_pylist(), strict=True))
+    if len(rows) != len(last) or found != last:
+        raise RuntimeError(f"{len(rows)} rows of {len(last)} keys, {len(last.items() - found.items())} of them wrong")
+    print(f"\n{len(rows):,} rows, each of its key's last record")
+
+
+if __name__ == "__main__":
+    main()
