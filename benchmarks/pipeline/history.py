@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 
 from barnabas.pipeline.spark.session import spark_session
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
+from barnabas.pipeline.tables.iceberg_files import DataFiles
 from barnabas.pipeline.tables.places import open_table, requirements_of
 from barnabas.pipeline.tables.table import Progress
 
@@ -151,7 +152,7 @@ def _add_to_iceberg(spark: SparkSession, place: Path, commits: int, wanted: int)
     table = CatalogEntry(spark, str(place)).load()
     text = table.currentSnapshot().summary().get("barnabas.progress")
     small: list[Any] = []
-    (template,) = list(table.newScan().planFiles())[:1]
+    template = DataFiles(spark).tasks_of(table)[0]
     for number in range(commits, wanted):
         builder = iceberg.DataFiles.builder(table.spec()).copy(template.file())
         file = builder.withPath(f"{place}/data/{uuid.uuid4()}.parquet").build()
