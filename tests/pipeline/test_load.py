@@ -206,6 +206,16 @@ def test_values_framed_by_a_registry_are_read_by_their_own_schemas(site: Site):
 WHOLE = pytest.mark.whole
 
 
+def plan_by_key(
+    request: pytest.FixtureRequest, site: Site, topic: str, table_format: str, keeps_deleted: bool
+) -> dict[str, Any]:
+    """Give what a plan says of a table by key: its format, its place, its topic."""
+    tables = str(site.directory / "tables")
+    if table_format == "postgresql":
+        tables = request.getfixturevalue("postgresql").database_url()
+    return {"table_format": table_format, "tables": tables, "by_key": (topic,), "keeps_deleted": keeps_deleted}
+
+
 def rows_by_key(site: Site, topic: str, location: str, table_format: str, *columns: str) -> list[tuple[Any, ...]]:
     table = open_table(site.spark, location, table_format).read()
     return sorted(tuple(row) for row in table.select("_key", *columns).collect())
@@ -223,11 +233,8 @@ def test_a_table_by_key_holds_the_last_record_of_each_key(
     print("seed", seed)
     chance = random.Random(seed)
     topic = f"{site.name}-people"
-    tables = str(site.directory / "tables")
-    if table_format == "postgresql":
-        tables = request.getfixturevalue("postgresql").database_url()
-    plan = {"table_format": table_format, "tables": tables, "by_key": (topic,), "keeps_deleted": keeps_deleted}
-    location = table_location(tables, table_format, "load", topic)
+    plan = plan_by_key(request, site, topic, table_format, keeps_deleted)
+    location = table_location(plan["tables"], table_format, "load", topic)
     site.create(topic, 3)
     keys = [f"k{number}" for number in range(30)] + ["back\\slash", "m" * 1_000_000]
     expected: dict[str, tuple[int, bool]] = {}
@@ -266,7 +273,7 @@ def test_a_table_by_key_holds_the_last_record_of_each_key(
     for text, count in [("no key", 2), ("not UTF-8", 1), ("a NUL character", 1), ("not one JSON value", 1)]:
         assert sum(text in reason for reason in told) == count, told
     with pytest.raises(TableError, match="--by-key"):
-        load(site, topic, table_format=table_format, tables=tables)
+        load(site, topic, table_format=table_format, tables=plan["tables"])
 
 
 def envelope(op: str, before: object, after: object, *, has_schema: bool) -> bytes:
@@ -286,12 +293,9 @@ def test_a_table_by_key_of_debezium_s_changes_is_as_the_database_s(
     print("seed", seed)
     chance = random.Random(seed)
     topic = f"{site.name}-people"
-    tables = str(site.directory / "tables")
-    if table_format == "postgresql":
-        tables = request.getfixturevalue("postgresql").database_url()
-    plan = {"table_format": table_format, "tables": tables, "by_key": (topic,), "keeps_deleted": keeps_deleted}
+    plan = plan_by_key(request, site, topic, table_format, keeps_deleted)
     plan["envelope"] = "debezium"
-    location = table_location(tables, table_format, "load", topic)
+    location = table_location(plan["tables"], table_format, "load", topic)
     site.create(topic, partition_count)
     alive: dict[str, int] = {}
     dead: dict[str, int] = {}
