@@ -4,6 +4,7 @@ It answers ApiVersions and Metadata by itself: every topic that is asked for is 
 """
 
 import asyncio
+import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -29,16 +30,22 @@ class ScriptedBroker:
         requests: What came, in order, but for ApiVersions.
     """
 
-    def __init__(self, answers: Mapping[ApiKey, Answer], *, reads_after_greeting: bool = True) -> None:
+    def __init__(self, answers: Mapping[ApiKey, Answer], *, reads_produce: bool = True) -> None:
+        """Args:
+        reads_produce: Else a connection is read up to its first Produce request, and no further.
+        """
         self.requests: list[Message] = []
         self._answers = {ApiKey.METADATA: self._metadata, **answers}
-        self._reads_after_greeting = reads_after_greeting
+        self._reads_produce = reads_produce
         self._port = 0
         self._is_done = asyncio.Event()
 
     async def run(self, use: Callable[[str], Awaitable[None]], timeout_s: float = 60) -> None:
         """Call `use` with the address; what hangs ends after `timeout_s` with TimeoutError."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        listener = socket.create_server(("127.0.0.1", 0))
+        # Each connection inherits it: the system may take tens of megabytes that nobody reads, else.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        server = await asyncio.start_server(self._serve, sock=listener)
         self._port = server.sockets[0].getsockname()[1]
         async with server:
             try:
@@ -48,17 +55,18 @@ class ScriptedBroker:
                 self._is_done.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        is_asked_for_topics = False
         try:
-            while self._reads_after_greeting or not is_asked_for_topics:
-                (size,) = struct.unpack(">i", await reader.readexactly(4))
-                frame = memoryview(await reader.readexactly(size))
+            while True:
+                start = await reader.readexactly(6)
+                size, api_key = struct.unpack(">ih", start)
+                if api_key == ApiKey.PRODUCE and not self._reads_produce:
+                    break
+                frame = memoryview(start[4:] + await reader.readexactly(size - 2))
                 api_key, version, correlation_id, _, pos = decode_request_header(frame)
                 if api_key == ApiKey.API_VERSIONS:
                     body: Message | bytes | None = self._versions()
                 else:
                     request, _ = request_class(api_key).decode(version, frame, pos)
-                    is_asked_for_topics = isinstance(request, MetadataRequest) and bool(request.topics)
                     self.requests.append(request)
                     body = self._answers[ApiKey(api_key)](version, request)
                 if body is None:

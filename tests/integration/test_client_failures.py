@@ -137,7 +137,7 @@ def test_a_producer_id_that_is_refused_with_an_unknown_code_fails_the_records():
 
 
 def test_acks_0_to_a_broker_that_reads_nothing_ends():
-    broker = ScriptedBroker({ApiKey.PRODUCE: first_then_fine(None)}, reads_after_greeting=False)
+    broker = ScriptedBroker({ApiKey.PRODUCE: first_then_fine(None)}, reads_produce=False)
 
     async def use(servers):
         async with (

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -56,10 +56,15 @@ class Started:
         )
         os.close(end)
 
-    def close(self) -> None:
+    def signal_all(self, number: int) -> None:
+        """Send a signal to what the command started, then to itself; what has ended meanwhile needs none."""
         for pid in (*descendants(self.process.pid), self.process.pid):
-            if self.process.poll() is None:
-                os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.signal_all(signal.SIGKILL)
         self.process.wait()
         os.close(self._terminal)
 
@@ -207,8 +212,7 @@ def test_the_unit_for_systemd_ends_a_run_after_the_batch_under_way(tmp_path: Pat
     with started(tmp_path, cluster, topic, words) as run:
         run.wait_for_batch()
         # More than the unit has done: each process of the control group is told, as systemd does unless told otherwise.
-        for pid in (*descendants(run.process.pid), run.process.pid):
-            os.kill(pid, signal.SIGTERM)
+        run.signal_all(signal.SIGTERM)
         assert run.code() == 0, run.said
     assert ALL_DONE in run.said
 
