@@ -1,7 +1,8 @@
 """A broker at its limits: 10,000 partitions, 1,000 topics in a request, 5,000 connections, 500 members, 10,000 groups.
 
 So many partitions and groups are made by `scripts/soak --tests`; fewer, in every run, show as well whether a request
-takes turns. Whatever of it is asked for, the event loop computes for 50 ms at a time at the most. What a machine that
+takes turns. Whatever of it is asked for, the event loop computes for 50 ms at a time at the most, or for longer by as
+much as this machine is slower than the one that is known for it: it is measured beside. What a machine that
 has something else to do keeps it waiting for (a core, the disk, another thread that has the interpreter and no core)
 does not count here: it is in the log, and in `scripts/bench --whole`.
 """
@@ -9,6 +10,7 @@ does not count here: it is in the log, and in `scripts/bench --whole`.
 import contextlib
 import resource
 import socket
+import time
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -43,6 +45,8 @@ from tools.kafka.server import free_port
 pytestmark = pytest.mark.alone
 
 MOST_MS = 50
+# What `yardstick` takes where MOST_MS holds.
+YARDSTICK_MS = 6.0
 TOPICS = [f"t{number}" for number in range(1_000)]
 CONNECTION_COUNT, MEMBER_COUNT = 5_000, 500
 GROUP_COUNTS = [2_000, pytest.param(10_000, marks=pytest.mark.whole)]
@@ -73,13 +77,27 @@ def broker():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def yardstick() -> float:
+    """The CPU milliseconds that some work of a kind with the broker's takes here and now."""
+    found = {}
+    start_ns = time.thread_time_ns()
+    for number in range(60_000):
+        found[number & 1_023] = (number, str(number))
+    return (time.thread_time_ns() - start_ns) / 1e6
+
+
 @contextlib.contextmanager
 def no_stall(broker: Broker) -> Iterator[None]:
     """What is done within keeps nobody waiting for long."""
+    slowness = [yardstick()]
     broker.stalls_of_late_ms()
     yield
     longest_ms, computing_ms = broker.stalls_of_late_ms()
-    assert computing_ms <= MOST_MS, f"the loop computed for {computing_ms} ms, and stood still for {longest_ms} ms"
+    slowness.append(yardstick())
+    most_ms = MOST_MS * max(1, max(slowness) / YARDSTICK_MS)
+    assert computing_ms <= most_ms, (
+        f"the loop computed for {computing_ms} ms (of {most_ms:.0f}), and stood still for {longest_ms} ms"
+    )
 
 
 def scraped(name: str) -> list[str]:
