@@ -3,7 +3,7 @@
 Invariants:
 
 - An image is immutable; an update makes a new one.
-- Only UpdateMetadata changes what is known, and only from a controller that is not older than the last one.
+- Only UpdateMetadata changes what is known; whether a request counts was asked before (`replicas/control.py`).
 - The broker list of an update replaces the one before; partitions are merged; a leader of -2 removes them.
 
 Source: semantics, replication (UpdateMetadata); protocol guide, UpdateMetadata.
@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barnabas.core.error_code import ErrorCode
-from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest
 
 NO_LEADER = -1
 LEADER_DURING_DELETE = -2
@@ -102,12 +101,11 @@ class ClusterView:
         broker_epoch: This broker's, from its registration; control requests for an older one are refused.
     """
 
-    __slots__ = ("_controller_epoch", "_listeners", "_overrides", "broker_epoch", "image")
+    __slots__ = ("_listeners", "_overrides", "broker_epoch", "image")
 
     def __init__(self, cluster_id: str) -> None:
         self.image = ClusterImage(cluster_id, -1, {}, {})
         self.broker_epoch = -1
-        self._controller_epoch = 0
         self._listeners: dict[ChangeListener, None] = {}
         self._overrides: dict[str, dict[str, str]] = {}
 
@@ -136,13 +134,8 @@ class ClusterView:
         """Return whether the topic's settings were read."""
         return topic in self._overrides
 
-    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+    def update_metadata(self, request: UpdateMetadataRequest) -> None:
         """Take over what the controller says, and tell the listeners."""
-        if request.controller_epoch < self._controller_epoch:
-            return UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
-        if -1 < request.broker_epoch < self.broker_epoch:
-            return UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH)
-        self._controller_epoch = request.controller_epoch
         topics, deleted = _merge_topics(self.image.topics, request)
         brokers = {
             broker.id: BrokerNode(
@@ -158,7 +151,6 @@ class ClusterView:
         change = ImageChange(self.image, deleted)
         for listener in list(self._listeners):
             listener(change)
-        return UpdateMetadataResponse(ErrorCode.NONE)
 
 
 def _merge_topics(

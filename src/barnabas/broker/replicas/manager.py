@@ -1,8 +1,8 @@
 """All partitions that this broker hosts, and what the controller tells about them.
 
-Invariants: a partition is in the table from the moment its log is open until the controller stops it; a control
-request from a controller older than the newest one seen changes nothing; control requests leave what they would leave
-if logs were opened at once, in the order in which they came, however long a log takes to open.
+Invariants: a partition is in the table from the moment its log is open until the controller stops it; control requests
+leave what they would leave if logs were opened at once, in the order in which they came, however long a log takes to
+open. Which of them count, `control.py` has decided before.
 
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """
@@ -118,7 +118,6 @@ class ReplicaManager:
             self.storage_failed,
         )
         logs.is_appending = lambda log: log in self._append_queues.by_log
-        self._controller_epoch = 0
         self.on_leadership: LeadershipListener | None = None
         # The host's lookup, bound once: produce and fetch call it for every partition of every request.
         self.partition: Callable[[tuple[str, int]], Partition | None] = self._partitions.get
@@ -293,17 +292,11 @@ class ReplicaManager:
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Become leader or follower as the controller says; logs that do not exist yet are created off the loop."""
-        if request.controller_epoch < self._controller_epoch:
-            return completed(LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
-        self._controller_epoch = request.controller_epoch
         change = _LeadershipChange(self, request)
         return change.pending
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
         """Stop hosting partitions, and delete their logs where the request says so; the answer waits for that."""
-        if request.controller_epoch < self._controller_epoch:
-            return completed(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
-        self._controller_epoch = request.controller_epoch
         return _Stop(self, request).pending
 
     def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> tuple[ErrorCode, Pending[None]]:

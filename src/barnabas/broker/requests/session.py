@@ -5,7 +5,8 @@ Invariants:
 - A frame that is no request costs its own connection and one log line; one that fails is answered (`exchange.py`).
 - Who is over a quota waits once for each request that it holds him for: after its answer, as he was told, or, where he
   comes by another connection, before it is handled. What is large is not even received before.
-- A request other than Produce with more than `max_array_elements` array elements in all is refused.
+- A request other than Produce with more than `max_array_elements` array elements in all is refused; what a controller
+  says of a large cluster has more.
 
 Source: semantics, connections and requests; ApiVersions.
 """
@@ -24,7 +25,7 @@ from barnabas.broker.requests.exchange import Exchange
 from barnabas.broker.requests.request_times import add_sent
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
-from barnabas.broker.requests.table import API_VERSIONS_KEY, PRODUCE_KEY, Route, RouteTable
+from barnabas.broker.requests.table import API_VERSIONS_KEY, CONTROL_KEYS, PRODUCE_KEY, Route, RouteTable
 from barnabas.broker.requests.throttled_connections import ThrottledConnection
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.core.executor import submit
@@ -32,6 +33,7 @@ from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.produce import ProduceRequest
 from barnabas.wire.protocol.wire import MALFORMED, Budget, WireBuffer
 from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +43,9 @@ log = logging.getLogger(__name__)
 LEAST_PRODUCE_ELEMENT_BYTES: Final = 32
 # And however large the frame is, so many times the limit of other requests.
 MOST_PRODUCE_ELEMENTS_FACTOR: Final = 2
-
+# What a controller tells of 200,000 partitions with three replicas has two million.
+MOST_CONTROL_ELEMENTS: Final = 5_000_000
+_LEAST_CONTROL_ELEMENT_BYTES: Final = 4
 
 # Members of enums are looked up in their classes each time.
 _PRODUCE, _REQUEST = QuotaKind.PRODUCE, QuotaKind.REQUEST
@@ -268,9 +272,18 @@ class Session:
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
         """Return the most array elements that a request may hold."""
+        if route.api_key in CONTROL_KEYS and self._may_control():
+            return min(len(frame) // _LEAST_CONTROL_ELEMENT_BYTES, MOST_CONTROL_ELEMENTS)
         if route.is_limited:
             return self._max_array_elements
         return min(len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * self._max_array_elements)
+
+    def _may_control(self) -> bool:
+        authorizer, info = self._services.authorizer, self._info
+        if authorizer.allows_everything:
+            return True
+        rights = authorizer.rights(info.principal, info.host, ResourceType.CLUSTER, CLUSTER)
+        return rights >> Operation.CLUSTER_ACTION & 1 == 1
 
     def on_closed(self) -> None:
         """The peer is gone: nobody waits for the pending answer."""

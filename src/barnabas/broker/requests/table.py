@@ -202,3 +202,5 @@ def _waits_for(handler: Handler, version: int) -> QuotaKind | None:
 PRODUCE_KEY: Final = 0
 FETCH_KEY: Final = 1
 API_VERSIONS_KEY: Final = 18
+CONTROL_KEYS: Final = (4, 5, 6)
+"""LeaderAndIsr, StopReplica and UpdateMetadata, by which a controller tells brokers of partitions."""

@@ -8,7 +8,7 @@ Source: design page, section 2; semantics, controller.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.administration.configs import ConfigAdmin
@@ -31,6 +31,7 @@ from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.turns import Turns
+from barnabas.broker.replicas.control import ControlRequests
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.partition import Partition
@@ -167,7 +168,8 @@ class Node:
         transactions = self._start_transactions(replicas, producer_ids)
         replicas.on_leadership = self._on_leadership
         membership = await self._join(registry)
-        controller = await self._start_controller(session, replicas, membership)
+        control = ControlRequests(replicas, self._view, self._load_topic_settings, self._spawner)
+        controller = await self._start_controller(session, control, membership)
         topics = self._new_topic_admin(registry, replicas, controller)
         await self.logins.open(registry, self._spawner, self._executors.log)
         access = await open_access_rules(
@@ -184,6 +186,7 @@ class Node:
             self._executors.log,
             self._view,
             replicas,
+            control,
             self._fetches,
             groups,
             transactions,
@@ -358,9 +361,9 @@ class Node:
         return membership
 
     async def _start_controller(
-        self, session: Registry, replicas: ReplicaManager, membership: Membership
+        self, session: Registry, control: ControlRequests, membership: Membership
     ) -> Controller:
-        link = LocalLink(replicas, self._view, self._configs, self._spawner)
+        link = LocalLink(control)
         controller = self._controller = Controller(
             self.broker_id,
             session,
@@ -374,6 +377,9 @@ class Node:
         )
         await controller.start()
         return controller
+
+    async def _load_topic_settings(self, topics: Iterable[str]) -> None:
+        await self._configs.load(f"{paths.TOPICS}/{topic}" for topic in topics)
 
     def _partition_room(self) -> int:
         assert self._replicas is not None

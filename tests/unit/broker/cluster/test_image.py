@@ -1,5 +1,4 @@
 from barnabas.broker.cluster.image import ClusterView, ImageChange, PartitionState
-from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
@@ -72,16 +71,3 @@ def test_a_topic_that_is_deleted_goes_with_its_settings() -> None:
     forget()
     view.update_metadata(update({}))
     assert len(changes) == 2
-
-
-def test_old_controllers_and_requests_for_an_older_life_are_refused() -> None:
-    view = ClusterView("c")
-    view.broker_epoch = 10
-    assert view.update_metadata(update({}, controller_epoch=5, broker_epoch=10)).error_code == ErrorCode.NONE
-    image = view.image
-    assert view.update_metadata(update({}, controller_epoch=4)).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
-    assert (
-        view.update_metadata(update({}, controller_epoch=6, broker_epoch=9)).error_code == ErrorCode.STALE_BROKER_EPOCH
-    )
-    assert view.image is image
-    assert view.update_metadata(update({}, controller_epoch=5)).error_code == ErrorCode.NONE

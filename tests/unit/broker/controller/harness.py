@@ -1,7 +1,7 @@
 """A cluster in memory: one real broker's controller and registry, hosts of replicas that take notes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from random import Random
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from barnabas.broker.controller.requests import ControlRequest
 from barnabas.broker.controller.sender import BrokerLink, Delivered, Sender
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Stage, Tree
+from barnabas.broker.replicas.control import ControlRequests
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
@@ -104,15 +105,19 @@ class Cluster:
         self.view = ClusterView("cluster")
         self.configs = ConfigWatcher(registry, clock, clock, self.spawner)
         self.configs.subscribe(paths.TOPICS, self.view.set_topic_overrides)
+        self.control = ControlRequests(self.replicas, self.view, self._load_settings, self.spawner)
         self.controller = Controller(
             0, registry, clock, clock, Sender(clock, self._link_to), "PLAINTEXT", config.delete_topic_enable
         )
         self.topics = TopicAdmin(registry, self.view, self.controller, config, clock, Random(1))
         self.partitions = PartitionAdmin(registry, self.view, self.controller, clock, lambda: self.room)
 
+    async def _load_settings(self, topics: Iterable[str]) -> None:
+        await self.configs.load(f"{paths.TOPICS}/{topic}" for topic in topics)
+
     def _link_to(self, broker_id: int) -> BrokerLink:
         if broker_id == 0:
-            return LocalLink(self.replicas, self.view, self.configs, self.spawner)
+            return LocalLink(self.control)
         link = self.links[broker_id] = NotedLink()
         return link
 

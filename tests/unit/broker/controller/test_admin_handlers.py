@@ -83,6 +83,7 @@ class Client:
             executor=InlineExecutor(),
             cluster=cluster.view,
             replicas=None,
+            control=cluster.control,
             fetches=None,
             groups=None,
             transactions=None,

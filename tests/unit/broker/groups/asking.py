@@ -33,6 +33,7 @@ class Client:
             executor=InlineExecutor(),
             cluster=service.cluster,
             replicas=service.replicas,
+            control=None,
             fetches=None,
             groups=service.groups,
             transactions=None,

@@ -189,16 +189,6 @@ def test_who_is_no_replica_says_so(replicas):
     assert replicas.partition(PARTITION) is None
 
 
-def test_an_older_controller_changes_nothing(replicas):
-    replicas.leader_and_isr(leaders(controller_epoch=5))
-    assert errors(replicas.leader_and_isr(leaders(controller_epoch=4, epoch=9))) == (
-        ErrorCode.STALE_CONTROLLER_EPOCH,
-        [],
-    )
-    stop = StopReplicaRequest(controller_epoch=4, topic_states=[])
-    assert errors(replicas.stop_replica(stop)) == (ErrorCode.STALE_CONTROLLER_EPOCH, [])
-
-
 def test_resigning_stops_appends(replicas, heard):
     replicas.leader_and_isr(leaders())
     replicas.leader_and_isr(leaders(epoch=1, leader=2, replicas=(1, 2)))

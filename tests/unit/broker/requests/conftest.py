@@ -1,7 +1,7 @@
 """A broker's data path in one process: handlers over a replica manager over logs on a disk, one topic per name."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import call
 from pathlib import Path
 from random import Random
@@ -13,6 +13,7 @@ from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.quotas.manager import Client
+from barnabas.broker.replicas.control import ControlRequests
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.requests.context import ConnectionInfo
@@ -101,14 +102,16 @@ class DataPath:
         self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
         fetches = Purgatory(self.clock, lambda callback, *args: self._due.append((callback, args)))
         self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, self.topic_config, self.preparing, call)
+        spawner, view = Spawner(self.errors.append), ClusterView("cluster")
         self.services = Services(
             config=config,
             clock=self.clock,
             timers=self.clock,
-            spawner=Spawner(self.errors.append),
+            spawner=spawner,
             executor=InlineExecutor(),
-            cluster=ClusterView("cluster"),
+            cluster=view,
             replicas=self.replicas,
+            control=ControlRequests(self.replicas, view, self._load_settings, spawner),
             fetches=fetches,
             groups=None,
             transactions=None,
@@ -126,6 +129,10 @@ class DataPath:
         )
         for topic in self._topic_configs:
             self._lead(topic)
+
+    async def _load_settings(self, topics: Iterable[str]) -> None:
+        for topic in topics:
+            self.services.cluster.set_topic_overrides(topic, {})
 
     async def _open(self) -> None:
         await self.logs.lock()

@@ -33,7 +33,7 @@ def tell(path, counts: dict[str, int], *, leader: int = BROKER_ID, brokers=(BROK
     ]
     live = [UpdateMetadataBroker(each, endpoints=[UpdateMetadataEndpoint(9, "h", "PLAINTEXT")]) for each in brokers]
     request = UpdateMetadataRequest(controller_epoch=1, topic_states=states, live_brokers=live)
-    assert path.services.cluster.update_metadata(request).error_code == 0
+    path.services.cluster.update_metadata(request)
 
 
 @pytest.mark.parametrize(("topic_count", "partition_count"), [(100, 100), (1, 10_000), (4_000, 1)])

@@ -5,6 +5,7 @@ import logging
 import socket
 import struct
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.sockets import PlainChannel
 from barnabas.broker.net.turns import Turns
 from barnabas.broker.requests.context import ConnectionInfo
-from barnabas.broker.requests.handlers import fetch, list_groups, produce
+from barnabas.broker.requests.handlers import fetch, list_groups, produce, update_metadata
 from barnabas.broker.requests.handlers import heartbeat as heartbeat_handler
 from barnabas.broker.requests.handlers.api_versions import HANDLER as API_VERSIONS
 from barnabas.broker.requests.handlers.api_versions import unsupported_version
@@ -30,10 +31,17 @@ from barnabas.wire.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from barnabas.wire.protocol.messages.produce import ProduceRequest
+from barnabas.wire.protocol.messages.update_metadata import (
+    UpdateMetadataPartitionState2,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+    UpdateMetadataTopicState,
+)
+from barnabas.wire.protocol.wire import WireBuffer
 from tests import old_requests
 from tests.patience import PATIENCE_S
 
-PRODUCE, HEARTBEAT, LIST_GROUPS, API_VERSIONS_KEY = 0, 12, 16, 18
+PRODUCE, UPDATE_METADATA, HEARTBEAT, LIST_GROUPS, API_VERSIONS_KEY = 0, 6, 12, 16, 18
 MOST_ELEMENTS = 10
 
 
@@ -347,6 +355,40 @@ def test_produce_may_have_more_elements_if_its_bytes_allow(play):
 
     play(story, Handler(ProduceRequest, 3, 8, handle, produce.refuse), answering())
     assert seen == [2 * MOST_ELEMENTS - 1]
+
+
+def test_a_controller_may_tell_of_more_than_others_may_ask(play):
+    """But only where it may tell anything."""
+    seen = []
+
+    def request(count):
+        states = [UpdateMetadataPartitionState2(index, isr=[1, 2], replicas=[1, 2]) for index in range(count)]
+        out = WireBuffer()
+        UpdateMetadataRequest(topic_states=[UpdateMetadataTopicState("t", states)]).encode(5, out)
+        return header(UPDATE_METADATA, 5) + bytes(out)
+
+    def handle(ctx, request):
+        seen.append(len(request.topic_states[0].partition_states))
+        return UpdateMetadataResponse()
+
+    async def allowed(wire):
+        await wire.send(request(MOST_ELEMENTS))
+        # It is decoded and its answer encoded elsewhere.
+        for _ in range(2):
+            await until(lambda: wire.codec.waiting_count)
+            wire.codec.run_next()
+        assert await wire.answer() == struct.pack(">ih", 7, 0)
+
+    async def denied(wire):
+        wire.services.authorizer = SimpleNamespace(allows_everything=False, rights=lambda *_: 0)
+        await wire.send(request(MOST_ELEMENTS))
+        assert await wire.answer() == b""
+
+    handler = Handler(UpdateMetadataRequest, 5, 5, handle, update_metadata.refuse)
+    play(allowed, handler)
+    assert seen == [MOST_ELEMENTS]
+    play(denied, handler)
+    assert seen == [MOST_ELEMENTS]
 
 
 def test_a_bug_in_a_handler_is_answered_and_logged_with_its_traceback(play, caplog):

@@ -37,6 +37,7 @@ from barnabas.broker.requests.handlers import (
     incremental_alter_configs,
     init_producer_id,
     join_group,
+    leader_and_isr,
     leave_group,
     list_groups,
     list_offsets,
@@ -50,8 +51,10 @@ from barnabas.broker.requests.handlers import (
     renew_delegation_token,
     sasl_authenticate,
     sasl_handshake,
+    stop_replica,
     sync_group,
     txn_offset_commit,
+    update_metadata,
     write_txn_markers,
 )
 from barnabas.broker.requests.table import Handler
@@ -61,6 +64,9 @@ HANDLERS: tuple[Handler, ...] = (
     fetch.HANDLER,
     list_offsets.HANDLER,
     metadata.HANDLER,
+    leader_and_isr.HANDLER,
+    stop_replica.HANDLER,
+    update_metadata.HANDLER,
     offset_commit.HANDLER,
     offset_fetch.HANDLER,
     find_coordinator.HANDLER,

@@ -1,0 +1,164 @@
+"""What the controller tells this broker: one door, for requests from the wire and for those of the own process.
+
+    request ─► own registration? ─► newest controller? ─► its turn ─► replicas, or the view of the cluster
+
+Invariants:
+
+- What was meant for an earlier registration of this broker, or comes from a controller older than the newest one that
+  was seen, changes nothing.
+- Requests are carried out one after the other, in the order in which they came; whoever sends one has the answer when
+  all that follows from it here is done.
+- The settings of a topic are known before its first replica is made.
+
+Source: semantics, replication; KIP-380 (broker epochs); Kafka 2.7.2, KafkaApis.isBrokerEpochStale, ReplicaManager.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Protocol, TypeVar
+
+from barnabas.broker.cluster.image import ClusterView
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending, Spawner, completed
+from barnabas.wire.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+)
+from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+
+T = TypeVar("T")
+
+_NO_EPOCH = -1
+
+
+class Replicas(Protocol):
+    """The part of the replica manager that the controller's requests go to."""
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]: ...
+
+    def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]: ...
+
+
+class ControlRequests:
+    """Carries out the controller's requests. Owned by the event loop."""
+
+    def __init__(
+        self,
+        replicas: Replicas,
+        view: ClusterView,
+        load_settings: Callable[[Iterable[str]], Awaitable[None]],
+        spawner: Spawner,
+    ) -> None:
+        """Args:
+        load_settings: Reads the settings of topics, and tells of them.
+        """
+        self._replicas = replicas
+        self._view = view
+        self._load_settings = load_settings
+        self._spawner = spawner
+        self._controller_epoch = 0
+        self._queue: deque[Callable[[], Pending[None]]] = deque()
+        self._is_working = False
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
+        """Lead partitions and follow others, as the controller says; their logs are created where they have none."""
+        refusal = self._refusal(request.controller_epoch, request.broker_epoch)
+        if refusal:
+            return completed(refused_leaders(request, refusal))
+        return self._in_turn(partial(self._leader_and_isr, request))
+
+    def _leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
+        unread = [
+            topic.topic_name
+            for topic in request.topic_states
+            if any(state.is_new for state in topic.partition_states)
+            or not self._view.has_topic_overrides(topic.topic_name)
+        ]
+        if not unread:
+            return self._replicas.leader_and_isr(request)
+        return self._spawner.spawn(self._load(unread)).followed(lambda _: self._replicas.leader_and_isr(request))
+
+    async def _load(self, topics: list[str]) -> None:
+        await self._load_settings(topics)
+
+    def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
+        """Stop hosting partitions; answered when the logs that were to go are gone."""
+        refusal = self._refusal(request.controller_epoch, request.broker_epoch)
+        if refusal:
+            return completed(StopReplicaResponse(refusal))
+        return self._in_turn(partial(self._replicas.stop_replica, request))
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
+        """Take over what the cluster looks like."""
+        refusal = self._refusal(request.controller_epoch, request.broker_epoch)
+        if refusal:
+            return completed(UpdateMetadataResponse(refusal))
+
+        def update() -> Pending[UpdateMetadataResponse]:
+            self._view.update_metadata(request)
+            return completed(UpdateMetadataResponse())
+
+        return self._in_turn(update)
+
+    def _refusal(self, controller_epoch: int, broker_epoch: int) -> ErrorCode:
+        # One that is ahead is fine: this broker may not have learned yet that it is registered again.
+        if _NO_EPOCH < broker_epoch < self._view.broker_epoch:
+            return ErrorCode.STALE_BROKER_EPOCH
+        if controller_epoch < self._controller_epoch:
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        self._controller_epoch = controller_epoch
+        return ErrorCode.NONE
+
+    def _in_turn(self, work: Callable[[], Pending[T]]) -> Pending[T]:
+        """Do work when what came before it is done."""
+        answer: Pending[T] = Pending()
+
+        def do() -> Pending[None]:
+            done: Pending[None] = Pending()
+
+            def finished(value: T) -> None:
+                answer.complete(value)
+                done.complete(None)
+
+            def failed(error: BaseException) -> None:
+                answer.fail(error)
+                done.complete(None)
+
+            try:
+                work().then(finished, failed)
+            except Exception as error:
+                failed(error)
+            return done
+
+        self._queue.append(do)
+        self._go_on()
+        return answer
+
+    def _go_on(self) -> None:
+        # A loop, not a recursion: most is done on the spot, and the queue may be long.
+        while self._queue and not self._is_working:
+            self._is_working = True
+            done = self._queue.popleft()()
+            if done.is_done:
+                self._is_working = False
+            else:
+                done.then(self._ended)
+
+    def _ended(self, _: None) -> None:
+        self._is_working = False
+        self._go_on()
+
+
+def refused_leaders(request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
+    """Refuse a whole request: the same error for each of its partitions, too."""
+    return LeaderAndIsrResponse(
+        error_code,
+        [
+            LeaderAndIsrPartitionError(topic.topic_name, state.partition_index, error_code)
+            for topic in request.topic_states
+            for state in topic.partition_states
+        ],
+    )

@@ -1,0 +1,140 @@
+"""The controller's door: who is too old is refused, requests have their turns, settings come before replicas."""
+
+import asyncio
+
+import pytest
+
+from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.replicas.control import ControlRequests
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending, Spawner
+from barnabas.wire.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicState,
+)
+from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataBroker, UpdateMetadataRequest
+
+
+class Replicas:
+    """Notes what came, and answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.came: list[object] = []
+        self.answers: list[Pending] = []
+
+    def leader_and_isr(self, request):
+        return self._note(request)
+
+    def stop_replica(self, request):
+        return self._note(request)
+
+    def _note(self, request):
+        self.came.append(request)
+        self.answers.append(Pending())
+        return self.answers[-1]
+
+
+class Door:
+    def __init__(self) -> None:
+        self.replicas = Replicas()
+        self.view = ClusterView("c")
+        self.loaded: list[list[str]] = []
+        self.load_error: Exception | None = None
+        self.spawner = Spawner(lambda error: None)
+        self.control = ControlRequests(self.replicas, self.view, self.load, self.spawner)
+
+    async def load(self, topics) -> None:
+        self.loaded.append(list(topics))
+        if self.load_error is not None:
+            raise self.load_error
+        for topic in topics:
+            self.view.set_topic_overrides(topic, {})
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+def leaders(controller_epoch=1, broker_epoch=-1, *, is_new=False):
+    state = LeaderAndIsrPartitionState2(0, leader=1, is_new=is_new)
+    return LeaderAndIsrRequest(
+        controller_epoch=controller_epoch,
+        broker_epoch=broker_epoch,
+        topic_states=[LeaderAndIsrTopicState("t", [state])],
+    )
+
+
+def metadata(controller_epoch=1, broker_epoch=-1, brokers=()):
+    return UpdateMetadataRequest(
+        controller_epoch=controller_epoch,
+        broker_epoch=broker_epoch,
+        live_brokers=[UpdateMetadataBroker(each) for each in brokers],
+    )
+
+
+def stop(controller_epoch=1, broker_epoch=-1):
+    return StopReplicaRequest(controller_epoch=controller_epoch, broker_epoch=broker_epoch)
+
+
+def code(answer: Pending) -> ErrorCode:
+    return ErrorCode(answer.value.error_code)
+
+
+def test_an_older_controller_changes_nothing(door):
+    assert code(door.control.update_metadata(metadata(controller_epoch=5, brokers=[1]))) == ErrorCode.NONE
+    refused = door.control.leader_and_isr(leaders(controller_epoch=4)).value
+    assert refused.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert [each.error_code for each in refused.partition_errors] == [ErrorCode.STALE_CONTROLLER_EPOCH]
+    assert code(door.control.stop_replica(stop(controller_epoch=4))) == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert code(door.control.update_metadata(metadata(controller_epoch=4))) == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert list(door.view.image.brokers) == [1]
+    assert door.replicas.came == []
+
+
+def test_what_was_meant_for_an_earlier_registration_changes_nothing(door):
+    door.view.broker_epoch = 10
+    assert code(door.control.leader_and_isr(leaders(broker_epoch=9))) == ErrorCode.STALE_BROKER_EPOCH
+    assert code(door.control.stop_replica(stop(broker_epoch=9))) == ErrorCode.STALE_BROKER_EPOCH
+    assert code(door.control.update_metadata(metadata(7, broker_epoch=9))) == ErrorCode.STALE_BROKER_EPOCH
+    # Nor is its controller remembered; without an epoch, or with one that this broker has yet to learn, it counts.
+    for broker_epoch in (-1, 10, 11):
+        assert code(door.control.update_metadata(metadata(6, broker_epoch))) == ErrorCode.NONE
+
+
+def test_each_has_its_turn(door):
+    door.view.set_topic_overrides("t", {})
+    first, second = door.control.leader_and_isr(leaders()), door.control.stop_replica(stop())
+    third = door.control.update_metadata(metadata(brokers=[3]))
+    assert len(door.replicas.came) == 1
+    door.replicas.answers[0].complete(LeaderAndIsrResponse())
+    assert (first.is_done, second.is_done, third.is_done) == (True, False, False)
+    door.replicas.answers[1].fail(RuntimeError("the disk"))
+    assert isinstance(second.error, RuntimeError)
+    assert code(third) == ErrorCode.NONE
+    assert list(door.view.image.brokers) == [3]
+
+
+def test_settings_are_read_before_replicas_are_made(door):
+    async def story() -> None:
+        for is_new, loads in ((False, 1), (False, 1), (True, 2)):
+            answer = door.control.leader_and_isr(leaders(is_new=is_new))
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert len(door.loaded) == loads
+            door.replicas.answers[-1].complete(LeaderAndIsrResponse())
+            assert answer.is_done
+        # Where they can't be read nothing is made, and the next request has its turn.
+        door.load_error = OSError("no registry")
+        failed = door.control.leader_and_isr(leaders(is_new=True))
+        behind = door.control.stop_replica(stop())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert failed.error is door.load_error
+        door.replicas.answers[-1].complete(StopReplicaResponse())
+        assert behind.is_done
+
+    asyncio.run(story())
