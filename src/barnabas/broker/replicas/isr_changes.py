@@ -1,0 +1,81 @@
+"""A change of a partition's in-sync replicas on its way to where the partition's state is kept, and what came of it.
+
+There are two ways, by inter.broker.protocol.version: from 2.7-IV2 the controller is asked to write it (`altered_isr`),
+before that the leader writes it itself and tells the controller (`written_isr`).
+
+Invariants:
+
+- At most one change of a partition is on its way; what is withdrawn, or replaced by another, is never called back.
+- Nothing is given up but what the partition's state forbids: then another leader epoch is on its way.
+
+Source: semantics, replication; KIP-497.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeAlias
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+
+
+class Committed(NamedTuple):
+    """What stands in the partition's state now.
+
+    Attributes:
+        zk_version: The version of its node.
+    """
+
+    isr: tuple[int, ...]
+    zk_version: int
+
+
+class Refused(NamedTuple):
+    """The partition has another state than its leader believes; a new leader epoch brings it.
+
+    The change stays pending until then: it may have been written before its answer was lost.
+    """
+
+    error_code: ErrorCode
+
+
+IsrOutcome: TypeAlias = Committed | Refused
+
+
+class IsrChanges(Protocol):
+    """A way of changing in-sync replicas. Owned by the event loop.
+
+    Attributes:
+        failed_count: How often a change of a partition failed, those tried again included (FailedIsrUpdatesPerSec).
+    """
+
+    failed_count: int
+
+    def propose(
+        self,
+        key: TopicPartition,
+        leader: int,
+        leader_epoch: int,
+        isr: tuple[int, ...],
+        zk_version: int,
+        controller_epoch: int,
+        then: Callable[[IsrOutcome], object],
+    ) -> None:
+        """Bring a change to where it counts, and call `then` once, later, with what came of it.
+
+        Args:
+            key: The partition; a change of it that is on its way is replaced.
+            leader: This broker.
+            leader_epoch: Its own of the partition.
+            isr: The new in-sync replicas, in their order.
+            zk_version: The version of the partition's state that this one follows.
+            controller_epoch: Of the controller that made this broker the leader.
+        """
+        ...
+
+    def withdraw(self, key: TopicPartition) -> None:
+        """Forget the change of a partition: another leader epoch began, or it is no longer hosted."""
+        ...
+
+    def close(self) -> None:
+        """Forget all."""
+        ...
