@@ -198,7 +198,7 @@ class ReplicaSet:
 
         To be asked after a fetch from below the high watermark, after a change was committed, and with `shrink`.
         """
-        # differs from Kafka (lost-tail): it stays in sync until it lags.
+        # differs from Kafka (lost-tail): there it stays in sync until it lags for too long.
         return self._without(lambda each: UNKNOWN_OFFSET < each.end_offset < high_watermark)
 
     def propose(self, isr: tuple[int, ...]) -> None:
@@ -242,12 +242,8 @@ class ReplicaSet:
 
     def low_watermark(self, leader_log_start_offset: int, is_alive: Callable[[int], bool]) -> int:
         """Return the offset below which no replica of a live broker has records any more; -1 where one is unknown."""
-        return min(
-            leader_log_start_offset,
-            *(each.log_start_offset for replica_id, each in self.followers.items() if is_alive(replica_id)),
-            # So that there are two of them, always.
-            leader_log_start_offset,
-        )
+        offsets = (each.log_start_offset for replica_id, each in self.followers.items() if is_alive(replica_id))
+        return min(leader_log_start_offset, min(offsets, default=leader_log_start_offset))
 
     def _commit(self, isr: tuple[int, ...]) -> None:
         self.isr = self.maximal_isr = isr
