@@ -1,10 +1,13 @@
-"""The ways to all brokers: to each one connection, opened when it is needed, and a queue before it.
+"""The ways to all brokers, in lanes: each has one connection, opened when it is needed, and a queue before it.
 
 The same way leads to this broker itself: its own requests arrive like those of any other one.
 
-Invariants: to one broker one request is on its way at a time, in the order in which they came; every request ends, with
-its answer or with an error (NETWORK_EXCEPTION), and is never sent a second time here: who sent it
-knows whether that does harm.
+Invariants:
+- On one lane to one broker one request is on its way at a time, in the order in which they came; lanes do not wait for
+  each other.
+- Every request ends, with its answer or with an error (NETWORK_EXCEPTION), and is never sent a second time here: who
+  sent it knows whether that does harm.
+- A request goes to where the broker is when it is sent: one that has moved gets a new connection.
 
 Source: semantics, controller (requests to one broker), WriteTxnMarkers; `request.timeout.ms`.
 """
@@ -15,8 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.interbroker.connection import BrokerConnection
+from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES, BrokerConnection
 from barnabas.broker.net.channel import Channel, Network
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, ConfigError, KafkaError, ProtocolError
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Message)
 
 _SIZE_PLACE = bytes(4)
+
+AddressOf = Callable[[int], tuple[str, int] | None]
+"""Says where a broker listens for others; None: nobody knows."""
 
 
 class LinkSecurity(Protocol):
@@ -62,17 +67,21 @@ class InTheClear:
 class _Request:
     """One request and who waits for its answer."""
 
-    __slots__ = ("answered", "failed", "request", "version")
+    __slots__ = ("answered", "failed", "max_bytes", "request", "timeout_ms", "version")
 
     def __init__(
         self,
         request: Message,
         version: int,
+        timeout_ms: int,
+        max_bytes: int,
         answered: Callable[[memoryview, int], object],
         failed: Callable[[KafkaError], object],
     ) -> None:
         self.request = request
         self.version = version
+        self.timeout_ms = timeout_ms
+        self.max_bytes = max_bytes
         self.answered = answered
         self.failed = failed
 
@@ -83,8 +92,7 @@ class BrokerChannels:
     def __init__(
         self,
         network: Network,
-        cluster: ClusterView,
-        listener_name: Callable[[], str],
+        address_of: AddressOf,
         client_id: str,
         timers: Timers,
         spawner: Spawner,
@@ -93,33 +101,43 @@ class BrokerChannels:
     ) -> None:
         """Args:
         network: Where the brokers are.
-        cluster: Says where each listens.
-        listener_name: The listener that brokers use among themselves.
-        client_id: What this broker calls itself.
-        timeout_ms: How long a broker may take to answer.
+        address_of: Says where each of them listens.
+        client_id: What this broker calls itself; on a lane that has a name, with that after a dash.
+        timeout_ms: How long a broker may take to answer where a request does not say it, and to let this one in.
         security: How brokers are reached; in the clear where nothing is said.
         """
         self.security = security or InTheClear()
+        self.address_of = address_of
         self._network = network
-        self._cluster = cluster
-        self._listener_name = listener_name
-        self.client_id = client_id
+        self._client_id = client_id
         self.timers = timers
         self.spawner = spawner
         self.timeout_ms = timeout_ms
-        self._links: dict[int, _Link] = {}
+        self._links: dict[tuple[int, str], _Link] = {}
         self._is_closed = False
 
-    def send(self, broker_id: int, request: Message, version: int, answer: type[R]) -> Pending[R]:
+    def send(
+        self,
+        broker_id: int,
+        request: Message,
+        version: int,
+        answer: type[R],
+        lane: str = "",
+        timeout_ms: int | None = None,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+    ) -> Pending[R]:
         """Send a request to a broker.
 
         Args:
             version: That of inter.broker.protocol.version.
             answer: The class of its answer.
+            lane: Requests on other lanes do not wait for this one.
+            timeout_ms: How long the broker may take to answer.
+            max_answer_bytes: A longer answer fails, and ends the connection.
 
         Returns:
-            The answer; fails with KafkaError (NETWORK_EXCEPTION: the request may have arrived nevertheless), or with
-            ProtocolError where the answer is none.
+            The answer, its records valid until the lane's next request; fails with KafkaError (NETWORK_EXCEPTION: the
+            request may have arrived nevertheless), or with ProtocolError where the answer is none.
         """
         pending: Pending[R] = Pending()
 
@@ -137,59 +155,67 @@ class BrokerChannels:
         if self._is_closed:
             pending.fail(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the broker stops"))
             return pending
-        link = self._links.get(broker_id)
+        link = self._links.get((broker_id, lane))
         if link is None:
-            link = self._links[broker_id] = _Link(self, broker_id)
-        link.add(_Request(request, version, answered, pending.fail))
+            client_id = f"{self._client_id}-{lane}" if lane else self._client_id
+            link = self._links[broker_id, lane] = _Link(self, broker_id, client_id)
+        limit_ms = self.timeout_ms() if timeout_ms is None else timeout_ms
+        link.add(_Request(request, version, limit_ms, max_answer_bytes, answered, pending.fail))
         return pending
+
+    def drop(self, broker_id: int, lane: str = "") -> None:
+        """Close a lane's connection; who waits is told, and what is sent later takes a new one."""
+        link = self._links.pop((broker_id, lane), None)
+        if link is not None:
+            link.close("nobody needs it any more")
 
     def close(self) -> None:
         """Close all connections; who waits is told."""
         self._is_closed = True
         for link in self._links.values():
-            link.close()
+            link.close("the broker stops")
 
-    def dial(self, broker_id: int) -> Pending[Channel | None]:
-        """Connect to a broker; None: nobody is there, or nobody knows where it is."""
-        return self.spawner.spawn(self._dial(broker_id), lambda error: None)
-
-    async def _dial(self, broker_id: int) -> Channel | None:
-        broker = self._cluster.image.brokers.get(broker_id)
-        endpoint = None if broker is None else broker.endpoints.get(self._listener_name())
-        if endpoint is None:
-            log.warning("cannot send to broker %d: nobody knows where it is", broker_id)
-            return None
-        channel: Channel | None = None
+    async def dial(self, address: tuple[str, int], timeout_ms: int) -> Channel | BaseException:
+        """Connect to a broker; the connection, or why there is none."""
         try:
-            async with asyncio.timeout(self.timeout_ms() / 1000):
-                channel = await self._network.connect(*endpoint)
+            async with asyncio.timeout(timeout_ms / 1000):
+                channel = await self._network.connect(*address)
+        except TimeoutError:
+            return TimeoutError("it does not answer in time")
         except OSError as error:
-            log.warning("cannot connect to broker %d at %s:%d: %s", broker_id, *endpoint, error)
-        if channel is not None and self._is_closed:
-            channel.close()
-            return None
-        return None if channel is None else self.security.wrap(channel, endpoint[0])
+            return error
+        return self.security.wrap(channel, address[0])
 
 
 class _Link:
-    """The queue and the connection of one broker."""
+    """The queue and the connection of one lane to one broker."""
 
     __slots__ = (
+        "_address",
         "_broker_id",
         "_channels",
+        "_client_id",
         "_connection",
         "_correlation_id",
+        "_is_closed",
         "_is_dialling",
         "_login",
         "_queue",
+        "_reported",
         "_sent",
         "_talk",
         "_timer",
     )
 
-    def __init__(self, channels: BrokerChannels, broker_id: int) -> None:
+    def __init__(self, channels: BrokerChannels, broker_id: int, client_id: str) -> None:
         self._channels = channels
         self._broker_id = broker_id
+        self._client_id = client_id
+        # Where the connection leads.
+        self._address: tuple[str, int] | None = None
+        # Why it could not be had, as far as that was told in the log.
+        self._reported = ""
+        self._is_closed = False
         self._queue: deque[_Request] = deque()
         self._sent: _Request | None = None
         self._connection: BrokerConnection | None = None
@@ -203,17 +229,22 @@ class _Link:
         self._queue.append(request)
         self._go_on()
 
-    def close(self) -> None:
+    def close(self, reason: str) -> None:
+        self._is_closed = True
         if self._connection is not None:
-            self._connection.close("the broker stops")
-        self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, "the broker stops"))
+            self._connection.close(reason)
+        self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, reason))
 
     def _go_on(self) -> None:
-        if self._sent is not None or self._is_dialling or not self._queue:
+        if self._sent is not None or self._is_dialling or self._is_closed or not self._queue:
+            return
+        address = self._channels.address_of(self._broker_id)
+        if self._connection is not None and address not in (None, self._address):
+            # Goes on here.
+            self._connection.close("the broker has moved")
             return
         if self._connection is None:
-            self._is_dialling = True
-            self._channels.dial(self._broker_id).then(self._dialled, lambda error: self._dialled(None))
+            self._dial(address)
             return
         if self._login is not None and self._login.is_due:
             self._log_in(self._connection, self._login)
@@ -223,7 +254,7 @@ class _Link:
     def _log_in(self, connection: BrokerConnection, login: "Login") -> None:
         """Log in, the first time or again; what is to be sent waits."""
         self._is_dialling = True
-        talk = self._talk = _Talk(connection, self._channels.client_id)
+        talk = self._talk = _Talk(connection, self._client_id)
         work = _log_in(talk, login, self._channels.timeout_ms() / 1000)
         self._channels.spawner.spawn(work, lambda error: error).then(self._logged_in, self._logged_in)
 
@@ -241,9 +272,9 @@ class _Link:
     def _send(self, connection: BrokerConnection) -> None:
         request = self._sent = self._queue.popleft()
         correlation_id = self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
-        frame = _request_frame(request.request, request.version, correlation_id, self._channels.client_id)
-        self._set_timer()
-        connection.send(frame, lambda answer: self._answered(request, answer, correlation_id))
+        frame = _request_frame(request.request, request.version, correlation_id, self._client_id)
+        self._timer = self._channels.timers.call_later(request.timeout_ms, self._late)
+        connection.send(frame, lambda answer: self._answered(request, answer, correlation_id), request.max_bytes)
 
     def _answered(self, request: _Request, frame: memoryview, correlation_id: int) -> None:
         self._cancel_timer()
@@ -257,11 +288,33 @@ class _Link:
             return
         self._go_on()
 
-    def _dialled(self, channel: Channel | None) -> None:
-        self._is_dialling = False
-        if channel is None:
-            self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} can't be reached"))
+    def _dial(self, address: tuple[str, int] | None) -> None:
+        if address is None:
+            self._not_reached("nobody knows where it is")
             return
+        self._address = address
+        self._is_dialling = True
+        work = self._channels.dial(address, self._queue[0].timeout_ms)
+        self._channels.spawner.spawn(work, lambda error: error).then(self._dialled, self._dialled)
+
+    def _not_reached(self, reason: str) -> None:
+        if reason != self._reported:
+            # Once: it is tried again and again.
+            log.warning("cannot connect to broker %d: %s", self._broker_id, reason)
+            self._reported = reason
+        self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} can't be reached: {reason}"))
+
+    def _dialled(self, channel: Channel | BaseException) -> None:
+        self._is_dialling = False
+        if isinstance(channel, BaseException):
+            if not self._is_closed:
+                host, port = self._address or ("", 0)
+                self._not_reached(f"{host}:{port}: {channel}")
+            return
+        if self._is_closed:
+            channel.close()
+            return
+        self._reported = ""
         connection = self._connection = BrokerConnection(channel, self._lost)
         try:
             self._login = self._channels.security.new_login(f"broker {self._broker_id}")
@@ -287,9 +340,6 @@ class _Link:
         queue, self._queue = self._queue, deque()
         for request in queue:
             request.failed(error)
-
-    def _set_timer(self) -> None:
-        self._timer = self._channels.timers.call_later(self._channels.timeout_ms(), self._late)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

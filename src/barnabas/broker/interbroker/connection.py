@@ -3,14 +3,20 @@
 Not a client's channel (`clients/channel.py`): there are no tasks and futures here, as each transaction pays for it, and
 no versions are agreed on, as inter.broker.protocol.version says them.
 
-Invariants: at most one request is on its way; each gets its answer or a failure, once; a connection that has failed is
-closed and stays so.
+Invariants:
+- At most one request is on its way; each gets its answer or a failure, once; a connection that has failed is closed and
+  stays so.
+- An answer is received where it stays, in one piece, and is valid until the next request is sent: a follower's log is
+  written from there. What it claims to be long is bounded before anything is allocated, and takes memory only as it
+  arrives.
 
 Source: protocol guide, common request and response structure.
 """
 
+import mmap
 from collections.abc import Callable
 from struct import Struct
+from typing import Final
 
 from barnabas.broker.net.channel import Channel
 from barnabas.core.error_code import ErrorCode
@@ -18,8 +24,12 @@ from barnabas.core.errors import KafkaError
 from barnabas.wire.protocol.wire import WireBuffer
 
 _SIZE = Struct(">i")
-_RECEIVE_BYTES = 64 * 1024
-MAX_ANSWER_BYTES = 100 * 1024 * 1024
+_FIRST_SPACE_BYTES: Final = 64 * 1024
+# Other connections have their turns between.
+_RECEIVE_BYTES: Final = 1024 * 1024
+# A larger space goes with the first answer that does not need it.
+_KEPT_SPACE_BYTES: Final = 1024 * 1024
+MAX_ANSWER_BYTES: Final = 100 * 1024 * 1024
 
 
 class BrokerConnection:
@@ -29,7 +39,7 @@ class BrokerConnection:
         is_open: Whether another request may be sent.
     """
 
-    __slots__ = ("_answered", "_channel", "_lost", "_received", "_space", "_unsent", "is_open")
+    __slots__ = ("_answered", "_channel", "_end", "_lost", "_max_bytes", "_received", "_space", "_unsent", "is_open")
 
     def __init__(self, channel: Channel, lost: Callable[[KafkaError], object]) -> None:
         """Args:
@@ -39,17 +49,28 @@ class BrokerConnection:
         self._channel = channel
         self._lost = lost
         self._answered: Callable[[memoryview], object] | None = None
-        self._received = bytearray()
-        self._space = memoryview(bytearray(_RECEIVE_BYTES))
+        self._max_bytes = MAX_ANSWER_BYTES
+        # The answer is received here, its size first: so many bytes have come, and so many are all; 0: not known yet.
+        self._space = memoryview(bytearray(_FIRST_SPACE_BYTES))
+        self._received = self._end = 0
         self._unsent = bytearray()
         self.is_open = True
         channel.watch_reads(self._readable)
 
-    def send(self, frame: WireBuffer, answered: Callable[[memoryview], object]) -> None:
-        """Send a request, its size first; `answered` gets the answer without its size, valid during the call only."""
+    def send(
+        self, frame: WireBuffer, answered: Callable[[memoryview], object], max_bytes: int = MAX_ANSWER_BYTES
+    ) -> None:
+        """Send a request.
+
+        Args:
+            frame: Its size first.
+            answered: Gets the answer without its size, valid until the next request is sent.
+            max_bytes: An answer that is longer ends the connection.
+        """
         assert self.is_open
         assert self._answered is None
         self._answered = answered
+        self._max_bytes = max_bytes
         self._unsent += frame
         self._push(is_watched=False)
 
@@ -81,7 +102,9 @@ class BrokerConnection:
             self._channel.stop_writes()
 
     def _readable(self) -> None:
-        space = self._space
+        # hot path: benchmarks/load (all that a follower receives)
+        received, end = self._received, self._end
+        space = self._space[received : min(end or len(self._space), received + _RECEIVE_BYTES)]
         try:
             count = self._channel.recv_into(space)
         except BlockingIOError:
@@ -92,15 +115,31 @@ class BrokerConnection:
         if count == 0:
             self.close("the broker closed the connection")
             return
-        received = self._received
-        received += space[:count]
-        if len(received) < _SIZE.size:
+        received = self._received = received + count
+        if not end:
+            if received < _SIZE.size:
+                return
+            (size,) = _SIZE.unpack_from(self._space)
+            end = self._end = _SIZE.size + size
+            if not 0 <= size <= self._max_bytes or received > end or self._answered is None:
+                self.close(f"an answer of {size} bytes is none of Kafka's, or nobody asked for it")
+                return
+            self._fit(end)
+        if received == end and self._answered is not None:
+            answered, self._answered = self._answered, None
+            self._received = self._end = 0
+            answered(self._space[_SIZE.size : end])
+
+    def _fit(self, end: int) -> None:
+        """Have a space for the whole answer, with what has come of it."""
+        length = len(self._space)
+        if end <= length and (end > _FIRST_SPACE_BYTES or length <= _KEPT_SPACE_BYTES):
             return
-        (size,) = _SIZE.unpack_from(received)
-        if not 0 <= size <= MAX_ANSWER_BYTES or self._answered is None:
-            self.close(f"an answer of {size} bytes is none of Kafka's")
-            return
-        if len(received) < _SIZE.size + size:
-            return
-        answered, self._answered, self._received = self._answered, None, received[_SIZE.size + size :]
-        answered(memoryview(received)[_SIZE.size : _SIZE.size + size])
+        come = self._space[: self._received]
+        if end <= _FIRST_SPACE_BYTES:
+            self._space = memoryview(bytearray(_FIRST_SPACE_BYTES))
+        else:
+            # A mapping takes memory only where it was written.
+            length = 1 << (end - 1).bit_length()
+            self._space = memoryview(mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+        self._space[: len(come)] = come

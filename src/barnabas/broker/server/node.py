@@ -448,10 +448,13 @@ class Node:
         )
 
     def _new_channels(self, view: ClusterView) -> BrokerChannels:
+        def address_of(broker_id: int) -> tuple[str, int] | None:
+            broker = view.image.brokers.get(broker_id)
+            return None if broker is None else broker.endpoints.get(self.config.inter_broker_listener)
+
         return BrokerChannels(
             self._env.network,
-            view,
-            lambda: self.config.inter_broker_listener,
+            address_of,
             f"broker-{self.broker_id}",
             self._timers,
             self._spawner,

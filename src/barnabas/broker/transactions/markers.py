@@ -30,6 +30,7 @@ from barnabas.wire.protocol.messages.write_txn_markers import (
 log = logging.getLogger(__name__)
 
 _VERSION = 0
+_LANE = "txn-marker-sender"
 RETRY_MS = 100
 # A request stays far below what a broker takes as one.
 _PARTITIONS_PER_REQUEST = 10_000
@@ -49,6 +50,7 @@ class Channels(Protocol):
         request: WriteTxnMarkersRequest,
         version: int,
         answer: type[WriteTxnMarkersResponse],
+        lane: str,
         /,
     ) -> Pending[WriteTxnMarkersResponse]: ...
 
@@ -172,7 +174,7 @@ class MarkerSender:
             return
         self._busy.add(broker_id)
         request = WriteTxnMarkersRequest([_marker(part) for part in parts])
-        self._channels.send(broker_id, request, _VERSION, WriteTxnMarkersResponse).then(
+        self._channels.send(broker_id, request, _VERSION, WriteTxnMarkersResponse, _LANE).then(
             lambda response: self._answered(broker_id, parts, response),
             lambda error: self._failed(broker_id, parts, error),
         )

@@ -6,7 +6,6 @@ from struct import pack, unpack_from
 
 import pytest
 
-from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.net.channel import Channel, SocketOptions
 from barnabas.core.errors import KafkaError, ProtocolError
@@ -15,19 +14,21 @@ from barnabas.core.timers import LoopTimers
 from barnabas.testing.simulation.world import Simulation
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from barnabas.wire.protocol.messages.update_metadata import (
-    UpdateMetadataBroker,
-    UpdateMetadataEndpoint,
-    UpdateMetadataRequest,
+from barnabas.wire.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
 )
 from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from barnabas.wire.protocol.wire import WireBuffer
 
 HOST, PORT = "other", 9_092
-LISTENER = "INTERNAL"
+OTHER_PORT = 9_093
 
 
 class Peer:
@@ -37,12 +38,12 @@ class Peer:
         frames: The requests that came, without their sizes.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, port: int = PORT) -> None:
         self.frames: list[bytes] = []
         self.channels: list[Channel] = []
         self.answers: Callable[[int], bytes] = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
         self._data = bytearray()
-        self._acceptor = simulation.network.host(HOST).bind(HOST, PORT, SocketOptions())
+        self._acceptor = simulation.network.host(HOST).bind(HOST, port, SocketOptions())
         self._acceptor.listen(self._accept)
 
     def _accept(self) -> None:
@@ -73,14 +74,10 @@ def play(story: Callable[[BrokerChannels, Peer, Simulation], Awaitable[None]]) -
     simulation = Simulation(1)
 
     async def told() -> None:
-        view = ClusterView("c")
-        endpoint = UpdateMetadataEndpoint(PORT, HOST, LISTENER)
-        view.update_metadata(UpdateMetadataRequest(live_brokers=[UpdateMetadataBroker(2, endpoints=[endpoint])]))
         errors: list[BaseException] = []
         channels = BrokerChannels(
             simulation.network.host("this"),
-            view,
-            lambda: LISTENER,
+            {2: (HOST, PORT)}.get,
             "broker-1",
             LoopTimers(simulation.loop),
             Spawner(errors.append),
@@ -194,5 +191,155 @@ def test_who_waits_when_the_broker_stops_is_told() -> None:
         for each in (first, second, ask(channels)):
             with pytest.raises(KafkaError, match="stops"):
                 await each
+
+    play(story)
+
+
+def test_lanes_do_not_wait_for_each_other_and_each_has_its_own_name_and_time() -> None:
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        peer.answers = lambda correlation_id: b""
+        request = EndTxnRequest("tx", 1, 2, True)
+        slow = channels.send(2, request, 1, EndTxnResponse, "fetcher-0", 60_000).future()
+        await asyncio.sleep(1)
+        peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
+        assert (await ask(channels)).error_code == 0
+        asked_s = simulation.loop.time()
+        with pytest.raises(KafkaError, match="in time"):
+            await slow
+        assert 57 <= simulation.loop.time() - asked_s < 60
+        names = [decode_request_header(memoryview(frame))[3] for frame in peer.frames]
+        assert names == ["broker-1-fetcher-0", "broker-1"]
+
+    play(story)
+
+
+def test_a_broker_that_has_moved_gets_a_new_connection_and_one_that_is_not_known_keeps_it() -> None:
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        await ask(channels)
+        channels.address_of = lambda broker_id: None
+        await ask(channels)
+        assert (len(peer.channels), len(peer.frames)) == (1, 2)
+        other = Peer(simulation, OTHER_PORT)
+        channels.address_of = lambda broker_id: (HOST, OTHER_PORT)
+        await ask(channels)
+        assert (len(peer.frames), len(other.frames)) == (2, 1)
+        await asyncio.sleep(1)
+        assert peer.channels[0].has_peer_left()
+
+    play(story)
+
+
+def test_a_lane_that_is_dropped_tells_who_waits_and_a_new_request_goes_over_a_new_connection() -> None:
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        peer.answers = lambda correlation_id: b""
+        first, second = ask(channels), ask(channels)
+        await asyncio.sleep(1)
+        channels.drop(2)
+        channels.drop(2)
+        for each in (first, second):
+            with pytest.raises(KafkaError, match="nobody needs it"):
+                await each
+        # While it dials, too.
+        third = ask(channels)
+        channels.drop(2)
+        with pytest.raises(KafkaError, match="nobody needs it"):
+            await third
+        peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
+        assert (await ask(channels)).error_code == 0
+        await asyncio.sleep(1)
+        assert [channel.has_peer_left() for channel in peer.channels] == [True] * (len(peer.channels) - 1) + [False]
+
+    play(story)
+
+
+def test_why_a_broker_is_not_reached_is_logged_once() -> None:
+    def told(simulation: Simulation) -> list[str]:
+        return [line for line in simulation.history if "cannot connect" in line]
+
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        for _ in range(3):
+            with pytest.raises(KafkaError, match="can't be reached"):
+                await ask(channels, 3)
+        assert len(told(simulation)) == 1
+        simulation.network.cut_power(HOST)
+        for _ in range(2):
+            with pytest.raises(KafkaError, match="can't be reached: other:9092: it does not answer in time"):
+                await ask(channels)
+        assert len(told(simulation)) == 2
+
+    play(story)
+
+
+def records_answer(correlation_id: int, records: bytes) -> bytes:
+    data = PartitionData(0, 0, 7, 7, 0, records=records)
+    out = WireBuffer(pack(">i", correlation_id))
+    FetchResponse(responses=[FetchableTopicResponse("t", [data])]).encode(11, out)
+    return pack(">i", len(out)) + bytes(out)
+
+
+def fetch(channels: BrokerChannels, max_bytes: int = 10_000_000) -> "asyncio.Future[FetchResponse]":
+    return channels.send(2, FetchRequest(replica_id=3), 11, FetchResponse, max_answer_bytes=max_bytes).future()
+
+
+def records_of(response: FetchResponse) -> memoryview:
+    records = response.responses[0].partitions[0].records
+    assert isinstance(records, memoryview)
+    return records
+
+
+async def say(channel: Channel, data: bytes) -> None:
+    """Send all of it, as the peer takes it."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[channel.send(view) :]
+        except BlockingIOError:
+            await asyncio.sleep(0.001)
+
+
+def test_large_answers_are_received_in_one_piece_and_small_ones_let_the_space_go() -> None:
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        peer.answers = lambda correlation_id: b""
+        lengths = [10, 3_000_000, 2_900_000, 70_000, 10, 100_000, 1, 90_000, 65_500]
+        for number, length in enumerate(lengths):
+            answer = fetch(channels)
+            await asyncio.sleep(1)
+            assert len(peer.frames) == number + 1
+            records = simulation.dice.randbytes(length)
+            await say(peer.channels[0], records_answer(number + 1, records))
+            async with asyncio.timeout(600):
+                got = records_of(await answer)
+            assert got == records
+            # It stays as it is until something else is asked for.
+            await asyncio.sleep(1)
+            assert got == records
+        assert len(peer.channels) == 1
+
+    play(story)
+
+
+@pytest.mark.parametrize("start", [pack(">i", 10_000_001), pack(">i", -1), pack(">i", 4) + bytes(100)])
+def test_an_answer_that_is_longer_than_it_may_be_or_than_it_says_ends_the_connection(start: bytes) -> None:
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        peer.answers = lambda correlation_id: b""
+        answer = fetch(channels)
+        await asyncio.sleep(1)
+        await say(peer.channels[0], start)
+        with pytest.raises((KafkaError, ProtocolError)):
+            await answer
+        assert simulation.loop.time() < 3
+
+    play(story)
+
+
+def test_half_an_answer_and_silence_is_given_up() -> None:
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        peer.answers = lambda correlation_id: b""
+        answer = fetch(channels)
+        await asyncio.sleep(1)
+        await say(peer.channels[0], records_answer(1, bytes(500_000))[:300_000])
+        with pytest.raises(KafkaError, match="in time"):
+            await answer
+        assert 5 <= simulation.loop.time() < 7
 
     play(story)

@@ -39,7 +39,7 @@ class Brokers:
         self.lead(leaders)
         self.sender.open()
 
-    def send(self, broker_id, request, version, answer):
+    def send(self, broker_id, request, version, answer, lane):
         pending: Pending[WriteTxnMarkersResponse] = Pending()
         self.asked.append((broker_id, request, pending))
         return pending
