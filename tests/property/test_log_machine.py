@@ -128,7 +128,7 @@ class LogMachine(RuleBasedStateMachine):
         offset = [self.start_offset, *ends][int(len(ends) * part)]
         if any(each[0] < offset < each[0] + each[1] for each in self.model):
             return
-        self.log.truncate_to(offset)
+        self.log.truncate(offset)
         self.model = [each for each in self.model if each[0] + each[1] <= offset]
         self.end_offset = offset
         self.forget_from_end()

@@ -125,7 +125,7 @@ class TransactionsMachine(RuleBasedStateMachine):
         offset = offsets[int((len(offsets) - 1) * part)]
         if any(each.offset < offset < each.end for each in self.model):
             return
-        self.log.truncate_to(offset)
+        self.log.truncate(offset)
         self.model = [each for each in self.model if each.end <= offset]
         self.end_offset = offset
         self.log.note_high_watermark(offset)

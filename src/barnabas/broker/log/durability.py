@@ -109,6 +109,14 @@ class Durability:
         self._cut_offset = min(self._cut_offset, offset)
         self._set_recovery_point(min(self.recovery_point, offset))
 
+    def hold(self) -> None:
+        """Begin no flush until `go_on`: the files are being cut."""
+        self._flusher.hold()
+
+    def go_on(self) -> None:
+        """Begin the flush that was asked for meanwhile, if one was."""
+        self._flusher.go_on()
+
     def sync_all(self) -> None:
         """Bring to disk what the log holds, at once; for an executor's thread, nothing being under way.
 

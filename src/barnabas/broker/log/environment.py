@@ -5,11 +5,13 @@ Source: design page, section 2.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
 from barnabas.core.histogram import index_of, new_buckets
+from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
 
 
@@ -41,6 +43,10 @@ def _nothing(text: str) -> None:
     return
 
 
+def _no_checkpoints(directory: Path) -> Pending[None]:
+    return completed(None)
+
+
 def _raise(error: BaseException) -> None:
     raise error
 
@@ -61,6 +67,8 @@ class LogEnvironment:
         validates_records: Walk all records of each batch (barnabas.record.validation=full).
         on_loop: Told what was done on the event loop that should have been done before, elsewhere.
         flushes: How long flushes took.
+        write_checkpoints: Has the checkpoints that a log stands in say what it is now; completes when they are on disk,
+            or can't be.
     """
 
     clock: Clock
@@ -74,3 +82,4 @@ class LogEnvironment:
     has_zstd: bool = True
     on_loop: Callable[[str], object] = _nothing
     flushes: FlushTimes = field(default_factory=FlushTimes)
+    write_checkpoints: Callable[[Path], Pending[None]] = _no_checkpoints

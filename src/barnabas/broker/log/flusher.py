@@ -23,6 +23,7 @@ class Flusher:
         "_executor",
         "_failed",
         "_finished",
+        "_is_held",
         "_is_running",
         "_is_wanted",
         "_prepare",
@@ -50,6 +51,7 @@ class Flusher:
         self._failed = failed
         self._is_running = False
         self._is_wanted = False
+        self._is_held = False
         self._waiting: list[Waiting] = []
         self._running_for: list[Waiting] = []
         self._running_to_offset = -1
@@ -70,7 +72,17 @@ class Flusher:
         self._is_wanted = True
         if then is not None:
             self._waiting.append(then)
-        if not self._is_running:
+        if not self._is_running and not self._is_held:
+            self._start()
+
+    def hold(self) -> None:
+        """Begin none until `go_on`; what is asked for meanwhile waits."""
+        self._is_held = True
+
+    def go_on(self) -> None:
+        """Begin what was asked for meanwhile."""
+        self._is_held = False
+        if self._is_wanted and not self._is_running:
             self._start()
 
     def _start(self) -> None:
@@ -90,7 +102,7 @@ class Flusher:
             self._finished(end_offset)
             for then in waiting:
                 then(None)
-            if self._is_wanted and not self._is_running:
+            if self._is_wanted and not self._is_running and not self._is_held:
                 self._start()
 
         self._executor.run(work, finish, lambda error: self._fail(error, waiting))

@@ -23,11 +23,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.log.appends.copies import Copies, trusted_copies
+from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
 from barnabas.broker.log.config import LogConfig, LogManagerConfig
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.broker.log.segments.batch_reader import AnyHeader, read_batches
+from barnabas.broker.log.segments.batch_reader import read_batches
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.errors import StorageError
@@ -45,7 +47,6 @@ _logger = logging.getLogger(__name__)
 
 # What is copied in one turn of the loop: some milliseconds at the most.
 _CHUNK_BYTES = 512 * 1024
-_CHUNK_BATCHES = 500
 # What the loop itself reads, too, in the turn in which the copy takes the log's place: it was written a moment ago.
 _LAST_BYTES = 64 * 1024
 # Then the setting is looked at again.
@@ -59,8 +60,7 @@ class _Chunk(NamedTuple):
         end_position: Where they end in it.
     """
 
-    headers: list[AnyHeader]
-    data: bytearray
+    copies: Copies
     end_position: int
 
 
@@ -74,6 +74,7 @@ class Move:
     """
 
     __slots__ = (
+        "_cut_count",
         "_file",
         "_position",
         "_segment",
@@ -104,6 +105,8 @@ class Move:
         self.told: list[Pending[None]] = []
         # How far the log was compacted when it began to be copied, if that is known.
         self.cleaned_to: int | None = None
+        # So many times the log was cut, as far as the copy knows.
+        self._cut_count = len(source.cut_offsets)
         # Where reading goes on.
         self._segment: Segment | None = None
         self._file: RecordFile | None = None
@@ -135,6 +138,17 @@ class Move:
 
         return read
 
+    def take_cut_offset(self) -> int | None:
+        """Return the lowest offset that the log was cut to since this was asked last; None where it was not."""
+        offsets = self.source.cut_offsets[self._cut_count :]
+        self._cut_count += len(offsets)
+        return min(offsets, default=None)
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the log is being cut, or was, and the copy does not know."""
+        return self.source.is_truncating or len(self.source.cut_offsets) != self._cut_count
+
     @property
     def left_bytes(self) -> int | None:
         """The bytes of the log's last segment that are not copied yet; None while others are read."""
@@ -161,19 +175,28 @@ class Move:
 
 
 def _read_chunk(file: "RecordFile", position: int, end_position: int, next_offset: int) -> _Chunk:
-    headers: list[AnyHeader] = []
     data = bytearray()
     for start, header, batch in read_batches(file, position, end_position):
         position = start + len(batch)
         if header.last_offset < next_offset:
             continue
-        headers.append(header)
         data += batch
-        if len(data) >= _CHUNK_BYTES or len(headers) >= _CHUNK_BATCHES:
+        if len(data) >= _CHUNK_BYTES:
             break
     else:
         position = end_position
-    return _Chunk(headers, data, position)
+    return _Chunk(trusted_copies(memoryview(data)), position)
+
+
+def _common_end(source: PartitionLog, future: PartitionLog) -> int:
+    """Return up to where a copy that was found can be the log's, by the leader epochs of both."""
+    end_offset = min(source.log_end_offset, future.log_end_offset)
+    known = {entry.epoch for entry in source.epochs.entries}
+    for entry in reversed(future.epochs.entries):
+        if entry.epoch in known:
+            ends = (log.end_offset_for_epoch(entry.epoch)[1] for log in (source, future))
+            return min(end_offset, *ends)
+    return source.log_start_offset if known and future.epochs.entries else end_offset
 
 
 class LogMoves:
@@ -389,21 +412,49 @@ class LogMoves:
 
     def _opened(self, move: Move, future: PartitionLog) -> None:
         move.future = future
+        # The log may have been cut when nobody knew of the copy.
+        self._cut(move, _common_end(move.source, future))
+
+    def _cut(self, move: Move, offset: int) -> None:
+        """Go on when the copy holds nothing from an offset on."""
+        future = move.future
+        assert future is not None
         move.forget_place()
-        if future.log_end_offset > move.source.log_end_offset:
-            # A copy of something else.
-            future.truncate_fully(move.source.log_start_offset)
-        self._step(move)
+        if future.log_end_offset < move.source.log_start_offset:
+            # Retention has overtaken it.
+            self._wait(move, future.start_anew(move.source.log_start_offset))
+        else:
+            self._wait(move, future.truncate(offset))
+
+    def _wait(self, move: Move, pending: Pending[None]) -> None:
+        """Step on when something that was asked of the copy is done."""
+        move.is_busy = True
+
+        def done(_: None) -> None:
+            move.is_busy = False
+            if not self._is_over(move):
+                self._go_on(move)
+
+        def failed(error: BaseException) -> None:
+            move.is_busy = False
+            if not self._is_over(move):
+                self._fail(move, error)
+
+        pending.then(done, failed)
 
     def _step(self, move: Move) -> None:
         """Read on, or come to the end."""
         future, source = move.future, move.source
         if future is None or self._is_over(move):
             return
-        if future.log_end_offset < source.log_start_offset:
-            # Retention has overtaken it.
-            future.truncate_fully(source.log_start_offset)
-            move.forget_place()
+        if source.is_busy:
+            # It ends where nobody knows yet.
+            self._env.timers.call_later(1, self._go_on, move)
+            return
+        cut_offset = move.take_cut_offset()
+        if cut_offset is not None or future.log_end_offset < source.log_start_offset:
+            self._cut(move, future.log_end_offset if cut_offset is None else cut_offset)
+            return
         left_bytes = move.left_bytes
         is_near = left_bytes is not None and left_bytes <= _LAST_BYTES
         read = move.plan_read(self._env.files.open_records)
@@ -416,35 +467,38 @@ class LogMoves:
 
     def _copied(self, move: Move, chunk: _Chunk) -> None:
         try:
-            self._append(move, chunk)
-        except (StorageError, CorruptRecordsError) as error:
+            pending = self._append(move, chunk)
+        except (StorageError, CorruptRecordsError, OutOfOrderCopiesError) as error:
             self._fail(move, error)
             return
-        self._owed_bytes += len(chunk.data)
-        self._go_on(move)
+        self._owed_bytes += chunk.copies.size_bytes
+        if pending is None:
+            self._go_on(move)
+        else:
+            self._wait(move, pending)
 
-    def _append(self, move: Move, chunk: _Chunk) -> None:
+    def _append(self, move: Move, chunk: _Chunk) -> Pending[None] | None:
         """Give the copy what was read for it.
 
+        Returns:
+            None when it has it; else completes when it has.
+
         Raises:
-            StorageError, CorruptRecordsError: As `PartitionLog.append_copies`.
+            StorageError, CorruptRecordsError, OutOfOrderCopiesError: As `PartitionLog.append_copies`.
         """
         future = move.future
         assert future is not None
         source = move.source
-        if not chunk.headers and move.is_at_end:
+        if move.was_cut:
+            # What was read is perhaps none of the log's any more.
+            return None
+        if not chunk.copies.batch_count and move.is_at_end:
             if source.segments[-1].size:
                 raise CorruptRecordsError(f"{source.segments[-1].path} ends before offset {source.log_end_offset}")
             # Compaction took the last batches before a segment to which nothing was appended yet.
             future.skip_to(source.log_end_offset)
-        elif chunk.headers:
-            first = chunk.headers[0]
-            base_offset = getattr(first, "base_offset", first.last_offset)
-            if base_offset < future.log_end_offset and future.log_end_offset == future.segments[0].base_offset:
-                # The log starts within its first batch.
-                future.truncate_fully(base_offset)
-            future.append_copies(chunk.data, chunk.headers)
         move.read_to(chunk.end_position)
+        return future.append_copies(chunk.copies)
 
     def _go_on(self, move: Move) -> None:
         """Step on, when the bytes that were copied are paid for; somebody may have ended it meanwhile."""
@@ -493,14 +547,18 @@ class LogMoves:
         """Hardly anything is missing: with that, the copy takes the log's place in this turn of the loop."""
         future, source = move.future, move.source
         assert future is not None
-        if self._is_appending(source):
-            # What is being prepared was made for that log.
+        if self._is_appending(source) or source.is_busy or move.was_cut:
+            # What is being prepared, or cut, is so of that log.
             self._env.timers.call_later(1, self._go_on, move)
             return
         try:
             while (read := move.plan_read(self._env.files.open_records)) is not None:
-                self._append(move, read())
-        except (StorageError, CorruptRecordsError) as error:
+                pending = self._append(move, read())
+                if pending is not None:
+                    # It begins anew, as the log starts within its first batch.
+                    self._wait(move, pending)
+                    return
+        except (StorageError, CorruptRecordsError, OutOfOrderCopiesError) as error:
             self._fail(move, error)
             return
         del self._moves[source.topic_partition]

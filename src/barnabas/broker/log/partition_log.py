@@ -5,8 +5,10 @@ Invariants:
     - segments never overlap, the last one is the active one, and there is always one;
     - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
     - while something is written ahead nothing else is appended and no segment begins:
-      `broker/replicas/append_queues.py` keeps appends apart, and whoever closes or cuts the log waits until it is
-      settled.
+      `broker/replicas/append_queues.py` keeps appends apart, copies and cuts wait, and whoever closes the log waits
+      until it is settled;
+    - while the log is truncated, copies, flushes and the next cut wait, a leader's appends are refused
+      (NOT_LEADER_OR_FOLLOWER), reads find nothing, and retention, cleaner and moves leave it alone.
 
 What is on disk is `durability.py`'s, when a segment ends `segments/roller.py`'s, and finding batches
 `segments/segment_chain.py`'s.
@@ -15,12 +17,15 @@ Source: design page, log; implementation page, log; log-format facts.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from barnabas.broker.log.append_result import AppendResult, refused, repeated
+from barnabas.broker.log.appends.copies import Copies
+from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
 from barnabas.broker.log.appends.prepare import prepare, prepare_own
 from barnabas.broker.log.appends.prepared import Prepared
 from barnabas.broker.log.appends.rules import AppendRules
@@ -32,17 +37,17 @@ from barnabas.broker.log.durability import Durability
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.flusher import Waiting
 from barnabas.broker.log.parts import LogParts
-from barnabas.broker.log.producers.producer_replay import load_producers, note_batch
+from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
-from barnabas.broker.log.segments.batch_reader import AnyHeader
 from barnabas.broker.log.segments.roller import Roller
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.broker.log.segments.segment_chain import SegmentChain
+from barnabas.broker.log.truncation import CutWork, new_beginning, truncation
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
-from barnabas.core.pending import Pending
+from barnabas.core.pending import Pending, completed
 from barnabas.core.types import NO_EPOCH, TopicPartition
-from barnabas.wire.records.batch import MAGIC, BatchHeader
+from barnabas.wire.records.batch import MAGIC
 from barnabas.wire.records.record_rules import RecordRefusal
 
 _logger = logging.getLogger(__name__)
@@ -55,6 +60,14 @@ LARGE_BYTES = 2 * 1024 * 1024
 
 def _ignore(_: None) -> None:
     return
+
+
+def _nothing() -> None:
+    return
+
+
+def _always() -> bool:
+    return True
 
 
 class PartitionLog:
@@ -72,20 +85,27 @@ class PartitionLog:
         producers: What idempotent and transactional producers wrote; treat as read-only.
         first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
         is_closed: Nothing is written any more.
+        cut_offsets: Where it was cut to, or began anew, from the first time on; treat as read-only.
     """
 
     __slots__ = (
         "_ahead",
         "_chain",
         "_closed_end_offset",
+        "_cut_count",
         "_durability",
         "_env",
         "_index_interval_bytes",
+        "_is_copying",
+        "_is_cutting",
+        "_is_held",
         "_roller",
         "_rules",
         "_snapshots",
+        "_waiting",
         "_work",
         "config",
+        "cut_offsets",
         "directory",
         "epochs",
         "first_dirty_offset",
@@ -127,6 +147,15 @@ class PartitionLog:
         )
         # The active segment's, while something is written at its end and not placed yet.
         self._ahead: RecordFile | None = None
+        # What is written ahead are copies.
+        self._is_copying = False
+        # So many cuts were asked for and are not over; the first of them is under way.
+        self._cut_count = 0
+        self._is_cutting = False
+        # No leader's append is taken: copies or a cut have not come to their end.
+        self._is_held = False
+        self._waiting: deque[tuple[Callable[[], Pending[None] | None], Pending[None]]] = deque()
+        self.cut_offsets: list[int] = []
         self.update_config(config)
         # Up to now this is the thread that opens the log.
         self.epochs.changed = self._write_epochs
@@ -261,6 +290,9 @@ class PartitionLog:
         size = len(prepared.data)
         if size > self._roller.segment_bytes:
             return self._refuse_size(size)
+        if self._is_held:
+            # What it began as a follower is not over. Whoever leads by then will take it.
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         base_offset = self.log_end_offset
         if prepared.must_be_checked:
             found = prepared.check(self.producers, base_offset)
@@ -281,31 +313,90 @@ class PartitionLog:
             self._durability.request()
         return AppendResult(_NO_ERROR, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
 
-    def append_copies(self, data: bytearray, headers: Sequence[AnyHeader]) -> None:
+    def append_copies(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
         """Append batches of another replica as they are, with their offsets and epochs.
 
+        What is large is written in the executor; while the log is busy they wait for that, in order. An empty log whose
+        end lies within the first batch begins anew with it.
+
         Args:
-            data: Whole batches, or messages of formats 0 and 1, from the log end on; there may be gaps before them.
-            headers: Theirs.
+            copies: From the log end on; there may be gaps before and between them.
+            is_wanted: Asked before they are appended after a wait; False: they are not, and it counts as done.
+
+        Returns:
+            None when they are appended; else completes when they are, or fails with what this raises.
 
         Raises:
-            StorageError: The disk did not take it all; what it took is as if appended by itself.
-            CorruptRecordsError: A transaction marker can't be read.
+            StorageError: The disk did not take them all; what it took is as if appended by itself.
+            OutOfOrderCopiesError: They begin below the log's end; nothing was appended.
         """
-        view = memoryview(data)
-        first, position, start = 0, 0, 0
-        for index, header in enumerate(headers):
-            size = header.size_in_bytes
-            if not self._roller.segment_for(position + size - start, header.last_offset, header.max_timestamp_ms):
-                self._append_run(view[start:position], headers[first:index])
-                if isinstance(header, BatchHeader):
-                    self.log_end_offset = max(self.log_end_offset, header.base_offset)
-                self.roll()
-                first, start = index, position
-            position += size
-        self._append_run(view[start:position], headers[first:])
+        if not copies.batch_count:
+            return None
+        if self.is_busy:
+            return self._when_idle(lambda: self._append_later(copies, is_wanted))
+        if copies.first_offset < self.log_end_offset:
+            if self.log_start_offset != self.log_end_offset or copies.last_offset < self.log_end_offset:
+                raise OutOfOrderCopiesError(
+                    f"{self.topic_partition} ends at {self.log_end_offset}, and offset {copies.first_offset} came"
+                )
+            return self.start_anew(copies.first_offset).followed(lambda _: self._append_later(copies, is_wanted))
+        size_bytes, roller = copies.size_bytes, self._roller
+        if roller.has_index_room(size_bytes, len(copies.marks)):
+            segment = roller.segment_for(size_bytes, copies.last_offset, copies.max_timestamp_ms)
+        else:
+            segment = None
+        if segment is None:
+            if copies.batch_count > 1:
+                # Rare: a segment ends among them.
+                first, second = copies.halves()
+                pending = self.append_copies(first, is_wanted)
+                if pending is None:
+                    return self.append_copies(second, is_wanted)
+                return pending.followed(lambda _: self._append_later(second, is_wanted))
+            self.log_end_offset = max(self.log_end_offset, copies.least_base_offset)
+            segment = self.roll()
+        if size_bytes > LARGE_BYTES:
+            return self._write_copies_ahead(copies, segment, is_wanted)
+        self._place_copies(copies, segment)
+        return None
+
+    def _append_later(self, copies: Copies, is_wanted: Callable[[], bool]) -> Pending[None] | None:
+        return self.append_copies(copies, is_wanted) if is_wanted() else None
+
+    def _place_copies(self, copies: Copies, segment: Segment) -> None:
+        copies.write(segment, self._index_interval_bytes, self._chain.tail, self.epochs, self.producers)
+        self.log_end_offset = copies.last_offset + 1
         if self.log_end_offset >= self._durability.due_offset:
             self._durability.request()
+
+    def _write_copies_ahead(self, copies: Copies, segment: Segment, is_wanted: Callable[[], bool]) -> Pending[None]:
+        self._ahead = file = segment.file
+        self._is_copying = self._is_held = True
+        pending: Pending[None] = Pending()
+
+        def written(_: None) -> None:
+            error: StorageError | None = None
+            try:
+                if not self.is_closed and not self.is_truncating and is_wanted():
+                    self._place_copies(copies, segment)
+            except StorageError as failure:
+                error = failure
+            finish(error)
+
+        def finish(error: BaseException | None) -> None:
+            self._is_copying = False
+            self._is_held = self._cut_count > 0
+            try:
+                self.drop_ahead()
+            except StorageError as failure:
+                error = error or failure
+            if error is None:
+                pending.complete(None)
+            else:
+                pending.fail(error)
+
+        self._work.beside(partial(file.write_ahead, copies.data), written, finish)
+        return pending
 
     def skip_to(self, offset: int) -> None:
         """Let the next record have this offset: those below are in no replica any more.
@@ -315,28 +406,6 @@ class PartitionLog:
         """
         self.log_end_offset = offset
         self.roll()
-
-    def _append_run(self, data: memoryview, headers: Sequence[AnyHeader]) -> None:
-        """Append copies that are of one segment."""
-        if not headers:
-            return
-        segment = self.segments[-1]
-        file_position = segment.append_all(data, headers, self._index_interval_bytes)
-        position = 0
-        for header in headers:
-            size = header.size_in_bytes
-            if isinstance(header, BatchHeader):
-                self._chain.tail.append(header.base_offset, file_position + position)
-                if header.leader_epoch > self.epochs.latest_epoch:
-                    self.epochs.assign(header.leader_epoch, header.base_offset)
-                if header.producer_id >= 0:
-                    aborted = note_batch(data[position : position + size], header, self.producers)
-                    if aborted is not None:
-                        segment.transactions.append(aborted)
-            else:
-                self._chain.tail.append(header.last_offset, file_position + position)
-            position += size
-        self.log_end_offset = headers[-1].last_offset + 1
 
     def write_ahead(
         self,
@@ -361,6 +430,8 @@ class PartitionLog:
         """
         if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
             return False
+        if self._is_held:
+            return False
         base_offset = self.log_end_offset
         if prepared.must_be_checked and prepared.check(self.producers, base_offset) is not None:
             return False
@@ -381,7 +452,10 @@ class PartitionLog:
         """
         file, self._ahead = self._ahead, None
         if file is not None:
-            file.drop_ahead()
+            try:
+                file.drop_ahead()
+            finally:
+                self._go_on()
 
     def _refuse_size(self, size: int) -> AppendResult:
         reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
@@ -434,7 +508,10 @@ class PartitionLog:
         """Delete the first `count` segments; the log start moves to the first that stays.
 
         Then the files are renamed, and removed after file.delete.delay.ms. All of them go once there is a new one.
+        Nothing is deleted while the log is being truncated: whoever wanted that looks again some time.
         """
+        if self.is_truncating:
+            return
         if count < len(self.segments):
             self._delete_oldest(count)
             return
@@ -442,7 +519,7 @@ class PartitionLog:
         self.prepare_roll(lambda: self._delete_all(end_offset))
 
     def _delete_all(self, end_offset: int) -> None:
-        if self.is_closed or self._ahead is not None or self.log_end_offset != end_offset:
+        if self.is_closed or self.is_busy or self.log_end_offset != end_offset:
             # Something was appended meanwhile, or is about to be: whoever wanted to delete all has to look again.
             return
         try:
@@ -487,42 +564,146 @@ class PartitionLog:
             self.epochs.truncate_from_start(offset)
             self.producers.note_replicated(offset)
 
-    def truncate_to(self, offset: int) -> None:
+    # --- cut
+
+    def truncate(self, offset: int) -> Pending[None]:
         """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`.
 
-        On the spot, files too, as the names are wanted again: only when the log is settled (but for a flush).
+        From this call on the log ends there, or once it is not busy any more; until the files do, too, it is truncating:
+        see the module's invariants.
+
+        Returns:
+            Completes when that is done; fails with the reason, the log having failed then.
         """
+        return self._cut(lambda: self._begin_truncation(offset))
+
+    def start_anew(self, offset: int) -> Pending[None]:
+        """Drop everything and begin anew, empty, at `offset`; see `truncate`."""
+        return self._cut(lambda: self._begin_anew(offset))
+
+    @property
+    def is_truncating(self) -> bool:
+        """Whether a truncation, or a new beginning, was asked for and is not over."""
+        return self._cut_count > 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is written ahead, or the log truncated."""
+        return self._ahead is not None or self._cut_count > 0
+
+    def idle(self) -> Pending[None]:
+        """Completes when the log is not busy, what was asked for before being done: a leader begins then."""
+        return self._when_idle(_nothing) if self.is_busy else completed(None)
+
+    def _cut(self, begin: Callable[[], Pending[None] | None]) -> Pending[None]:
+        if self.is_closed:
+            failed: Pending[None] = Pending()
+            failed.fail(StorageError(f"{self.directory}: the log is closed", self.directory))
+            return failed
+        is_first = not self.is_busy
+        self._cut_count += 1
+        self._is_held = True
+        if is_first:
+            return begin() or completed(None)
+        return self._when_idle(begin)
+
+    def _when_idle(self, step: Callable[[], Pending[None] | None]) -> Pending[None]:
+        pending: Pending[None] = Pending()
+        if self._work.error is not None:
+            pending.fail(self._work.error)
+        else:
+            self._waiting.append((step, pending))
+        return pending
+
+    def _go_on(self) -> None:
+        """Take the steps that wait, as far as nothing is under way."""
+        while self._waiting and not self._is_cutting and self._ahead is None:
+            step, pending = self._waiting.popleft()
+            try:
+                following = step()
+            except Exception as error:
+                pending.fail(error)
+                continue
+            if following is None:
+                pending.complete(None)
+            else:
+                following.then(pending.complete, pending.fail)
+
+    def _begin_truncation(self, offset: int) -> Pending[None] | None:
         if offset >= self.log_end_offset:
-            return
+            self.epochs.truncate_from_end(self.log_end_offset)
+            self._end_cut()
+            return None
         if offset < self.segments[0].base_offset:
-            self.truncate_fully(offset)
-            return
+            return self._begin_anew(offset)
+        _logger.info("%s is truncated from %d to %d", self.directory, self.log_end_offset, offset)
         above = [segment for segment in self.segments if segment.base_offset > offset]
-        self._chain.drop_now(above, self.config.file_delete_delay_ms)
-        self.segments[-1].truncate_to(offset)
-        self._reset_end(offset)
-        self.log_start_offset = min(self.log_start_offset, offset)
+        start_offset = min(self.log_start_offset, offset)
+        self._chain.let_go(above)
+        work = truncation(self._env, list(self.segments), above, self._snapshots, start_offset, offset)
+        pending = self._run_cut(work, offset, start_offset)
+        # After the files: a start forgets the epochs above a log's end, and can't make up for those below.
         self.epochs.truncate_from_end(offset)
+        return pending
 
-    def truncate_fully(self, offset: int) -> None:
-        """Drop everything and begin anew, empty, at `offset`; see `truncate_to`."""
-        self._chain.drop_now(list(self.segments), self.config.file_delete_delay_ms)
-        self._chain.add(self.config, offset).make_indexes()
-        self._reset_end(offset)
-        self.log_start_offset = offset
+    def _begin_anew(self, offset: int) -> Pending[None] | None:
+        _logger.info("%s begins anew at %d, having ended at %d", self.directory, offset, self.log_end_offset)
+        replaced = list(self.segments)
+        segment = self._chain.begin_anew(self.config, offset)
+        reserved_bytes = self.config.segment_bytes if self.config.preallocate else 0
+        work = new_beginning(self._env, segment, replaced, self._snapshots, reserved_bytes)
+        pending = self._run_cut(work, offset, offset)
         self.epochs.clear()
+        return pending
 
-    def _reset_end(self, offset: int) -> None:
+    def _run_cut(self, work: CutWork, offset: int, start_offset: int) -> Pending[None]:
+        """Let the log end at `offset`, then its files."""
+        self._is_cutting = True
+        self.cut_offsets.append(offset)
+        # Checkpoints that say more than is true would have a start after a crash trust what follows, or drop it.
+        is_checkpointed = offset < self.recovery_point or start_offset < self.log_start_offset
         self._chain.tail.clear()
         self._roller.look_again()
         self.log_end_offset = offset
+        self.log_start_offset = start_offset
         self._closed_end_offset = None
+        self._durability.hold()
         self._durability.cut_to(offset)
-        if self.first_dirty_offset is not None:
-            self.first_dirty_offset = min(self.first_dirty_offset, offset)
-        self.producers = load_producers(
-            self._env, self.segments, self._snapshots, min(self.log_start_offset, offset), offset
-        )
+        if self.first_dirty_offset is not None and self.first_dirty_offset > offset:
+            self.first_dirty_offset = offset
+            is_checkpointed = True
+        pending: Pending[None] = Pending()
+
+        def cut(result: tuple[list[Path], ProducerState]) -> None:
+            renamed, self.producers = result
+            self._chain.remove_later(self.config.file_delete_delay_ms, renamed)
+            if is_checkpointed:
+                self._env.write_checkpoints(self.directory).then(done)
+            else:
+                done(None)
+
+        def done(_: None) -> None:
+            self._is_cutting = False
+            self._end_cut()
+            self._durability.go_on()
+            self._go_on()
+            pending.complete(None)
+
+        def failed(error: BaseException) -> None:
+            is_of_disk = isinstance(error, StorageError)
+            reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
+            self._note_failure(reason)
+            pending.fail(reason)
+            self._durability.go_on()
+            while self._waiting:
+                self._waiting.popleft()[1].fail(reason)
+
+        self._work.run(work, cut, failed)
+        return pending
+
+    def _end_cut(self) -> None:
+        self._cut_count -= 1
+        self._is_held = self._is_copying or self._cut_count > 0
 
     # --- read
 
@@ -557,6 +738,8 @@ class PartitionLog:
         # hot path: benchmarks/micro/test_log.py
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
+        if self._is_cutting:
+            return None
         return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut)
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
@@ -595,6 +778,8 @@ class PartitionLog:
         Raises:
             NotCachedError: `cached` is given, and the disk would have to be asked.
         """
+        if self._is_cutting:
+            return None
         return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
@@ -644,6 +829,8 @@ class PartitionLog:
 
     def remove_old_snapshots(self) -> None:
         """Remove the producer snapshots that no truncation or recovery can need any more."""
+        if self.is_truncating:
+            return
         before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
         unflushed = self.segments[self._chain.index_of(self.recovery_point)].base_offset
         remove = self._snapshots.forget_below(min(before_active, unflushed))

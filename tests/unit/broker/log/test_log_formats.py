@@ -135,7 +135,7 @@ class TestOldFormats:
 
     @pytest.mark.parametrize("offset", [3, 7, 15, 29])
     def test_truncation(self, filled, offset, clock):
-        filled.truncate_to(offset)
+        filled.truncate(offset)
         assert max(record.offset for record in records_of(filled)) < offset
         assert filled.log_end_offset == offset
         filled.append(messages(clock, filled.magic), 0, is_any_format=True)

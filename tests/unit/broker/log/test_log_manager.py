@@ -444,7 +444,7 @@ def test_a_log_that_was_cut_and_grew_to_its_old_end_is_brought_to_disk(start, ro
     asyncio.run(manager.close())
     manager = start()
     log = manager.get(TP)
-    log.truncate_to(2)
+    log.truncate(2)
     append(log, make_batch)
     assert log.log_end_offset == 4
     data = (log.directory / "00000000000000000000.log").read_bytes()

@@ -99,7 +99,7 @@ class TestLastStableOffset:
         write(log, 7, 2)
         end(log, 7)
         log.note_high_watermark(3)
-        log.truncate_to(2)
+        log.truncate(2)
         assert log.first_unstable_offset == 0
         assert log.active_segment.transactions.entries == ()
         end(log, 7)

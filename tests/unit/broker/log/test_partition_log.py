@@ -368,7 +368,7 @@ class TestTruncation:
         return log
 
     def test_cuts_the_batch_that_holds_the_offset(self, long_log, make_batch):
-        long_log.truncate_to(9)
+        long_log.truncate(9)
 
         assert long_log.log_end_offset == 9
         assert [each.base_offset for each in headers_of(long_log)] == [0, 2, 4, 6]
@@ -377,41 +377,40 @@ class TestTruncation:
         assert read_offsets(long_log, 9) == [9]
 
     def test_cuts_to_the_start_of_a_segment(self, long_log, make_batch):
-        long_log.truncate_to(6)
+        long_log.truncate(6)
         assert long_log.append(make_batch(1), 0).base_offset == 6
         assert read_offsets(long_log, 6) == [6]
 
     def test_to_the_end_or_beyond_changes_nothing(self, long_log):
-        long_log.truncate_to(20)
-        long_log.truncate_to(25)
+        long_log.truncate(20)
+        long_log.truncate(25)
         assert long_log.log_end_offset == 20
 
     def test_below_the_first_segment_begins_anew(self, long_log, make_batch):
         long_log.delete_oldest_segments(2)
-        long_log.truncate_to(3)
+        long_log.truncate(3)
 
         assert (long_log.log_start_offset, long_log.log_end_offset) == (3, 3)
         assert long_log.append(make_batch(1), 5).base_offset == 3
 
-    def test_a_flush_that_was_running_does_not_cover_what_is_written_after(
-        self, env, open_partition_log, make_batch, long_log
-    ):
-        waiting = []
-
-        class HeldExecutor:
-            def run(self, work, then, failed):
-                waiting.append((work, then))
-
-        env.executor = HeldExecutor()
-        log = open_partition_log(was_clean=True, segment_bytes=3 * len(make_batch(2)))
-        log.append(make_batch(2), 9)
+    def test_a_flush_that_was_running_does_not_cover_what_is_written_after(self, env, open_partition_log, make_batch):
+        executor = env.executor = ManualExecutor()
+        log = open_partition_log()
+        told = []
+        log.append(make_batch(2), 0)
+        log.append(make_batch(2), 0)
+        executor.run_all()
         log.flush()
-        log.truncate_to(10)
-        log.append(make_batch(2), 9)
-        work, then = waiting.pop(0)
-        then(work())
+        log.truncate(2)
+        log.append(make_batch(2), 0)
+        log.flush(told.append)
+        # The flush, the cut, the epochs.
+        executor.run_next()
+        assert (log.recovery_point, told) == (2, [None])
+        executor.run_all()
 
-        assert log.recovery_point == 10
+        log.append(make_batch(2), 0)
+        assert log.recovery_point == 2
 
 
 class TestFlush:
@@ -453,14 +452,17 @@ class TestFlush:
         assert (told, executor.waiting_count) == ([(None, "first")], 0)
 
         log.append(make_batch(1), 0)
-        log.truncate_to(1)
+        log.flush(lambda error: told.append((error, "second")))
+        log.truncate(1)
+        # The flush that runs, then the cut.
+        executor.run_next()
+        executor.run_next()
         log.append(make_batch(1), 0)
         log.flush(lambda error: told.append((error, "cut")))
-        executor.run_next()
-        # What runs when the log is cut is not what the log holds.
-        assert told == [(None, "first")]
-        executor.run_next()
-        assert (told, executor.waiting_count) == ([(None, "first"), (None, "cut")], 0)
+        # What ran when the log was cut is not what the log holds.
+        assert told == [(None, "first"), (None, "second")]
+        executor.run_all()
+        assert told == [(None, "first"), (None, "second"), (None, "cut")]
 
     def test_nothing_to_flush(self, log, disk):
         told = []

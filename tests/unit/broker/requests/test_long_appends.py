@@ -241,7 +241,7 @@ class TestMeanwhile:
         assert path.produce("old", messages(3), 2).error_code == 0
         path.preparing.is_holding = True
         waiting = begin(path, messages(LONG_COUNT), version=2, topic="old")
-        path.log("old").truncate_to(1)
+        path.log("old").truncate(1)
         path.preparing.run_all()
 
         assert said(waiting) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)

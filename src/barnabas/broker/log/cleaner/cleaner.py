@@ -51,15 +51,21 @@ _logger = logging.getLogger(__name__)
 class _Running:
     """A round on its way."""
 
-    __slots__ = ("groups", "log", "replaced_count", "round", "segments", "started_ms")
+    __slots__ = ("_cut_count", "groups", "log", "replaced_count", "round", "segments", "started_ms")
 
     def __init__(self, log: PartitionLog, segments: list[Segment], round_: Round, started_ms: int) -> None:
         self.log = log
+        self._cut_count = len(log.cut_offsets)
         self.segments = segments
         self.round = round_
         self.started_ms = started_ms
         self.groups: list[list[Source]] = []
         self.replaced_count = 0
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the log was truncated since: what was read is not what it holds."""
+        return self.log.is_truncating or len(self.log.cut_offsets) != self._cut_count
 
 
 class Cleaner:
@@ -168,6 +174,7 @@ class Cleaner:
             if COMPACT in log.config.cleanup_policy
             and log.topic_partition not in self._running
             and self._unclean_logs.get(log.topic_partition) is not log
+            and not log.is_truncating
         ]
 
     def _choose(self, high_watermarks: Mapping[TopicPartition, int]) -> tuple[PartitionLog, CleanableRange] | None:
@@ -230,7 +237,7 @@ class Cleaner:
             cleanable.first_uncleanable_offset,
             settings,
             self._throttle,
-            lambda: log.is_closed or self._stopped.is_set(),
+            lambda: log.is_closed or log.is_truncating or self._stopped.is_set(),
         )
         running = _Running(log, segments, round_, self._env.clock.monotonic_ms())
         self._running[log.topic_partition] = running
@@ -243,7 +250,7 @@ class Cleaner:
 
     def _clean_next(self, running: _Running) -> None:
         round_, log = running.round, running.log
-        if not running.groups or not self._is_wanted(log):
+        if not running.groups or not self._is_wanted(running):
             self._executor.run(
                 lambda: self._env.files.sync(log.directory),
                 lambda _: self._finish(running),
@@ -258,8 +265,11 @@ class Cleaner:
             lambda error: self._fail(running, error),
         )
 
-    def _is_wanted(self, log: PartitionLog) -> bool:
-        return not (log.is_closed or self._stopped.is_set()) and COMPACT in log.config.cleanup_policy
+    def _is_wanted(self, running: _Running) -> bool:
+        log = running.log
+        if log.is_closed or running.was_cut or self._stopped.is_set():
+            return False
+        return COMPACT in log.config.cleanup_policy
 
     def _swap(self, running: _Running, group: Sequence[Source], cleaned: CleanedSegment) -> None:
         log, round_ = running.log, running.round
@@ -268,7 +278,7 @@ class Cleaner:
             segment in log.segments and segment.size == source.size
             for segment, source in zip(replaced, group, strict=True)
         )
-        if not (is_same and self._is_wanted(log)):
+        if not (is_same and self._is_wanted(running)):
             # The log was cut, deleted or is closed: what was read is not what it holds.
             self._executor.run(
                 lambda: round_.discard(group),
@@ -295,7 +305,7 @@ class Cleaner:
 
     def _finish(self, running: _Running) -> None:
         log, counts = running.log, running.round.counts
-        if not running.groups and self._is_wanted(log):
+        if not running.groups and self._is_wanted(running):
             elapsed_ms = self._env.clock.monotonic_ms() - running.started_ms
             self.read_bytes, self.written_bytes, self.last_round_ms = (
                 counts.read_bytes,
@@ -319,7 +329,7 @@ class Cleaner:
 
     def _fail(self, running: _Running, error: BaseException) -> None:
         log = running.log
-        if not isinstance(error, CleaningAbortedError) and not log.is_closed:
+        if not isinstance(error, CleaningAbortedError) and not log.is_closed and not running.was_cut:
             self._give_up(log, error)
         self._end(log.topic_partition)
 

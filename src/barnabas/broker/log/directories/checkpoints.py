@@ -50,6 +50,8 @@ class Checkpoints:
         self._being_written: set[Path] = set()
         self._ended: Pending[None] = completed(None)
         self._written: dict[Path, Mapping[TopicPartition, int]] = {}
+        # Who waits for the checkpoints of a directory, because a log of it was cut.
+        self._cuts: dict[Path, list[Pending[None]]] = {}
 
     # --- what they say
 
@@ -116,6 +118,48 @@ class Checkpoints:
             partial(self.write_cleaner_offsets, directory),
         )
 
+    def write_after_cut(self, log_directory: Path) -> Pending[None]:
+        """Write those of a log's directory that a cut of the log may have made untrue; asks of one time are one write.
+
+        Returns:
+            Completes when they are on disk, or can't be.
+        """
+        told: Pending[None] = Pending()
+        waiting = self._cuts.setdefault(log_directory.parent, [])
+        waiting.append(told)
+        if len(waiting) == 1:
+            self._write_cuts(log_directory.parent)
+        return told
+
+    def _write_cuts(self, path: Path) -> None:
+        directory = next((each for each in self._directories if each.path == path), None)
+        if directory is None:
+            # It failed meanwhile.
+            _complete(self._cuts.pop(path))
+            return
+        wanted = [
+            (directory.recovery_points, self._recovery_points(directory)),
+            (directory.log_start_offsets, self._log_start_offsets(directory)),
+            (directory.cleaner_offsets, self._cleaner_offsets(directory)),
+        ]
+        if any(checkpoint.path in self._being_written for checkpoint, _ in wanted):
+            # When that has ended.
+            return
+        told = self._cuts.pop(path)
+        changed = [each for each in wanted if self._written.get(each[0].path) != each[1]]
+        left_count = len(changed)
+
+        def one_ended() -> None:
+            nonlocal left_count
+            left_count -= 1
+            if not left_count:
+                _complete(told)
+
+        for checkpoint, offsets in changed:
+            self._write(checkpoint, offsets, one_ended, one_ended)
+        if not changed:
+            _complete(told)
+
     def write_all(self, directory: LogDirectory, high_watermarks: dict[TopicPartition, int]) -> None:
         """Write those of a directory whose logs are closed; in an executor's thread, when `ended` is complete.
 
@@ -139,6 +183,7 @@ class Checkpoints:
         checkpoint: OffsetCheckpoint,
         offsets: dict[TopicPartition, int],
         then: Callable[[], object] = lambda: None,
+        otherwise: Callable[[], object] = lambda: None,
     ) -> None:
         """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
         # differs from Kafka (checkpoint-unchanged): it writes the same content again at every interval.
@@ -158,14 +203,22 @@ class Checkpoints:
 
         def failed(error: BaseException) -> None:
             self._being_written.discard(path)
+            otherwise()
             self._check_ended()
             self._failed(error)
 
         self._executor.run(lambda: checkpoint.write(offsets), written, failed)
 
     def _check_ended(self) -> None:
+        for directory in list(self._cuts):
+            self._write_cuts(directory)
         if not self._being_written:
             self._ended.complete(None)
+
+
+def _complete(told: list[Pending[None]]) -> None:
+    for pending in told:
+        pending.complete(None)
 
 
 def _known(offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:

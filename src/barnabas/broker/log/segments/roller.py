@@ -122,6 +122,16 @@ class Roller:
             self._calm_timestamp_ms = segment.first_timestamp_ms + limit_ms // part
         return segment
 
+    def has_index_room(self, size: int, mark_count: int) -> bool:
+        """Return whether the indexes of the active segment surely have room for a run of several batches.
+
+        Args:
+            size: Its bytes.
+            mark_count: How many of its batches may get entries.
+        """
+        room = self._chain.segments[-1].index_room(self._index_bytes)
+        return mark_count <= room or room * self._config.index_interval_bytes >= size
+
     def is_due(self, now_ms: int) -> bool:
         """Return whether an append at `now_ms` would find the active segment too old."""
         active = self._chain.segments[-1]

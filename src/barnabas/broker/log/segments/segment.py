@@ -25,6 +25,7 @@ from barnabas.broker.log.file_names import (
     segment_paths,
 )
 from barnabas.broker.log.segments.batch_reader import AnyHeader, read_batches, read_headers
+from barnabas.broker.log.segments.mark import Mark
 from barnabas.broker.log.segments.offset_index import OffsetIndex
 from barnabas.broker.log.segments.time_index import TimeIndex
 from barnabas.broker.log.segments.txn_index import TransactionIndex
@@ -117,9 +118,7 @@ class Segment:
         cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int, file: RecordFile
     ) -> "Segment":
         """A new segment whose empty `.log` file is there; `make_indexes` makes the others."""
-        segment = cls(files, directory, base_offset, 0, created_ms)
-        segment._has_indexes = True
-        segment._transactions = TransactionIndex(files, segment.paths[-1])
+        segment = cls.planned(files, directory, base_offset, created_ms)
         segment._file = file
         return segment
 
@@ -150,6 +149,19 @@ class Segment:
         segment.max_timestamp_ms = time_index.last_timestamp_ms
         segment.max_timestamp_offset = time_index.last_offset
         return segment
+
+    @classmethod
+    def planned(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
+        """A new, empty segment whose files `make_files` makes."""
+        segment = cls(files, directory, base_offset, 0, created_ms)
+        segment._has_indexes = True
+        segment._transactions = TransactionIndex(files, segment.paths[-1])
+        return segment
+
+    def make_files(self) -> None:
+        """Make the files of a planned segment, empty; for any thread."""
+        self._file = self._files.open_records(self.path, is_new=True)
+        self.make_indexes()
 
     def unload(self) -> None:
         """Let go of what can be read again when somebody wants it."""
@@ -349,6 +361,44 @@ class Segment:
         for header in headers:
             self.note(header, position, index_interval_bytes)
             position += header.size_in_bytes
+        return start
+
+    def append_run(
+        self, data: Buffer, marks: Sequence[Mark], timestamps: tuple[int, int, int], index_interval_bytes: int
+    ) -> int:
+        """Write a run of batches at once; the indexes get entries for some of its marks.
+
+        Args:
+            data: The batches.
+            marks: Of the run, the first batch's first.
+            timestamps: The largest of the first batch; the largest of all; the last offset of the batch that has it.
+            index_interval_bytes: The topic's index.interval.bytes.
+
+        Returns:
+            Where they begin in the file.
+
+        Raises:
+            StorageError: Nothing was appended.
+        """
+        # hot path: benchmarks/micro/test_copies.py
+        start = self.file.size
+        self.file.append(data)
+        first_timestamp_ms, max_timestamp_ms, timestamp_offset = timestamps
+        if start == 0:
+            self.first_timestamp_ms = first_timestamp_ms
+        known_ms = self.max_timestamp_ms
+        # Where counting the bytes of this interval began.
+        counted_position = start - self._bytes_since_entry
+        for mark in marks:
+            if start + mark.position - counted_position > index_interval_bytes:
+                if mark.max_timestamp_ms > known_ms:
+                    self.max_timestamp_ms = mark.max_timestamp_ms
+                    self.max_timestamp_offset = mark.timestamp_offset
+                counted_position = start + mark.position
+                self._add_entry(mark.last_offset, counted_position)
+        self._bytes_since_entry = start + len(data) - counted_position
+        if max_timestamp_ms > known_ms:
+            self.max_timestamp_ms, self.max_timestamp_offset = max_timestamp_ms, timestamp_offset
         return start
 
     def note(self, header: AnyHeader, position: int, index_interval_bytes: int) -> None:

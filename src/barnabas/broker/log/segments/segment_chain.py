@@ -114,19 +114,18 @@ class SegmentChain:
 
     def drop(self, dropped: list[Segment], delay_ms: int) -> None:
         """Let go of segments; then their files are renamed, and removed after `delay_ms`."""
-        self._let_go(dropped)
+        self.let_go(dropped)
         self._work.run(
-            lambda: mark_deleted(self._env.files, dropped), partial(self._remove_later, delay_ms), self._failed
+            lambda: mark_deleted(self._env.files, dropped), partial(self.remove_later, delay_ms), self._failed
         )
 
-    def drop_now(self, dropped: list[Segment], delay_ms: int) -> None:
-        """Let go of segments whose names are wanted for others: the files are renamed on the spot.
-
-        Raises:
-            StorageError: The disk failed.
-        """
-        self._let_go(dropped)
-        self._remove_later(delay_ms, mark_deleted(self._env.files, dropped))
+    def begin_anew(self, config: LogConfig, base_offset: int) -> Segment:
+        """Let go of all segments but a new one, whose files somebody makes when theirs have other names."""
+        segment = Segment.planned(self._env.files, self._directory, base_offset, self._env.clock.now_ms())
+        self.let_go(list(self.segments))
+        self.segments.append(segment)
+        self.choose_jitter(config)
+        return segment
 
     def replace(
         self,
@@ -139,21 +138,23 @@ class SegmentChain:
     ) -> None:
         """Let one segment take the place of some; see `PartitionLog.replace_segments`."""
         self.segments.insert(self.segments.index(replaced[0]), replacing)
-        self._let_go(replaced)
+        self.let_go(replaced)
 
         def done(renamed: list[Path]) -> None:
             replacing.unload()
-            self._remove_later(delay_ms, renamed)
+            self.remove_later(delay_ms, renamed)
             then()
 
         self._work.run(put_in_place, done, failed)
 
-    def _let_go(self, dropped: list[Segment]) -> None:
+    def let_go(self, dropped: list[Segment]) -> None:
+        """Let go of segments; their files stay as they are."""
         for segment in dropped:
             segment.close()
         self.segments[:] = [segment for segment in self.segments if segment not in dropped]
 
-    def _remove_later(self, delay_ms: int, paths: list[Path]) -> None:
+    def remove_later(self, delay_ms: int, paths: list[Path]) -> None:
+        """Remove files that were renamed after `delay_ms`."""
         if paths:
             self._env.timers.call_later(delay_ms, self._remove_files, paths)
 

@@ -372,7 +372,7 @@ def test_a_cut_takes_the_checkpoint_back(log: PartitionLog, append: Append, make
         log.roll()
     make_cleaner(log)
     assert log.first_dirty_offset == 3
-    log.truncate_to(2)
+    log.truncate(2)
     assert log.first_dirty_offset == 2
 
 

@@ -1,0 +1,10 @@
+"""What is wrong with the batches that a follower got from its leader.
+
+By itself because an error is never compiled: see `wire/records/errors.py`.
+"""
+
+from barnabas.core.errors import BarnabasError
+
+
+class OutOfOrderCopiesError(BarnabasError):
+    """Batches whose offsets do not ascend from the log's end on: leader and follower disagree about the log."""

@@ -1,0 +1,27 @@
+"""What an index takes of a batch that stands among others in a run.
+
+Source: log-format facts, index rule.
+"""
+
+
+class Mark:
+    """One batch of a run.
+
+    Attributes:
+        position: Where it begins in the run.
+        number: How many batches come before it.
+        last_offset: Its last offset.
+        max_timestamp_ms: The largest timestamp of the run up to its end; -1 when there is none.
+        timestamp_offset: The last offset of the batch that has it.
+    """
+
+    __slots__ = ("last_offset", "max_timestamp_ms", "number", "position", "timestamp_offset")
+
+    def __init__(
+        self, position: int, number: int, last_offset: int, max_timestamp_ms: int, timestamp_offset: int
+    ) -> None:
+        self.position = position
+        self.number = number
+        self.last_offset = last_offset
+        self.max_timestamp_ms = max_timestamp_ms
+        self.timestamp_offset = timestamp_offset

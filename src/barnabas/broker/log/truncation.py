@@ -1,0 +1,79 @@
+"""Cuts the files of a log, off the event loop.
+
+    segments above    renamed, the newest first, so that what a kill leaves is the log up to some offset
+    the directory     on disk, before anything is written that begins where they began
+    the last one left cut, its index files before it, so that none says more than it holds
+    producers         from the newest snapshot that is left, and the batches above it
+
+Invariant: whatever step a kill comes behind, a start finds a log without a hole.
+
+Source: replication facts, truncation; log-format facts, load and recovery.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.producers.producer_replay import load_producers
+from barnabas.broker.log.producers.producer_snapshot import ProducerSnapshots
+from barnabas.broker.log.producers.producer_state import ProducerState
+from barnabas.broker.log.segments.segment import Segment
+from barnabas.broker.log.segments.segment_chain import mark_deleted
+
+CutWork = Callable[[], tuple[list[Path], ProducerState]]
+"""Returns the new names of the files that went, and what the log's producers wrote to what is left."""
+
+
+def truncation(
+    env: LogEnvironment,
+    segments: list[Segment],
+    above: list[Segment],
+    snapshots: ProducerSnapshots,
+    log_start_offset: int,
+    offset: int,
+) -> CutWork:
+    """Return a function that cuts a log at `offset`, for its disk work.
+
+    Args:
+        segments: Those that stay, the last of which holds `offset`, or would.
+        above: Those that go.
+        snapshots: The log's; nobody else touches them meanwhile.
+        log_start_offset: Not above `offset`.
+    """
+
+    def work() -> tuple[list[Path], ProducerState]:
+        renamed = _mark_deleted(env, above)
+        segments[-1].truncate_to(offset)
+        return renamed, load_producers(env, segments, snapshots, log_start_offset, offset)
+
+    return work
+
+
+def new_beginning(
+    env: LogEnvironment, segment: Segment, replaced: list[Segment], snapshots: ProducerSnapshots, reserved_bytes: int
+) -> CutWork:
+    """Return a function that lets one new segment take the place of all that a log has, for its disk work.
+
+    Args:
+        segment: A planned one.
+        replaced: Those that go.
+        snapshots: The log's; nobody else touches them meanwhile.
+        reserved_bytes: Room to keep for the new one on the disk; 0 for none.
+    """
+
+    def work() -> tuple[list[Path], ProducerState]:
+        renamed = _mark_deleted(env, replaced)
+        segment.make_files()
+        if reserved_bytes:
+            segment.file.reserve(reserved_bytes)
+        offset = segment.base_offset
+        return renamed, load_producers(env, [segment], snapshots, offset, offset)
+
+    return work
+
+
+def _mark_deleted(env: LogEnvironment, segments: list[Segment]) -> list[Path]:
+    renamed = mark_deleted(env.files, segments[::-1])
+    if renamed:
+        env.files.sync(renamed[0].parent)
+    return renamed
