@@ -9,9 +9,14 @@ from random import Random
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.broker.controller.partitions import create_states, read_states
-from barnabas.broker.controller.state import ControllerState, LiveBroker
+from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.partition_states import bring_online, read_states, set_phases
+from barnabas.broker.controller.sender import Sender
+from barnabas.broker.controller.state import ControllerState, LiveBroker, PartitionPhase
+from barnabas.broker.controller.term import Meters, Term
+from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
+from barnabas.core.timers import LoopTimers
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.store import (
@@ -213,9 +218,14 @@ def test_states_of_very_many_partitions_with_the_longest_name_are_written(addres
         state = ControllerState(1, 0, {0: LiveBroker(BrokerRegistration(0, ()), 1)})
         state.topics[topic] = TopicAssignment({index: [0] for index in range(count)})
         await registry.create(paths.topic(topic), encode_assignment(state.topics[topic]))
-        assert len(await create_states(registry, state, [topic])) == count
+        partitions = state.partitions_of(topic)
+        set_phases(state, partitions, PartitionPhase.NEW)
+        config, timers = BrokerConfig.single_broker(), LoopTimers(asyncio.get_running_loop())
+        sender = Sender(timers, lambda broker_id: pytest.fail("nobody is told"))
+        term = Term(0, state, registry, sender, config, "PLAINTEXT", asyncio.Queue(), Meters())
+        assert len(await bring_online(term, partitions, Strategy.OFFLINE)) == count
         again = ControllerState(1, 0, topics=state.topics)
-        await read_states(registry, again, [topic])
+        await read_states(registry, again, partitions)
         assert again.leaders == state.leaders
         await registry.close()
 

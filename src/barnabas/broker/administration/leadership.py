@@ -11,7 +11,8 @@ from barnabas.broker.administration.waiting import wait_for_image
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.leaders import Election, ElectionResult, elect_leaders
-from barnabas.broker.controller.reassignment import Moving, ReassignmentResult, reassign
+from barnabas.broker.controller.reassignment import ReassignmentResult, reassign
+from barnabas.broker.controller.state import Moving
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -40,9 +41,7 @@ class LeadershipAdmin:
         Args:
             timeout_ms: How long to wait; what is late is answered with REQUEST_TIMED_OUT, and comes nevertheless.
         """
-        results = await self._controller.carry_out(
-            lambda registry, state: elect_leaders(registry, state, wanted, election)
-        )
+        results = await self._controller.carry_out(lambda term: elect_leaders(term, wanted, election))
         if results is None:
             return dict.fromkeys(wanted, ElectionResult(ErrorCode.NOT_CONTROLLER))
         elected = {partition: each.leader for partition, each in results.items() if each.error_code == ErrorCode.NONE}
@@ -71,7 +70,7 @@ class LeadershipAdmin:
         Returns:
             What has begun, or why not; None: this broker is not the controller.
         """
-        return await self._controller.carry_out(lambda registry, state: reassign(registry, state, wanted))
+        return await self._controller.carry_out(lambda term: reassign(term, wanted))
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
         """The partitions that are on their way to other brokers."""

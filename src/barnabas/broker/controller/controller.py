@@ -1,69 +1,73 @@
-"""The controller's event queue: what happens in the registry, one event after the other.
+"""The controller's event queue: what happens in the registry and at the brokers, one event after the other.
 
 Everything that changes the controller's state runs in one task. Watches only put an event into the queue; the event's
 handler reads the registry again (and sets the watch again), so that no change is missed and several are seen at once.
 
 Invariants:
 
-- A broker that is not the controller holds no state and sends nothing. It is none while it has no connection to the
-  registry, and stands for election again once it has one, in a session in which it is registered.
-- A handler whose write is refused because the controller's epoch changed resigns. One that lost the connection to the
-  registry does not know what it has done: it forgets all it knew and takes over again, as long as /controller is still
-  this session's.
+- A broker that is not the controller holds no state and sends nothing. It stands for election in a session in which it
+  is registered.
+- A lost connection holds the handlers up; within the session the term goes on, and what the watches missed is read.
+- A handler whose write is refused because the controller's epoch changed resigns. So does one whose session ended.
 - Nothing that the registry holds and nothing that fails ends the task that handles the events.
+- Whoever asks for something is answered, also where the term ends meanwhile.
 - Requests about a partition are sent after its state was written.
 
-Source: semantics, controller; zookeeper.md, watchers of each node.
+Source: replication.md, controller: events; zookeeper.md, watchers of each node.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, assert_never
 
-from barnabas.broker.controller.deletion import delete_nodes, is_blocked
+from barnabas.broker.controller.alter_isr import alter_isr
+from barnabas.broker.controller.brokers import broker_set, brokers_changed, leaders_answered
+from barnabas.broker.controller.controlled_shutdown import controlled_shutdown
+from barnabas.broker.controller.deletion import deletions_changed, replicas_stopped
 from barnabas.broker.controller.election import Elected, current_controller, elect, still_elected
 from barnabas.broker.controller.epoch_guard import ControllerMovedError
-from barnabas.broker.controller.events import Event, QueueEvent, ReplicasDeleted, Signal, TopicSet
+from barnabas.broker.controller.events import (
+    Asked,
+    Event,
+    IsrSet,
+    LeadersAnswered,
+    QueueEvent,
+    ReplicasStopped,
+    Signal,
+    TopicSet,
+    UncleanAllowed,
+)
+from barnabas.broker.controller.failover import take_over
+from barnabas.broker.controller.features import update_features
+from barnabas.broker.controller.leaders import balance_leaders
+from barnabas.broker.controller.notifications import isr_notified, log_dirs_notified
 from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
-from barnabas.broker.controller.partitions import create_states, read_states, reassess
-from barnabas.broker.controller.reading import assignment_of, read_topics
-from barnabas.broker.controller.reassignment import Moving, complete_reassignments, reassignments
-from barnabas.broker.controller.requests import (
-    ControlResponse,
-    leader_and_isr,
-    stop_for_deletion,
-    stop_replicas,
-    update_metadata,
-)
+from barnabas.broker.controller.partition_states import bring_waiting_online
+from barnabas.broker.controller.reassignment import isr_set
 from barnabas.broker.controller.sender import Sender
-from barnabas.broker.controller.state import ControllerState, LiveBroker, compare_brokers
-from barnabas.broker.controller.work import Asked, Outcome, Work
+from barnabas.broker.controller.state import ControllerState, Moving
+from barnabas.broker.controller.term import Meters, Settings, Term
+from barnabas.broker.controller.topics import topic_set, topics_changed
 from barnabas.core.clock import Clock
-from barnabas.core.pending import Pending
-from barnabas.core.timers import Timers
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending, completed
+from barnabas.core.timers import Timer, Timers
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.messages.stop_replica import StopReplicaResponse
-from barnabas.wire.registry import paths
-from barnabas.wire.registry.bootstrap import delete_with_children
-from barnabas.wire.registry.store import (
-    ConnectionLostError,
-    NoNodeError,
-    Registry,
-    RegistryClosedError,
-    SessionState,
-)
-from barnabas.wire.registry.znodes.brokers import decode_registration
-from barnabas.wire.registry.znodes.payload import decimal_int32
+from barnabas.wire.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrResponse
+from barnabas.wire.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
+from barnabas.wire.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from barnabas.wire.registry.patience import RETRY_BACKOFF_MS, PatientRegistry
+from barnabas.wire.registry.store import Registry, RegistryClosedError, SessionState
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+W = TypeVar("W")
 
-RECONNECT_BACKOFF_MS = 100
+RECONNECT_BACKOFF_MS = RETRY_BACKOFF_MS
 TAKE_OVER_BACKOFF_MS = 1_000
-_PARTITIONS_PER_TURN = 500
+FIRST_BALANCE_MS = 5_000
 
 
 async def _as_it_is() -> None:
@@ -79,7 +83,11 @@ def _everybody(broker_id: int) -> bool:
 
 
 class Controller:
-    """One broker's part in controlling the cluster."""
+    """One broker's part in controlling the cluster.
+
+    Attributes:
+        meters: What it has counted.
+    """
 
     def __init__(
         self,
@@ -89,40 +97,44 @@ class Controller:
         timers: Timers,
         sender: Sender,
         listener_name: str,
-        is_deletion_enabled: bool,
+        settings: Settings,
         register: Callable[[], Awaitable[None]] = _as_it_is,
         admits: Callable[[int], bool] = _everybody,
     ) -> None:
         """Args:
+        registry: This broker's session; what a lost connection interrupts is asked again.
         sender: Owned by the controller from here on.
         listener_name: The listener that brokers use among each other.
-        is_deletion_enabled: `delete.topic.enable`.
+        settings: The broker's, as they are now.
         register: Makes sure that this broker is registered in this session.
         admits: Whether a broker that is registered belongs to this cluster.
         """
         self._broker_id = broker_id
-        self._registry = registry
+        self._session = registry
+        self._registry = PatientRegistry(registry, timers)
         self._clock = clock
         self._timers = timers
         self._sender = sender
         self._listener_name = listener_name
-        self._is_deletion_enabled = is_deletion_enabled
+        self._settings = settings
         self._register = register
         self._admits = admits
         self._forget_session: Callable[[], None] = _nothing
-        self._state: ControllerState | None = None
+        self._term: Term | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
+        self._balance_timer: Timer | None = None
+        self.meters = Meters()
 
     @property
     def is_active(self) -> bool:
         """Whether this broker is the controller."""
-        return self._state is not None
+        return self._term is not None
 
     @property
     def state(self) -> ControllerState | None:
         """The controller's state, to be read only; None while another broker is the controller."""
-        return self._state
+        return None if self._term is None else self._term.state
 
     @property
     def waiting_count(self) -> int:
@@ -132,28 +144,76 @@ class Controller:
     @property
     def epoch(self) -> int:
         """The controller epoch; 0 while another broker is the controller."""
-        return 0 if self._state is None else self._state.epoch
+        return 0 if self._term is None else self._term.state.epoch
+
+    def address_of(self, broker_id: int) -> tuple[str, int] | None:
+        """Where a broker listens for other brokers, as it registered; None: it is not registered."""
+        broker = None if self._term is None else self._term.state.brokers.get(broker_id)
+        for endpoint in () if broker is None else broker.registration.endpoints:
+            if endpoint.listener_name == self._listener_name:
+                return endpoint.host, endpoint.port
+        return None
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
         """The partitions that are on their way to other brokers; none where another broker is the controller."""
-        return {} if self._state is None else reassignments(self._state)
-
-    async def carry_out(self, work: Work[T]) -> T | None:
-        """Do something in the controller's name, in its turn among the events.
-
-        Returns:
-            What the work gives for its value; None: this broker is not the controller (any more).
-        """
-        if self._state is None:
-            return None
-        asked = Asked(work, Pending())
-        self._events.put_nowait(asked)
-        value: T | None = await asked.answer.future()
-        return value
+        return {} if self._term is None else self._term.state.reassignments()
 
     def is_deleting(self, topic: str) -> bool:
         """Return whether a topic is on its way out; never where another broker is the controller."""
-        return self._state is not None and topic in self._state.deleting
+        return self._term is not None and topic in self._term.state.deleting
+
+    # What is asked for
+
+    async def carry_out(self, work: Callable[[Term], Awaitable[T]]) -> T | None:
+        """Do something in the controller's name, in its turn among the events.
+
+        Returns:
+            What the work gives; None: this broker is not the controller (any more).
+        """
+        value: T | None = await self._ask(work, None).future()
+        return value
+
+    def alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
+        """Write the in-sync replicas that a leader proposes."""
+        refusal = AlterIsrResponse(error_code=ErrorCode.NOT_CONTROLLER)
+        answer: Pending[AlterIsrResponse] = Pending()
+
+        async def work(term: Term) -> AlterIsrResponse:
+            try:
+                await alter_isr(term, request, answer.complete)
+            except (ControllerMovedError, RegistryClosedError):
+                raise
+            except Exception:
+                log.exception("the proposal of broker %d can't be written", request.broker_id)
+                answer.complete(AlterIsrResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
+            return refusal
+
+        self._ask(work, refusal).then(answer.complete, lambda error: answer.complete(refusal))
+        return answer
+
+    def controlled_shutdown(self, request: ControlledShutdownRequest) -> Pending[ControlledShutdownResponse]:
+        """Relieve a broker that is about to stop of its leaderships."""
+        refusal = ControlledShutdownResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
+        return self._ask(lambda term: controlled_shutdown(term, request), refusal)
+
+    def update_features(self, request: UpdateFeaturesRequest) -> Pending[UpdateFeaturesResponse]:
+        """Finalize features of the cluster."""
+        refusal = UpdateFeaturesResponse(error_code=ErrorCode.NOT_CONTROLLER)
+        return self._ask(lambda term: update_features(term, request), refusal)
+
+    def allow_unclean_leaders(self, topic: str | None = None) -> None:
+        """Try the partitions without a leader again: a setting was changed, of a topic or (None) of all brokers."""
+        if self._term is not None:
+            self._events.put_nowait(UncleanAllowed(topic))
+
+    def _ask(self, work: Callable[[Term], Awaitable[W]], otherwise: W) -> Pending[W]:
+        if self._term is None:
+            return completed(otherwise)
+        answer: Pending[W] = Pending()
+        self._events.put_nowait(Asked(work, answer, otherwise))
+        return answer
+
+    # Life
 
     async def start(self) -> None:
         """Stand for election, take over if elected, and begin to handle events.
@@ -161,7 +221,7 @@ class Controller:
         Returns once this broker itself has done what it was told, so that its partitions are led and its view of
         the cluster is filled; at once when another broker is the controller.
         """
-        self._forget_session = self._registry.on_session(self._on_session)
+        self._forget_session = self._session.on_session(self._on_session)
         await self._handle(Signal.CONTROLLER_CHANGED)
         self._task = asyncio.get_running_loop().create_task(self._run())
         idle: Pending[None] = Pending()
@@ -174,15 +234,14 @@ class Controller:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._resign()
         self._sender.close()
-        self._state = None
 
     def _on_session(self, state: SessionState) -> None:
-        if state is SessionState.CONNECTED:
-            self._events.put_nowait(Signal.CONTROLLER_CHANGED)
-        else:
-            # differs from Kafka (registry-lost): it is controller until the session expires.
+        if state is SessionState.EXPIRED:
             self._resign()
+        elif state is SessionState.CONNECTED:
+            self._events.put_nowait(Signal.CONTROLLER_CHANGED)
 
     async def _run(self) -> None:
         while True:
@@ -196,72 +255,78 @@ class Controller:
                     event.answer.fail(error)
                 # Whatever it was: the next event may be handled, and a controller that stands still is worse.
                 log.exception("the controller could not handle %s", event)
-                if self._state is None:
+                if self._term is None:
                     self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._events.put_nowait, Signal.CONTROLLER_CHANGED)
             finally:
                 if isinstance(event, Asked):
                     # Where nothing was done: this broker is the controller no more.
-                    event.answer.complete(None)
+                    event.answer.complete(event.otherwise)
 
     async def _handle(self, event: Event) -> None:
-        """Handle an event, however often the connection is lost on the way."""
         while True:
-            state = self._state
             try:
-                if state is not None:
-                    await self._handle_as_controller(event, state)
-                elif event is Signal.CONTROLLER_CHANGED:
+                if event is Signal.CONTROLLER_CHANGED:
                     await self._stand_for_election()
+                elif self._term is not None:
+                    await self._handle_as_controller(event, self._term)
                 return
             except ControllerMovedError as error:
                 log.warning("the registry refused a write of the controller: %s", error)
                 self._resign()
-            except ConnectionLostError as error:
-                log.warning("the controller lost the connection to the registry (%s); it begins anew", error)
-                self._resign()
-                await self._pause()
             event = Signal.CONTROLLER_CHANGED
 
-    async def _pause(self) -> None:
-        over: Pending[None] = Pending()
-        self._timers.call_later(RECONNECT_BACKOFF_MS, over.complete, None)
-        await over.future()
-
-    async def _handle_as_controller(self, event: Event, state: ControllerState) -> None:
+    async def _handle_as_controller(self, event: Event, term: Term) -> None:
         match event:
             case Signal.CONTROLLER_CHANGED:
                 await self._stand_for_election()
             case Signal.BROKERS_CHANGED:
-                await self._brokers_changed(state)
+                # Somebody may have deleted this broker's own node.
+                await self._register()
+                await brokers_changed(term, self._admits)
             case Signal.BROKER_SET:
-                state.brokers.update(await self._read_brokers(state))
-                self._send_metadata(state, state.brokers, [])
+                await broker_set(term, self._admits)
             case Signal.TOPICS_CHANGED:
-                await self._topics_changed(state)
+                await topics_changed(term)
             case Signal.DELETIONS_CHANGED:
-                await self._deletions_changed(state)
-            case Signal.ELECTION_ASKED | Signal.REASSIGNMENT_ASKED:
-                await self._do_as_asked_by_node(state, event)
-            case TopicSet():
-                await self._topic_set(state, event.topic)
-            case Asked():
-                await self._do(state, event)
-            case ReplicasDeleted():
-                await self._replicas_deleted(state, event.topic)
+                await deletions_changed(term)
+            case Signal.ELECTION_ASKED:
+                await elect_as_asked(term)
+            case Signal.REASSIGNMENT_ASKED:
+                await reassign_as_asked(term)
+            case Signal.ISR_NOTIFIED:
+                await isr_notified(term)
+            case Signal.LOG_DIRS_NOTIFIED:
+                await log_dirs_notified(term)
+            case Signal.IMBALANCE_DUE:
+                try:
+                    await balance_leaders(term)
+                finally:
+                    self._balance_later(self._settings.leader_imbalance_check_interval_seconds * 1000)
+            case TopicSet(topic):
+                await topic_set(term, topic)
+            case IsrSet(partition):
+                await isr_set(term, partition)
+            case LeadersAnswered(broker_id, response):
+                await leaders_answered(term, broker_id, response)
+            case ReplicasStopped(broker_id, deleted, failed):
+                await replicas_stopped(term, broker_id, deleted, failed)
+            case UncleanAllowed(topic):
+                await bring_waiting_online(term, topic)
+            case Asked(work, answer):
+                answer.complete(await work(term))
             case _:
                 assert_never(event)
 
-    def _watch(self, event: Event) -> QueueEvent:
-        return QueueEvent(self._events, event)
-
-    # Election and failover
+    # Election
 
     async def _stand_for_election(self) -> None:
         await self._register()
-        incumbent = await current_controller(self._registry, self._watch(Signal.CONTROLLER_CHANGED))
-        if incumbent == (self._broker_id, self._registry.session_id):
-            if self._state is not None:
+        watch = QueueEvent(self._events, Signal.CONTROLLER_CHANGED)
+        incumbent = await current_controller(self._registry, watch)
+        if incumbent == (self._broker_id, self._session.session_id):
+            if self._term is not None:
                 return
+            # It was elected and did not hear of it, or did not get to take over.
             elected: Elected | None = await still_elected(self._registry)
         else:
             self._resign()
@@ -270,250 +335,55 @@ class Controller:
             elected = await elect(self._registry, self._broker_id, self._clock)
         if elected is None:
             return
-        self._state = state = ControllerState(elected.epoch, elected.epoch_zk_version)
         log.info("broker %d is the controller, epoch %d", self._broker_id, elected.epoch)
+        self._drop_events()
+        self._term = term = Term(
+            self._broker_id,
+            ControllerState(elected.epoch, elected.epoch_zk_version),
+            self._registry,
+            self._sender,
+            self._settings,
+            self._listener_name,
+            self._events,
+            self.meters,
+        )
         try:
-            await self._take_over(state)
+            await take_over(term, self._admits)
         except BaseException:
             # Half a state is none.
             self._resign()
             raise
+        self._balance_later(FIRST_BALANCE_MS)
 
-    async def _take_over(self, state: ControllerState) -> None:
-        """Read everything, tell everybody who is alive, and make every partition what it should be."""
-        self._drop_events()
-        state.brokers = await self._read_brokers(state)
-        deleting = await self._registry.children(paths.DELETE_TOPICS, self._watch(Signal.DELETIONS_CHANGED))
-        topics = await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED))
-        await read_topics(self._registry, state, topics, self._watch_topic)
-        await read_states(self._registry, state, state.topics)
-        if self._is_deletion_enabled:
-            state.deleting = state.topics.keys() & set(deleting)
-        for broker_id in state.brokers:
-            self._sender.add(broker_id)
-        self._send_metadata(state, state.brokers, [])
-        known = state.partitions()
-        await reassess(self._registry, state, known)
-        await create_states(self._registry, state, sorted(state.topics.keys() - state.deleting))
-        self._send_leaders(state, state.brokers, known, is_new=False)
-        self._send_metadata(state, state.brokers, known)
-        self._tell_outcome(state, await complete_reassignments(self._registry, state, reassignments(state)))
-        if state.deleting:
-            # Who was to tell it may have been interrupted.
-            self._send_metadata(state, state.brokers, state.partitions(state.deleting))
-        for topic in sorted(state.deleting):
-            self._delete_replicas(state, topic)
-        if state.deleting != set(deleting):
-            await self._deletions_changed(state)
-        await self._do_as_asked_by_node(state, Signal.REASSIGNMENT_ASKED)
-        await self._do_as_asked_by_node(state, Signal.ELECTION_ASKED)
+    def _balance_later(self, delay_ms: int) -> None:
+        self._stop_balancing()
+        if self._term is not None and self._settings.auto_leader_rebalance_enable:
+            self._balance_timer = self._timers.call_later(delay_ms, self._events.put_nowait, Signal.IMBALANCE_DUE)
 
-    def _drop_events(self) -> None:
-        """Forget what the queue holds of what is read now; who is the controller, and what is asked for, stays."""
-        kept: dict[Event, None] = {}
-        while not self._events.empty():
-            event = self._events.get_nowait()
-            if isinstance(event, Asked) or event is Signal.CONTROLLER_CHANGED:
-                kept[event] = None
-        for event in kept:
-            self._events.put_nowait(event)
+    def _stop_balancing(self) -> None:
+        if self._balance_timer is not None:
+            self._balance_timer.cancel()
+            self._balance_timer = None
 
     def _resign(self) -> None:
-        if self._state is None:
+        if self._term is None:
             return
         log.info("broker %d is the controller no more", self._broker_id)
-        self._state = None
-        self._sender.close()
+        self._term.end()
+        self._term = None
+        self._stop_balancing()
+        self._drop_events()
 
-    # Brokers
-
-    async def _read_brokers(self, state: ControllerState) -> dict[int, LiveBroker]:
-        names = await self._registry.children(paths.BROKER_IDS, self._watch(Signal.BROKERS_CHANGED))
-        found: dict[int, LiveBroker] = {}
-        for name in names:
-            broker_id, path = decimal_int32(name), paths.child(paths.BROKER_IDS, name)
-            try:
-                data, stat = await self._registry.get(path, self._watch(Signal.BROKER_SET))
-            except NoNodeError:
-                continue
-            if broker_id is None or not stat.ephemeral_owner:
-                # differs from Kafka (impossible-broker): its controller fails where the name is no number.
-                if state.is_news(path, "no registration"):
-                    log.warning("%s is no broker's registration, and is passed over", path)
-            elif self._admits(broker_id):
-                found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
-        return found
-
-    async def _brokers_changed(self, state: ControllerState) -> None:
-        # Somebody may have deleted this broker's own node.
-        await self._register()
-        found = await self._read_brokers(state)
-        change = compare_brokers(state.brokers, found)
-        if not change.started and not change.failed:
-            return
-        log.info("brokers started: %s, failed: %s", sorted(change.started), sorted(change.failed))
-        for broker_id in sorted(change.failed):
-            self._sender.remove(broker_id)
-            del state.brokers[broker_id]
-        everything = state.partitions()
-        # First without those that failed: a broker that came back is judged as one that was away.
-        changed = set(await reassess(self._registry, state, everything))
-        state.brokers = found
-        for broker_id in sorted(change.started):
-            self._sender.add(broker_id)
-        changed.update(await reassess(self._registry, state, everything))
-        changed.update(await create_states(self._registry, state, sorted(state.topics.keys() - state.deleting)))
-        standing = [broker_id for broker_id in state.brokers if broker_id not in change.started]
-        self._send_leaders(state, standing, sorted(changed), is_new=False)
-        self._send_metadata(state, standing, everything if change.failed else sorted(changed))
-        self._send_metadata(state, change.started, [])
-        self._send_leaders(state, change.started, everything, is_new=False)
-        self._send_metadata(state, change.started, everything)
-        for topic in sorted(state.deleting):
-            self._delete_replicas(state, topic)
-
-    # Topics
-
-    def _watch_topic(self, path: str) -> QueueEvent:
-        return self._watch(TopicSet(paths.name(path)))
-
-    async def _topics_changed(self, state: ControllerState) -> None:
-        names = set(await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED)))
-        for topic in sorted(state.topics.keys() - names - state.deleting):
-            log.warning("topic %s vanished from the registry without having been deleted", topic)
-            state.forget_topic(topic)
-        for path in [each for each in state.told if paths.parent(each) == paths.BROKER_TOPICS]:
-            if paths.name(path) not in names:
-                state.settle(path)
-        # Those whose first states could not be written (a full disk) are tried again with every change.
-        unled = state.settle_unled()
-        found = await read_topics(self._registry, state, sorted(names - state.topics.keys()), self._watch_topic)
-        new = sorted([*unled, *found])
-        if new:
-            await read_states(self._registry, state, new)
-            await self._make(state, new, state.partitions(new))
-
-    async def _make(self, state: ControllerState, topics: list[str], partitions: list[TopicPartition]) -> None:
-        """Let new partitions, which are all that these topics have without a state, begin."""
-        await create_states(self._registry, state, topics)
-        for start in range(0, len(partitions), _PARTITIONS_PER_TURN):
-            self._send_leaders(state, state.brokers, partitions[start : start + _PARTITIONS_PER_TURN], is_new=True)
-            await asyncio.sleep(0)
-        # All at once: who writes by key must not see a topic that is only half there.
-        self._send_metadata(state, state.brokers, partitions)
-
-    async def _topic_set(self, state: ControllerState, topic: str) -> None:
-        """Somebody wrote a topic's node: partitions that it has more than before are made."""
-        (node,) = await self._registry.get_many([paths.topic(topic)], self._watch_topic)
-        known, found = state.topics.get(topic), assignment_of(state, topic, node)
-        if known is None or found is None or topic in state.deleting:
-            return
-        # Other brokers for a partition that is known are a reassignment, which is asked for by a request.
-        new = {index: replicas for index, replicas in found.replicas.items() if index not in known.replicas}
-        if new:
-            log.info("topic %s has %d more partitions", topic, len(new))
-            known.replicas.update(new)
-            state.unled.add(topic)
-            await self._make(state, [topic], [TopicPartition(topic, index) for index in new])
-
-    async def _deletions_changed(self, state: ControllerState) -> None:
-        names = await self._registry.children(paths.DELETE_TOPICS, self._watch(Signal.DELETIONS_CHANGED))
-        found = []
-        for topic in names:
-            if topic in state.deleting:
-                continue
-            # A topic that was created and deleted in one breath may not have been read yet.
-            is_known = topic in state.topics or await read_topics(self._registry, state, [topic], self._watch_topic)
-            if not is_known or not self._is_deletion_enabled:
-                await delete_with_children(self._registry, paths.delete_topic(topic))
-                continue
-            found.append(topic)
-        while found:
-            some = _some_topics(state, found)
-            del found[: len(some)]
-            state.deleting.update(some)
-            self._send_metadata(state, state.brokers, state.partitions(some))
-            await asyncio.sleep(0)
-            for topic in some:
-                self._delete_replicas(state, topic)
-                await asyncio.sleep(0)
-
-    def _delete_replicas(self, state: ControllerState, topic: str) -> None:
-        """Ask every broker that hosts the topic to drop it; when all have, an event says so."""
-        if is_blocked(state, topic):
-            log.info("topic %s is deleted once all of its brokers are alive", topic)
-            return
-        requests = [
-            (broker_id, request)
-            for broker_id in state.brokers
-            if (request := stop_for_deletion(state, self._broker_id, broker_id, topic)) is not None
-        ]
-        waiting = {broker_id for broker_id, _ in requests}
-
-        def confirm(broker_id: int, response: ControlResponse | None) -> None:
-            if not isinstance(response, StopReplicaResponse):
-                return
-            if response.error_code or any(each.error_code for each in response.partition_errors):
-                log.warning("broker %d could not delete its replicas of topic %s", broker_id, topic)
-                return
-            waiting.discard(broker_id)
-            if not waiting:
-                self._events.put_nowait(ReplicasDeleted(topic))
-
-        for broker_id, request in requests:
-            self._sender.send(broker_id, request, partial(confirm, broker_id))
-        if not requests:
-            self._events.put_nowait(ReplicasDeleted(topic))
-
-    async def _replicas_deleted(self, state: ControllerState, topic: str) -> None:
-        if topic not in state.deleting:
-            return
-        await delete_nodes(self._registry, state, topic)
-        state.forget_topic(topic)
-        log.info("topic %s is deleted", topic)
-
-    # What is asked for
-
-    async def _do(self, state: ControllerState, asked: Asked) -> None:
-        outcome = await asked.work(self._registry, state)
-        self._tell_outcome(state, outcome)
-        asked.answer.complete(outcome.value)
-
-    async def _do_as_asked_by_node(self, state: ControllerState, event: Signal) -> None:
-        work = elect_as_asked if event is Signal.ELECTION_ASKED else reassign_as_asked
-        self._tell_outcome(state, await work(self._registry, state, self._watch(event)))
-
-    def _tell_outcome(self, state: ControllerState, outcome: Outcome[Any]) -> None:
-        if outcome.changed:
-            self._send_leaders(state, state.brokers, list(outcome.changed), is_new=False)
-        removed: dict[int, list[TopicPartition]] = {}
-        for broker_id, partition in outcome.removed:
-            removed.setdefault(broker_id, []).append(partition)
-        for broker_id, partitions in removed.items():
-            self._sender.send(broker_id, stop_replicas(state, self._broker_id, broker_id, partitions))
-        if outcome.changed:
-            self._send_metadata(state, state.brokers, list(outcome.changed))
-
-    # Requests
-
-    def _send_leaders(
-        self, state: ControllerState, brokers: Iterable[int], partitions: list[TopicPartition], is_new: bool
-    ) -> None:
-        for broker_id in brokers:
-            request = leader_and_isr(state, self._broker_id, broker_id, partitions, is_new, self._listener_name)
-            if request is not None:
-                self._sender.send(broker_id, request)
-
-    def _send_metadata(self, state: ControllerState, brokers: Iterable[int], partitions: list[TopicPartition]) -> None:
-        for broker_id in brokers:
-            self._sender.send(broker_id, update_metadata(state, self._broker_id, broker_id, partitions))
-
-
-def _some_topics(state: ControllerState, topics: list[str]) -> list[str]:
-    """The first of some topics, with as many partitions as go into a turn of the loop; one at the least."""
-    partition_count = 0
-    for count, topic in enumerate(topics):
-        partition_count += len(state.topics[topic].replicas)
-        if count and partition_count > _PARTITIONS_PER_TURN:
-            return topics[:count]
-    return topics[:]
+    def _drop_events(self) -> None:
+        """Forget what the queue holds of another term; who is the controller stays, and who asked is answered."""
+        is_election_due = False
+        dropped: list[Any] = []
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            is_election_due = is_election_due or event is Signal.CONTROLLER_CHANGED
+            if isinstance(event, Asked):
+                dropped.append(event)
+        if is_election_due:
+            self._events.put_nowait(Signal.CONTROLLER_CHANGED)
+        for asked in dropped:
+            asked.answer.complete(asked.otherwise)

@@ -1,49 +1,176 @@
-"""Takes a deleted topic out of the registry once all of its replicas are gone.
+"""Deletes topics: their replicas first, and when all brokers have confirmed that, their nodes.
 
-Order: brokers lose the topic from their metadata, then its replicas are deleted, and when every broker has confirmed
-that, the topic's nodes go. A topic with a replica on a dead broker waits until that broker is back.
+A topic that is `deletion_ineligible` waits: for a broker of its that is dead, for a directory that failed, for a
+reassignment to end. Its other replicas are deleted meanwhile, and stay so.
 
-Source: semantics, controller (topic deletion); zookeeper.md, admin requests.
+Order: brokers lose the topic from their metadata; each replica is offline (its state written without it), then its
+broker stops it, then deletes it; the nodes of the partitions go, and last the topic, its settings and the request.
+
+Source: replication.md, topics (deletion); Kafka 2.7.2, TopicDeletionManager; zookeeper.md, admin requests.
 """
 
 import asyncio
+import logging
+from collections.abc import Iterable, Sequence
 
-from barnabas.broker.controller.epoch_guard import write_as_controller
-from barnabas.broker.controller.state import ControllerState
+from barnabas.broker.controller.events import Signal
+from barnabas.broker.controller.partition_states import set_phases
+from barnabas.broker.controller.replica_states import change_replicas
+from barnabas.broker.controller.state import REPLICA_BEFORE, ControllerState, PartitionPhase, Replica, ReplicaPhase
+from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
+from barnabas.broker.controller.topics import take_in_topics
+from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import delete_with_children
 from barnabas.wire.registry.store import DeleteOp, NoNodeError, Registry
 
-_NODES_PER_TURN = 500
+log = logging.getLogger(__name__)
 
 
-def is_blocked(state: ControllerState, topic: str) -> bool:
-    """Return whether a replica of the topic lives on a broker that is dead."""
-    return any(
-        replica not in state.brokers
-        for partition in state.partitions_of(topic)
-        for replica in state.replicas(partition)
-    )
+async def deletions_changed(term: Term) -> None:
+    """Begin to delete what is asked for."""
+    state = term.state
+    names = await term.registry.children(paths.DELETE_TOPICS, term.watch(Signal.DELETIONS_CHANGED))
+    wanted = []
+    for topic in names:
+        if topic in state.deleting:
+            continue
+        # A topic that was created and deleted in one breath may not have been read yet.
+        is_known = topic in state.topics or await take_in_topics(term, [topic])
+        if is_known and term.settings.delete_topic_enable:
+            wanted.append(topic)
+        else:
+            await delete_with_children(term.registry, paths.delete_topic(topic))
+    queue_deletions(state, wanted)
+    await try_deletions(term)
 
 
-async def delete_nodes(registry: Registry, state: ControllerState, topic: str) -> None:
+def queue_deletions(state: ControllerState, topics: Iterable[str]) -> None:
+    """Note that topics are to go; those whose partitions are on their way to other brokers wait."""
+    for topic in topics:
+        state.deleting.add(topic)
+        if state.is_reassigning(topic):
+            state.deletion_ineligible.add(topic)
+
+
+def hold_deletions(state: ControllerState, topics: Iterable[str]) -> None:
+    """Let topics that are to go wait."""
+    state.deletion_ineligible.update(state.deleting.intersection(topics))
+
+
+async def resume_deletion(term: Term, topics: Iterable[str]) -> None:
+    """Go on with topics of which what they waited for may be over."""
+    resumed = term.state.deleting.intersection(topics)
+    if resumed:
+        term.state.deletion_ineligible -= resumed
+        await try_deletions(term)
+
+
+async def fail_deletion(term: Term, replicas: Sequence[Replica]) -> None:
+    """Note that replicas could not be deleted: their topics wait."""
+    failed = [replica for replica in replicas if replica.partition.topic in term.state.deleting]
+    if not failed:
+        return
+    possible = REPLICA_BEFORE[ReplicaPhase.DELETION_INELIGIBLE]
+    lost = [replica for replica in failed if term.state.replica_phase(replica) in possible]
+    await change_replicas(term, lost, ReplicaPhase.DELETION_INELIGIBLE)
+    topics = {replica.partition.topic for replica in failed}
+    log.info("topics %s are deleted once all of their replicas can be", sorted(topics))
+    hold_deletions(term.state, topics)
+    await try_deletions(term)
+
+
+async def replicas_stopped(
+    term: Term, broker_id: int, deleted: Iterable[TopicPartition], failed: Iterable[TopicPartition]
+) -> None:
+    """Take in what a broker says of the replicas that it was to delete; of other topics' it does not matter."""
+
+    def started(partitions: Iterable[TopicPartition]) -> list[Replica]:
+        replicas = [Replica(each, broker_id) for each in partitions if each.topic in term.state.deletion_started]
+        return [each for each in replicas if term.state.replica_phase(each) is ReplicaPhase.DELETION_STARTED]
+
+    lost = started(failed)
+    if lost:
+        log.warning("broker %d could not delete its replicas of %s", broker_id, lost)
+        await fail_deletion(term, lost)
+    done = started(deleted)
+    if done:
+        await change_replicas(term, done, ReplicaPhase.DELETION_SUCCESSFUL)
+        await try_deletions(term)
+
+
+async def try_deletions(term: Term) -> None:
+    """Take every topic that is to go as far as it can be taken now."""
+    state = term.state
+    retried: list[Replica] = []
+    begun: list[str] = []
+    for topic in sorted(state.deleting):
+        replicas = state.topic_replicas(topic)
+        phases = [state.replica_phase(replica) for replica in replicas]
+        if all(phase is ReplicaPhase.DELETION_SUCCESSFUL for phase in phases):
+            await _complete(term, topic)
+            continue
+        if ReplicaPhase.DELETION_STARTED in phases:
+            continue
+        retried += [
+            replica
+            for replica, phase in zip(replicas, phases, strict=True)
+            if phase is ReplicaPhase.DELETION_INELIGIBLE
+        ]
+        if topic not in state.deletion_ineligible:
+            begun.append(topic)
+    await change_replicas(term, retried, ReplicaPhase.OFFLINE)
+    while begun:
+        some = _some_topics(state, begun)
+        del begun[: len(some)]
+        await _begin(term, some)
+
+
+async def _begin(term: Term, topics: Sequence[str]) -> None:
+    state = term.state
+    partitions = list(state.partitions(topics))
+    unseen = [partition for partition in partitions if partition.topic not in state.deletion_started]
+    set_phases(state, unseen, PartitionPhase.OFFLINE)
+    set_phases(state, unseen, PartitionPhase.NON_EXISTENT)
+    state.deletion_started.update(topics)
+    await term.tell_brokers(None, partitions)
+    dead, alive = [], []
+    for partition in partitions:
+        for broker_id in state.replicas(partition):
+            replica = Replica(partition, broker_id)
+            if not state.is_online(broker_id, partition):
+                dead.append(replica)
+            elif state.replica_phase(replica) is not ReplicaPhase.DELETION_SUCCESSFUL:
+                alive.append(replica)
+    await change_replicas(term, dead, ReplicaPhase.DELETION_INELIGIBLE)
+    await change_replicas(term, alive, ReplicaPhase.OFFLINE)
+    await change_replicas(term, alive, ReplicaPhase.DELETION_STARTED)
+    hold_deletions(state, {replica.partition.topic for replica in dead})
+
+
+async def _complete(term: Term, topic: str) -> None:
+    # First the state: the watch on the topic's node must find nothing to do.
+    await _delete_nodes(term, topic)
+    term.state.forget_topic(topic)
+    log.info("topic %s is deleted", topic)
+
+
+async def _delete_nodes(term: Term, topic: str) -> None:
     """Delete the topic's nodes, those of its partitions first and some at a time: there may be very many.
 
     The topic itself, its configuration and the request for all of it go last, in one transaction: what a kill
     interrupts is done by the next controller.
-
-    Raises:
-        ControllerMovedError: This broker is controller no more.
     """
-    below = await _tree(registry, paths.topic(topic))
+    below = await _tree(term.registry, paths.topic(topic))
     below.reverse()
     last = below[-1:]
-    for start in range(0, len(below) - 1, _NODES_PER_TURN):
-        some = below[start : min(start + _NODES_PER_TURN, len(below) - 1)]
-        await write_as_controller(registry, state.epoch_zk_version, [DeleteOp(path) for path in some])
+    for start in range(0, len(below) - 1, PARTITIONS_PER_TURN):
+        some = below[start : min(start + PARTITIONS_PER_TURN, len(below) - 1)]
+        await term.write([DeleteOp(path) for path in some])
     for path in (paths.topic_config(topic), paths.delete_topic(topic)):
         # Kafka has nothing below them, but anybody may.
-        last += reversed(await _tree(registry, path))
-    await write_as_controller(registry, state.epoch_zk_version, [DeleteOp(path) for path in last])
+        last += reversed(await _tree(term.registry, path))
+    await term.write([DeleteOp(path) for path in last])
 
 
 async def _tree(registry: Registry, path: str) -> list[str]:
@@ -58,6 +185,16 @@ async def _tree(registry: Registry, path: str) -> list[str]:
             continue
         found.append(parent)
         waiting += [paths.child(parent, name) for name in names]
-        if len(found) % _NODES_PER_TURN == 0:
+        if len(found) % PARTITIONS_PER_TURN == 0:
             await asyncio.sleep(0)
     return found
+
+
+def _some_topics(state: ControllerState, topics: Sequence[str]) -> list[str]:
+    """The first of some topics, with as many partitions as go into a turn of the loop; one at the least."""
+    partition_count = 0
+    for count, topic in enumerate(topics):
+        partition_count += len(state.topics[topic].replicas)
+        if count and partition_count > PARTITIONS_PER_TURN:
+            return list(topics[:count])
+    return list(topics)

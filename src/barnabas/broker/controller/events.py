@@ -1,15 +1,21 @@
 """What the controller handles, one after the other, and the watches that tell of it."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from barnabas.broker.controller.work import Asked
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from barnabas.wire.registry.store import WatchEvent
+
+if TYPE_CHECKING:
+    from barnabas.broker.controller.term import Term
 
 
 class Signal(Enum):
-    """Something that the registry's watches tell; what it is now, the handler reads."""
+    """Something that the registry's watches or a timer tell; what it is now, the handler reads."""
 
     CONTROLLER_CHANGED = "/controller came, went or was set"
     BROKERS_CHANGED = "a broker came or went"
@@ -18,12 +24,9 @@ class Signal(Enum):
     DELETIONS_CHANGED = "somebody asks for a topic to be deleted"
     ELECTION_ASKED = "an old tool asks for preferred leaders to be elected"
     REASSIGNMENT_ASKED = "an old tool asks for partitions to be reassigned"
-
-
-class ReplicasDeleted(NamedTuple):
-    """All replicas of a topic are gone."""
-
-    topic: str
+    ISR_NOTIFIED = "a leader wrote states of its partitions itself"
+    LOG_DIRS_NOTIFIED = "a directory of a broker failed"
+    IMBALANCE_DUE = "it is time to look for leaders that are not the preferred ones"
 
 
 class TopicSet(NamedTuple):
@@ -32,7 +35,52 @@ class TopicSet(NamedTuple):
     topic: str
 
 
-Event: TypeAlias = Signal | ReplicasDeleted | TopicSet | Asked
+class IsrSet(NamedTuple):
+    """The state of a partition that is on its way to other brokers was written by its leader."""
+
+    partition: TopicPartition
+
+
+class LeadersAnswered(NamedTuple):
+    """A broker answered a LeaderAndIsr."""
+
+    broker_id: int
+    response: LeaderAndIsrResponse
+
+
+class ReplicasStopped(NamedTuple):
+    """A broker answered a StopReplica that deletes.
+
+    Attributes:
+        deleted, failed: Those whose logs are gone, and those that it could not delete.
+    """
+
+    broker_id: int
+    deleted: list[TopicPartition]
+    failed: list[TopicPartition]
+
+
+class UncleanAllowed(NamedTuple):
+    """Replicas that are not in sync may lead from now on; `topic` None: everywhere."""
+
+    topic: str | None
+
+
+class Asked(NamedTuple):
+    """Somebody asks for something that only the controller may do.
+
+    Attributes:
+        work: What is to be done.
+        answer: What comes of it.
+        otherwise: The answer where this broker is not the controller (any more).
+    """
+
+    work: "Callable[[Term], Awaitable[Any]]"
+    answer: Pending[Any]
+    otherwise: Any
+
+
+Event: TypeAlias = Signal | TopicSet | IsrSet | LeadersAnswered | ReplicasStopped | UncleanAllowed | Asked
 
 
 class QueueEvent:

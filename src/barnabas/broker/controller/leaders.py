@@ -1,23 +1,24 @@
 """Elections that an administrator asks for: back to the preferred leader, or to a replica that is not in sync.
 
-Source: semantics, ElectLeaders; KIP-183, KIP-460.
+Also those that nobody asks for: now and then brokers that lead less than they should get back what is theirs.
+
+Source: replication.md, preferred leaders; semantics, ElectLeaders; KIP-183, KIP-460.
 """
 
-import asyncio
-from collections.abc import Collection, Iterable, Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.broker.controller.partitions import change_state
+from barnabas.broker.controller.decisions import Strategy, is_preferred_possible
+from barnabas.broker.controller.partition_states import bring_online
 from barnabas.broker.controller.reassignment import complete_reassignments
 from barnabas.broker.controller.state import NO_LEADER, ControllerState
-from barnabas.broker.controller.work import Outcome
+from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from barnabas.wire.registry.store import Registry
-from barnabas.wire.registry.znodes.topics import PartitionStateNode
 
-_PARTITIONS_PER_TURN = 500
+log = logging.getLogger(__name__)
 
 
 class Election(Enum):
@@ -42,43 +43,45 @@ class ElectionResult(NamedTuple):
 _NOT_NEEDED = ElectionResult(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
 _UNKNOWN = ElectionResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
 _DELETING = ElectionResult(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
+_STRATEGIES = {Election.PREFERRED: Strategy.PREFERRED, Election.UNCLEAN: Strategy.UNCLEAN}
+# differs from Kafka (election-without-a-first-leader): it never answers where the partition had none yet.
 _REFUSALS = {
-    # differs from Kafka (election-without-a-first-leader): it never answers where the partition had none yet.
-    Election.PREFERRED: (
-        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
-        "Failed to elect leader for partition {} under strategy PreferredReplicaPartitionLeaderElectionStrategy",
-    ),
-    Election.UNCLEAN: (
-        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
-        "Failed to elect leader for partition {} under strategy OfflinePartitionLeaderElectionStrategy(true)",
-    ),
+    Election.PREFERRED: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+    Election.UNCLEAN: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
 }
 
 
 async def elect_leaders(
-    registry: Registry, state: ControllerState, wanted: Iterable[TopicPartition], election: Election
-) -> Outcome[dict[TopicPartition, ElectionResult]]:
+    term: Term, wanted: Iterable[TopicPartition], election: Election
+) -> dict[TopicPartition, ElectionResult]:
     """Elect leaders where that is needed and possible.
 
     Raises:
-        ControllerMovedError: This broker is controller no more.
+        ControllerMovedError: This broker is the controller no more.
     """
     results: dict[TopicPartition, ElectionResult] = {}
-    changed: list[TopicPartition] = []
-    for number, partition in enumerate(wanted, 1):
-        result = results[partition] = await _elect(registry, state, partition, election)
-        if result.error_code == ErrorCode.NONE:
-            changed.append(partition)
-        if number % _PARTITIONS_PER_TURN == 0:
-            await asyncio.sleep(0)
+    needed = []
+    for partition in wanted:
+        refusal = _refusal(term.state, partition, election)
+        if refusal is None:
+            needed.append(partition)
+        else:
+            results[partition] = refusal
+    # One that nobody ever led is no case for an election.
+    elected = await bring_online(term, [each for each in needed if each in term.state.leaders], _STRATEGIES[election])
+    for partition in needed:
+        if partition in elected:
+            results[partition] = ElectionResult(ErrorCode.NONE, None, term.state.leaders[partition].node.leader)
+        else:
+            message = f"Failed to elect leader for partition {partition} under strategy {_STRATEGIES[election].value}"
+            results[partition] = ElectionResult(_REFUSALS[election], message)
     # Who was elected past the replicas in sync may be all that a reassignment waited for.
-    completed = await complete_reassignments(registry, state, changed)
-    return Outcome(results, changed, completed.removed)
+    await complete_reassignments(term, elected)
+    return results
 
 
-async def _elect(
-    registry: Registry, state: ControllerState, partition: TopicPartition, election: Election
-) -> ElectionResult:
+def _refusal(state: ControllerState, partition: TopicPartition, election: Election) -> ElectionResult | None:
+    """Why nobody is elected for a partition; None: somebody is to be."""
     replicas = state.replicas(partition)
     if not replicas:
         return _UNKNOWN
@@ -87,41 +90,29 @@ async def _elect(
     leadership = state.leaders.get(partition)
     if leadership is not None:
         leader = leadership.node.leader
-        is_needed = leader != replicas[0] if election is Election.PREFERRED else leader not in state.brokers
-        if not is_needed:
+        if (leader == replicas[0]) if election is Election.PREFERRED else state.is_online(leader, partition):
             return _NOT_NEEDED
-
-        def decide(current: PartitionStateNode) -> PartitionStateNode | None:
-            return elected_state(current, replicas, state.brokers.keys(), state.epoch, election)
-
-        if await change_state(registry, state, partition, decide):
-            return ElectionResult(ErrorCode.NONE, None, state.leaders[partition].node.leader)
-    error_code, message = _REFUSALS[election]
-    return ElectionResult(error_code, message.format(partition))
+    return None
 
 
-def elected_state(
-    current: PartitionStateNode,
-    replicas: Sequence[int],
-    live: Collection[int],
-    controller_epoch: int,
-    election: Election,
-) -> PartitionStateNode | None:
-    """The state with another leader; None: there is none, or it leads already. Pure.
+async def balance_leaders(term: Term) -> None:
+    """Give brokers back the leaderships that they should have, where too many are with others."""
+    state = term.state
+    preferred: dict[int, list[TopicPartition]] = {}
+    for partition, leadership in state.leaders.items():
+        replicas = state.replicas(partition)
+        if replicas and partition.topic not in state.deleting and leadership is not None:
+            preferred.setdefault(replicas[0], []).append(partition)
+    for broker_id in sorted(preferred):
+        elsewhere = _led_elsewhere(state, preferred[broker_id])
+        ratio = len(elsewhere) / len(preferred[broker_id])
+        if ratio * 100 <= term.settings.leader_imbalance_per_broker_percentage or state.reassignments():
+            continue
+        possible = [partition for partition in elsewhere if is_preferred_possible(state, partition)]
+        if possible:
+            log.info("broker %d leads %d of its partitions again", broker_id, len(possible))
+            await bring_online(term, possible, Strategy.PREFERRED)
 
-    Args:
-        replicas: The assignment, preferred leader first.
-    """
-    in_sync = [replica for replica in replicas if replica in current.isr and replica in live]
-    isr = current.isr
-    if election is Election.PREFERRED:
-        leader = replicas[0] if replicas[0] in in_sync else NO_LEADER
-    elif in_sync:
-        leader, isr = in_sync[0], tuple(replica for replica in isr if replica in live)
-    else:
-        # What only the others had is lost: that is what was asked for.
-        leader = next((replica for replica in replicas if replica in live), NO_LEADER)
-        isr = (leader,)
-    if leader in (NO_LEADER, current.leader):
-        return None
-    return PartitionStateNode(leader, current.leader_epoch + 1, isr, controller_epoch)
+
+def _led_elsewhere(state: ControllerState, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+    return [each for each in partitions if state.leaders[each].node.leader != state.replicas(each)[0]]

@@ -16,16 +16,15 @@ PreferredReplicaLeaderElection.
 import logging
 from collections.abc import Sequence
 
-from barnabas.broker.controller.epoch_guard import write_as_controller
+from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.leaders import Election, elect_leaders
-from barnabas.broker.controller.reassignment import reassign, reassignments
-from barnabas.broker.controller.state import ControllerState
-from barnabas.broker.controller.work import Outcome
+from barnabas.broker.controller.reassignment import begin_reassignments
+from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import delete_with_children
-from barnabas.wire.registry.store import BadVersionError, DeleteOp, NoNodeError, Op, Registry, SetOp, Stat, Watch
+from barnabas.wire.registry.store import BadVersionError, DeleteOp, NoNodeError, Op, SetOp, Stat
 from barnabas.wire.registry.znodes.admin_requests import (
     decode_election,
     decode_reassignment,
@@ -36,82 +35,86 @@ from barnabas.wire.registry.znodes.payload import MalformedError
 log = logging.getLogger(__name__)
 
 
-async def elect_as_asked(registry: Registry, state: ControllerState, watch: Watch) -> Outcome[None]:
-    """Elect preferred leaders as /admin/preferred_replica_election asks; `watch` is told when it asks again.
+async def elect_as_asked(term: Term) -> None:
+    """Elect preferred leaders as /admin/preferred_replica_election asks; the watch is set again.
 
     Raises:
-        ControllerMovedError: This broker is controller no more.
+        ControllerMovedError: This broker is the controller no more.
     """
     path = paths.PREFERRED_ELECTION
-    asked = await _read(registry, path, watch)
+    asked = await _read(term, path, Signal.ELECTION_ASKED)
     if asked is None:
-        return Outcome(None)
+        return
     data, stat = asked
     try:
         partitions = decode_election(data)
     except MalformedError as error:
         log.warning("%s is dropped: %s", path, error)
         partitions = []
-    elected = await elect_leaders(registry, state, partitions, Election.PREFERRED)
-    for partition, result in elected.value.items():
+    for partition, result in (await elect_leaders(term, partitions, Election.PREFERRED)).items():
         if result.error_code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
             log.warning("%s asks for partition %s: %s", path, partition, result.message)
-    await _write(registry, state, DeleteOp(path, stat.version))
-    return Outcome(None, elected.changed, elected.removed)
+    await _write(term, DeleteOp(path, stat.version))
 
 
-async def reassign_as_asked(registry: Registry, state: ControllerState, watch: Watch) -> Outcome[None]:
-    """Begin the reassignments that /admin/reassign_partitions asks for; `watch` is told when it is written.
+async def reassign_as_asked(term: Term) -> None:
+    """Begin the reassignments that /admin/reassign_partitions asks for; the watch is set again, also on its data.
 
     Raises:
-        ControllerMovedError: This broker is controller no more.
+        ControllerMovedError: This broker is the controller no more.
     """
     path = paths.REASSIGNMENT
-    asked = await _read(registry, path, watch)
+    asked = await _read(term, path, Signal.REASSIGNMENT_ASKED)
     if asked is None:
-        return Outcome(None)
-    data, stat = asked
+        return
     try:
-        wanted = decode_reassignment(data)
+        wanted = decode_reassignment(asked[0])
     except MalformedError as error:
         log.warning("%s is dropped: %s", path, error)
-        wanted = {}
+        await _write(term, DeleteOp(path, asked[1].version))
+        return
     # What is under way to the same brokers is not begun again.
-    moving = reassignments(state)
+    moving = term.state.reassignments()
     new: dict[TopicPartition, Sequence[int] | None] = {
         partition: target
         for partition, target in wanted.items()
         if partition not in moving or moving[partition].target != list(target)
     }
-    begun = await reassign(registry, state, new)
-    for partition, result in begun.value.items():
+    for partition, result in (await begin_reassignments(term, new)).items():
         if result.error_code != ErrorCode.NONE:
             log.warning("%s asks for partition %s: %s", path, partition, result.message or result.error_code.name)
-    left = {partition: wanted[partition] for partition in reassignments(state) if partition in wanted}
-    if left != wanted or not left:
+    # Those that are done already dropped their entries.
+    now = await _read(term, path, Signal.REASSIGNMENT_ASKED)
+    if now is None or now[0] is None:
+        return
+    data, stat = now
+    try:
+        entries = decode_reassignment(data)
+    except MalformedError:
+        return
+    moving = term.state.reassignments()
+    left = {partition: target for partition, target in entries.items() if partition in moving or partition not in new}
+    if left != entries or not left:
         await _write(
-            registry,
-            state,
-            SetOp(path, encode_reassignment(left), stat.version) if left else DeleteOp(path, stat.version),
+            term, SetOp(path, encode_reassignment(left), stat.version) if left else DeleteOp(path, stat.version)
         )
-    return Outcome(None, begun.changed, begun.removed)
 
 
-async def _read(registry: Registry, path: str, watch: Watch) -> tuple[bytes | None, Stat] | None:
-    if await registry.exists(path, watch) is None:
+async def _read(term: Term, path: str, signal: Signal) -> tuple[bytes | None, Stat] | None:
+    if await term.registry.exists(path, term.watch(signal)) is None:
         return None
     try:
-        for name in await registry.children(path):
+        for name in await term.registry.children(path):
             log.warning("%s has a child that means nothing, and is deleted: %.300s", path, name)
-            await delete_with_children(registry, paths.child(path, name))
-        return await registry.get(path)
+            await delete_with_children(term.registry, paths.child(path, name))
+        return await term.registry.get(path)
     except NoNodeError:
         return None
 
 
-async def _write(registry: Registry, state: ControllerState, op: Op) -> None:
+async def _write(term: Term, op: Op) -> None:
     """Write a request anew, unless somebody else did meanwhile: of that the watch tells."""
     try:
-        await write_as_controller(registry, state.epoch_zk_version, [op])
+        await term.write([op])
     except (NoNodeError, BadVersionError):
         log.info("%s was written again while it was dealt with", op.path)

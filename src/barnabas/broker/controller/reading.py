@@ -41,7 +41,6 @@ async def read_topics(
             assignment = assignment_of(state, topic, node)
             if assignment is not None:
                 state.topics[topic] = assignment
-                state.unled.add(topic)
                 found.append(topic)
         await asyncio.sleep(0)
     return found

@@ -1,61 +1,57 @@
 """Moves partitions to other brokers, as an administrator asks.
 
 A reassignment is in the topic's node as long as it goes on: the partition has its old and its new replicas, and which
-of them are added and removed. It ends when all that it is to have are in sync, and one of them leads. Replicas that
-are in sync already, or brokers that are to be left out, need no more than that; to bring a new replica in sync is
-replication's part.
+of them are added and removed. Each step is taken when it begins, when it is resumed, and when it may end:
 
-Source: semantics, AlterPartitionReassignments; KIP-455; zookeeper.md, topic assignment.
+1. The topic's node is written, where it is not so yet; replicas that are not wanted any more are stopped.
+2. Not all that it is to have are in sync: the leader epoch is raised, so that the leader takes in the new replicas; old
+   and new ones are told, the new ones that they are new.
+3. They are: one of them leads, in a higher epoch; the others leave those in sync, and are deleted; the node is written.
+
+Source: replication.md, reassignment; Kafka 2.7.2, KafkaController.onPartitionReassignment; KIP-455.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.controller.epoch_guard import write_as_controller
-from barnabas.broker.controller.partitions import change_state, create_states
-from barnabas.broker.controller.state import ControllerState
-from barnabas.broker.controller.work import Outcome
+from barnabas.broker.controller.decisions import Strategy, raised
+from barnabas.broker.controller.deletion import hold_deletions, resume_deletion
+from barnabas.broker.controller.epoch_guard import ControllerMovedError
+from barnabas.broker.controller.events import IsrSet
+from barnabas.broker.controller.partition_states import bring_online, read_states, write_states
+from barnabas.broker.controller.replica_states import change_replicas
+from barnabas.broker.controller.state import (
+    ControllerState,
+    Moving,
+    PartitionPhase,
+    Replica,
+    ReplicaPhase,
+    set_or_drop,
+)
+from barnabas.broker.controller.term import Term
+from barnabas.core.config.versions import kafka_version
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import BadVersionError, NoNodeError, Registry, SetOp
-from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_assignment, encode_assignment
+from barnabas.wire.registry.store import (
+    BadVersionError,
+    DeleteOp,
+    NoNodeError,
+    Op,
+    RegistryClosedError,
+    RegistryError,
+    SetOp,
+)
+from barnabas.wire.registry.znodes.admin_requests import decode_reassignment, encode_reassignment
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.registry.znodes.topics import decode_assignment, encode_assignment
+
+log = logging.getLogger(__name__)
 
 _PARTITIONS_PER_TURN = 100
-
-
-class Moving(NamedTuple):
-    """The replicas of one partition.
-
-    Attributes:
-        replicas: All, those on their way in or out too; the preferred leader first.
-        adding, removing: Those on their way.
-    """
-
-    replicas: list[int]
-    adding: list[int]
-    removing: list[int]
-
-    @property
-    def target(self) -> list[int]:
-        """Those that it is to have in the end."""
-        return [replica for replica in self.replicas if replica not in self.removing]
-
-    @property
-    def origin(self) -> list[int]:
-        """Those that it had before."""
-        return [replica for replica in self.replicas if replica not in self.adding]
-
-    def to(self, target: Sequence[int]) -> "Moving":
-        """On the way to these replicas."""
-        origin = self.origin
-        replicas = list(dict.fromkeys([*target, *origin]))
-        return Moving(
-            replicas,
-            [replica for replica in replicas if replica not in origin],
-            [replica for replica in replicas if replica not in target],
-        )
+_ALTER_ISR = kafka_version("2.7-IV2")
 
 
 class ReassignmentResult(NamedTuple):
@@ -71,63 +67,39 @@ _NONE_IN_PROGRESS = ReassignmentResult(
 )
 
 
-def moving(state: ControllerState, partition: TopicPartition) -> Moving | None:
-    """The replicas of a partition; None: there is no such partition."""
-    assignment = state.topics.get(partition.topic)
-    replicas = None if assignment is None else assignment.replicas.get(partition.partition)
-    if assignment is None or replicas is None:
-        return None
-    index = partition.partition
-    return Moving(replicas, assignment.adding.get(index, []), assignment.removing.get(index, []))
-
-
-def reassignments(state: ControllerState) -> dict[TopicPartition, Moving]:
-    """All partitions that are on their way to other brokers."""
-    found = {}
-    for topic in sorted(state.topics):
-        assignment = state.topics[topic]
-        for index in sorted(assignment.adding.keys() | assignment.removing.keys()):
-            partition = TopicPartition(topic, index)
-            here = moving(state, partition)
-            if here is not None and (here.adding or here.removing):
-                found[partition] = here
-    return found
-
-
 async def reassign(
-    registry: Registry, state: ControllerState, wanted: Mapping[TopicPartition, Sequence[int] | None]
-) -> Outcome[dict[TopicPartition, ReassignmentResult]]:
+    term: Term, wanted: Mapping[TopicPartition, Sequence[int] | None]
+) -> dict[TopicPartition, ReassignmentResult]:
     """Begin reassignments, and end those that can.
 
     Args:
         wanted: Partition to the replicas that it is to have; None cancels what is going on.
 
     Raises:
-        ControllerMovedError: This broker is controller no more.
+        ControllerMovedError: This broker is the controller no more.
     """
+    # What a request says counts more than the node of the old tools.
+    await _drop_asked_by_node(term, wanted)
+    return await begin_reassignments(term, wanted)
+
+
+async def begin_reassignments(
+    term: Term, wanted: Mapping[TopicPartition, Sequence[int] | None]
+) -> dict[TopicPartition, ReassignmentResult]:
+    """See `reassign`, which also lets go of what was asked for in another way."""
     results: dict[TopicPartition, ReassignmentResult] = {}
-    begun: list[TopicPartition] = []
-    removed: list[tuple[int, TopicPartition]] = []
     for number, (partition, target) in enumerate(wanted.items(), 1):
-        before = state.replicas(partition)
-        result = results[partition] = await _begin(registry, state, partition, target)
-        if result.error_code == ErrorCode.NONE:
-            begun.append(partition)
-            # Those that an earlier reassignment was adding, and this one does not want.
-            unneeded = set(before) - set(state.replicas(partition))
-            removed += [(replica, partition) for replica in sorted(unneeded) if replica in state.brokers]
+        results[partition] = await _begin(term, partition, target)
         if number % _PARTITIONS_PER_TURN == 0:
             await asyncio.sleep(0)
-    completed = await complete_reassignments(registry, state, begun)
-    return Outcome(results, begun, [*removed, *completed.removed])
+    return results
 
 
-async def _begin(
-    registry: Registry, state: ControllerState, partition: TopicPartition, target: Sequence[int] | None
-) -> ReassignmentResult:
-    here = moving(state, partition) or Moving([], [], [])
+async def _begin(term: Term, partition: TopicPartition, target: Sequence[int] | None) -> ReassignmentResult:
+    state = term.state
+    here = state.moving(partition) or Moving([], [], [])
     if target is None:
-        if not here.adding and not here.removing:
+        if not here.is_under_way:
             return _NONE_IN_PROGRESS
         target = here.origin
     else:
@@ -136,13 +108,15 @@ async def _begin(
             return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     if not here.replicas or partition.topic in state.deleting:
         return _UNKNOWN
-    is_written = await _write(registry, state, partition, here.to(target))
-    if not is_written:
-        return _UNKNOWN
-    if partition not in state.leaders:
-        # Nobody of those that it had ever lived.
-        await create_states(registry, state, [partition.topic])
-    return ReassignmentResult()
+    try:
+        is_there = await _take_step(term, partition, here.to(target))
+    except (ControllerMovedError, RegistryClosedError):
+        raise
+    except Exception as error:
+        # What was written of it stays, and is taken up again.
+        log.exception("the reassignment of %s can't go on", partition)
+        return ReassignmentResult(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
+    return ReassignmentResult() if is_there else _UNKNOWN
 
 
 def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerState) -> str | None:
@@ -154,93 +128,199 @@ def _refusal(target: Sequence[int], replicas: Sequence[int], state: ControllerSt
         return f"Duplicate replica ids in partition reassignment replica list: {listed}"
     if any(replica < 0 for replica in target):
         return f"Invalid broker id in replica list: {listed}"
-    dead = [replica for replica in target if replica not in replicas and replica not in state.brokers]
+    alive = state.brokers.keys() - state.shutting_down
+    dead = [replica for replica in target if replica not in replicas and replica not in alive]
     if dead:
         return (
             f"Replica assignment has brokers that are not alive. Replica list: ({', '.join(map(str, dead))}), "
-            f"live broker list: ({', '.join(map(str, sorted(state.brokers)))})"
+            f"live broker list: ({', '.join(map(str, sorted(alive)))})"
         )
     return None
 
 
-async def complete_reassignments(
-    registry: Registry, state: ControllerState, partitions: Iterable[TopicPartition]
-) -> Outcome[list[TopicPartition]]:
-    """End those reassignments whose new replicas are all in sync; the value is which.
+async def resume_reassignments(term: Term, brokers: Iterable[int] | None = None) -> None:
+    """Go on with all reassignments, or with those to some of these brokers."""
+    wanted = None if brokers is None else set(brokers)
+    for partition, here in term.state.reassignments().items():
+        if partition.topic not in term.state.deletion_started and (wanted is None or wanted & set(here.target)):
+            await _take_step(term, partition, here)
 
-    Raises:
-        ControllerMovedError: This broker is controller no more.
-    """
-    completed: list[TopicPartition] = []
-    removed: list[tuple[int, TopicPartition]] = []
+
+async def complete_reassignments(term: Term, partitions: Iterable[TopicPartition]) -> None:
+    """End those reassignments whose new replicas are all in sync, as the registry says."""
     for partition in partitions:
-        here = moving(state, partition)
-        if here is None or not (here.adding or here.removing) or not _may_complete(state, partition, here.target):
-            continue
-        target = here.target
-
-        def decide(current: PartitionStateNode, target: Sequence[int] = target) -> PartitionStateNode | None:
-            return _completed_state(current, target, state)
-
-        await change_state(registry, state, partition, decide)
-        if await _write(registry, state, partition, Moving(target, [], [])):
-            completed.append(partition)
-            removed += [(replica, partition) for replica in here.removing if replica in state.brokers]
-    return Outcome(completed, completed, removed)
+        here = term.state.moving(partition)
+        if here is not None and here.is_under_way and await _is_complete(term, partition, here):
+            await _take_step(term, partition, here)
 
 
-def _may_complete(state: ControllerState, partition: TopicPartition, target: Sequence[int]) -> bool:
+async def isr_set(term: Term, partition: TopicPartition) -> None:
+    """See whether a reassignment may end, as a leader wrote who is in sync."""
+    here = term.state.moving(partition)
+    if here is None or not here.is_under_way:
+        return
+    await _watch_isr(term, partition)
+    await complete_reassignments(term, [partition])
+
+
+async def _watch_isr(term: Term, partition: TopicPartition) -> None:
+    """Hear of states that leaders write themselves; the others ask the controller for that."""
+    if term.protocol < _ALTER_ISR:
+        path = paths.partition_state(*partition)
+        await term.registry.exists(path, term.watch(IsrSet(partition)))
+
+
+async def _take_step(term: Term, partition: TopicPartition, there: Moving) -> bool:
+    """Bring a partition as near to its new replicas as can be now; False: its topic is gone."""
+    state = term.state
+    hold_deletions(state, [partition.topic])
+    here = state.moving(partition)
+    if here is None:
+        return False
+    if here != there:
+        if not await _write_assignment(term, partition, there):
+            return False
+        state.assign(partition, there)
+        unneeded = [replica for replica in here.replicas if replica not in there.replicas]
+        await _stop_replicas(term, partition, unneeded, is_epoch_known=True)
+    if state.phase(partition) is PartitionPhase.NEW:
+        # Nobody of those that it had ever lived.
+        await bring_online(term, [partition], Strategy.OFFLINE)
+    await _watch_isr(term, partition)
+    if await _is_complete(term, partition, there):
+        await _complete(term, partition, there)
+        return True
+    await _raise_epoch(term, partition, there)
+    adding = [Replica(partition, broker_id) for broker_id in there.adding]
+    # Those that a controller before this one made new are online, or offline where they are dead.
+    fresh = [replica for replica in adding if state.replica_phase(replica) is ReplicaPhase.NON_EXISTENT]
+    await change_replicas(term, fresh, ReplicaPhase.NEW)
+    return True
+
+
+async def _is_complete(term: Term, partition: TopicPartition, there: Moving) -> bool:
+    if not there.is_under_way:
+        return True
+    await read_states(term.registry, term.state, [partition])
+    leadership = term.state.leaders.get(partition)
+    return leadership is not None and set(there.target) <= set(leadership.node.isr)
+
+
+async def _complete(term: Term, partition: TopicPartition, there: Moving) -> None:
+    state = term.state
+    adding = [Replica(partition, broker_id) for broker_id in there.adding]
+    await change_replicas(term, adding, ReplicaPhase.ONLINE)
+    done = Moving(there.target, [], [])
+    state.assign(partition, done)
     leadership = state.leaders.get(partition)
-    return (
-        leadership is not None
-        and set(target) <= set(leadership.node.isr)
-        and any(replica in state.brokers for replica in target)
-    )
+    leader = None if leadership is None else leadership.node.leader
+    if leader in done.replicas and leader is not None and state.is_online(leader, partition):
+        await _raise_epoch(term, partition, done)
+    elif leadership is not None:
+        await bring_online(term, [partition], Strategy.REASSIGN)
+    await _stop_replicas(term, partition, there.removing)
+    await _write_assignment(term, partition, done)
+    await _drop_done_by_node(term, partition, done)
+    await term.tell_brokers(None, [partition])
+    await resume_deletion(term, [partition.topic])
 
 
-def _completed_state(
-    current: PartitionStateNode, target: Sequence[int], state: ControllerState
-) -> PartitionStateNode | None:
-    isr = tuple(replica for replica in current.isr if replica in target)
-    leader = current.leader
-    if leader not in target or leader not in state.brokers:
-        leader = next(replica for replica in target if replica in isr and replica in state.brokers)
-    if (leader, isr) == (current.leader, current.isr):
-        return None
-    return PartitionStateNode(leader, current.leader_epoch + 1, isr, state.epoch)
+async def _raise_epoch(term: Term, partition: TopicPartition, there: Moving) -> None:
+    """Write the partition's state in the next epoch, and tell those that it has and is to have."""
+    state = term.state
+    await write_states(term, [partition], lambda _, current: raised(current, state.epoch))
+    batch = term.new_batch()
+    batch.lead(there.origin, partition, there)
+    batch.lead(there.adding, partition, there, is_new=True)
+    await term.send(batch)
 
 
-async def _write(registry: Registry, state: ControllerState, partition: TopicPartition, there: Moving) -> bool:
-    """Write a partition's replicas into its topic's node, and take them over; False: the topic is gone."""
+async def _stop_replicas(
+    term: Term, partition: TopicPartition, brokers: Sequence[int], is_epoch_known: bool = False
+) -> None:
+    """Let replicas go, logs and all; nobody waits for that.
+
+    Args:
+        is_epoch_known: Whether those brokers may know the present epoch.
+    """
+    if not brokers:
+        return
+    state = term.state
+    replicas = [Replica(partition, broker_id) for broker_id in brokers]
+    before = state.leaders.get(partition)
+    await change_replicas(term, replicas, ReplicaPhase.OFFLINE)
+    after = state.leaders.get(partition)
+    stop_epoch = None
+    if is_epoch_known and before is not None and after is not None:
+        # Kafka names an epoch that the brokers know, so they do not obey: the copies stay for good (KAFKA-13972). The
+        # next one is that of the step which follows, and fences them in any case; a replica that is made new later is
+        # in a yet higher one, so that this request can't delete it however late it comes.
+        stop_epoch = max(before.node.leader_epoch + 1, after.node.leader_epoch)
+    await change_replicas(term, replicas, ReplicaPhase.DELETION_STARTED, stop_epoch)
+    await change_replicas(term, replicas, ReplicaPhase.DELETION_SUCCESSFUL)
+    for replica in replicas:
+        state.set_replica_phase(replica, ReplicaPhase.NON_EXISTENT)
+
+
+async def _write_assignment(term: Term, partition: TopicPartition, there: Moving) -> bool:
+    """Write a partition's replicas into its topic's node; False: the topic is gone."""
     path, index = paths.topic(partition.topic), partition.partition
     while True:
         try:
-            data, stat = await registry.get(path)
+            data, stat = await term.registry.get(path)
         except NoNodeError:
             return False
         found = decode_assignment(data)
         found.replicas[index] = there.replicas
-        _set(found.adding, index, there.adding)
-        _set(found.removing, index, there.removing)
+        set_or_drop(found.adding, index, there.adding)
+        set_or_drop(found.removing, index, there.removing)
         try:
-            await write_as_controller(
-                registry, state.epoch_zk_version, [SetOp(path, encode_assignment(found), stat.version)]
-            )
+            await term.write([SetOp(path, encode_assignment(found), stat.version)])
         except BadVersionError:
             # Somebody else added partitions.
             continue
         except NoNodeError:
             return False
-        # Only this partition: what else is new there its own event brings.
-        known = state.topics[partition.topic]
-        known.replicas[index] = there.replicas
-        _set(known.adding, index, there.adding)
-        _set(known.removing, index, there.removing)
         return True
 
 
-def _set(by_partition: dict[int, list[int]], index: int, replicas: list[int]) -> None:
-    if replicas:
-        by_partition[index] = replicas
-    else:
-        by_partition.pop(index, None)
+# /admin/reassign_partitions: entries are dropped when they are done, and the node with the last
+
+
+async def _drop_done_by_node(term: Term, partition: TopicPartition, done: Moving) -> None:
+    asked = await _read_asked(term)
+    if asked is not None and asked[0].get(partition) == done.replicas:
+        await _write_asked(term, asked, {partition})
+
+
+async def _drop_asked_by_node(term: Term, partitions: Iterable[TopicPartition]) -> None:
+    """Drop what a request asks for otherwise."""
+    asked = await _read_asked(term)
+    if asked is not None and (named := asked[0].keys() & set(partitions)):
+        await _write_asked(term, asked, named)
+
+
+async def _read_asked(term: Term) -> tuple[dict[TopicPartition, list[int]], int] | None:
+    try:
+        data, stat = await term.registry.get(paths.REASSIGNMENT)
+        return decode_reassignment(data), stat.version
+    except (NoNodeError, MalformedError):
+        return None
+
+
+async def _write_asked(
+    term: Term, asked: tuple[dict[TopicPartition, list[int]], int], without: Iterable[TopicPartition]
+) -> None:
+    dropped = set(without)
+    left = {partition: target for partition, target in asked[0].items() if partition not in dropped}
+    op: Op = (
+        SetOp(paths.REASSIGNMENT, encode_reassignment(left), asked[1])
+        if left
+        else DeleteOp(paths.REASSIGNMENT, asked[1])
+    )
+    try:
+        await term.write([op])
+    except RegistryError as error:
+        if isinstance(error, RegistryClosedError):
+            raise
+        log.info("%s was written again while it was dealt with", paths.REASSIGNMENT)

@@ -1,18 +1,30 @@
-"""The controller's decisions as requests to brokers. Pure.
+"""The controller's decisions as requests to brokers: one batch for each change of states. Pure.
 
-LeaderAndIsr goes to the replicas of the partitions that it names; UpdateMetadata to every broker; StopReplica to the
-replicas that are to go.
+A batch gives, for each broker, first LeaderAndIsr of the partitions that it hosts, then UpdateMetadata, then
+StopReplica. Every partition in a LeaderAndIsr goes with an UpdateMetadata to all brokers.
 
-Source: semantics, controller and replication; protocol guide, the three APIs.
+Invariants:
+
+- Brokers that are not registered are told nothing.
+- The epoch in a StopReplica is the one that the brokers know before the change; where the topic is on its way out it is
+  -2, which is always obeyed.
+- A broker that was told once in a batch that a partition is new is not told otherwise.
+
+Source: replication.md, requests to brokers; Kafka 2.7.2, ControllerBrokerRequestBatch; protocol guide, the three APIs.
 """
 
-from collections.abc import Collection, Iterable
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from barnabas.broker.controller.state import ControllerState
+from barnabas.broker.controller.state import ControllerState, Moving
+from barnabas.broker.controller.versions import version_of
+from barnabas.core.config.listeners import Endpoint
+from barnabas.core.config.versions import KafkaVersion
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
+    LeaderAndIsrPartitionState,
     LeaderAndIsrPartitionState2,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -20,13 +32,16 @@ from barnabas.wire.protocol.messages.leader_and_isr import (
 )
 from barnabas.wire.protocol.messages.stop_replica import (
     StopReplicaPartitionState,
+    StopReplicaPartitionV0,
     StopReplicaRequest,
     StopReplicaResponse,
     StopReplicaTopicState,
+    StopReplicaTopicV1,
 )
 from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
     UpdateMetadataPartitionState2,
     UpdateMetadataRequest,
     UpdateMetadataResponse,
@@ -36,153 +51,300 @@ from barnabas.wire.protocol.messages.update_metadata import (
 ControlRequest: TypeAlias = LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
 ControlResponse: TypeAlias = LeaderAndIsrResponse | UpdateMetadataResponse | StopReplicaResponse
 
+T = TypeVar("T")
+
 EPOCH_DURING_DELETE = -2
 """The leader epoch in StopReplica that is obeyed whatever the broker knows."""
+UNKNOWN_EPOCH = -1
 LEADER_DURING_DELETE = -2
 """The leader in UpdateMetadata that takes a partition out of the brokers' sight."""
+PARTITIONS_PER_REQUEST = 500
+"""So many go into one LeaderAndIsr or StopReplica: a broker has its turns for others between them."""
 
 _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 
-def leader_and_isr(
-    state: ControllerState,
-    controller_id: int,
-    broker_id: int,
-    partitions: Iterable[TopicPartition],
-    is_new: bool,
-    listener_name: str,
-) -> LeaderAndIsrRequest | None:
-    """Build the request that tells a broker of the partitions that it hosts; None: it hosts none of them.
+class Addressed(NamedTuple):
+    """A request and the broker that it goes to."""
 
-    Args:
-        partitions: Those to tell of; the ones without a state, or hosted elsewhere, are left out.
-        is_new: Whether they were never led before.
+    broker_id: int
+    request: ControlRequest
+
+
+class RequestBatch:
+    """What the brokers are to be told of one change of states."""
+
+    def __init__(self, state: ControllerState, controller_id: int, protocol: KafkaVersion, listener_name: str) -> None:
+        """Args:
+        protocol: `inter.broker.protocol.version`.
         listener_name: The listener that brokers use among each other, for the leaders' addresses.
-    """
-    topics: dict[str, LeaderAndIsrTopicState] = {}
-    leaders: set[int] = set()
-    for partition in partitions:
-        leadership = state.leaders.get(partition)
-        replicas = state.replicas(partition)
-        if leadership is None or broker_id not in replicas:
-            continue
-        assignment = state.topics[partition.topic]
+        """
+        self._state = state
+        self._controller_id = controller_id
+        self._protocol = protocol
+        self._listener_name = listener_name
+        self._leaders: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState2]] = {}
+        self._told_brokers: dict[int, None] = {}
+        self._told: dict[TopicPartition, None] = {}
+        self._stops: dict[int, dict[TopicPartition, StopReplicaPartitionState]] = {}
+
+    def lead(
+        self, brokers: Iterable[int], partition: TopicPartition, there: Moving | None = None, is_new: bool = False
+    ) -> None:
+        """Tell brokers who leads a partition, as it is known now, and everybody's metadata.
+
+        Args:
+            there: The replicas that they are told of, where these are not those known.
+        """
+        leadership, here = self._state.leaders.get(partition), there or self._state.moving(partition)
+        if leadership is None or here is None:
+            return
         node = leadership.node
-        leaders.add(node.leader)
-        topic = topics.setdefault(partition.topic, LeaderAndIsrTopicState(partition.topic))
-        topic.partition_states.append(
-            LeaderAndIsrPartitionState2(
+        for broker_id in brokers:
+            told = self._leaders.setdefault(broker_id, {})
+            before = told.get(partition)
+            told[partition] = LeaderAndIsrPartitionState2(
                 partition.partition,
                 node.controller_epoch,
                 node.leader,
                 node.leader_epoch,
                 list(node.isr),
                 leadership.zk_version,
-                list(replicas),
-                list(assignment.adding.get(partition.partition, [])),
-                list(assignment.removing.get(partition.partition, [])),
-                is_new,
+                list(here.replicas),
+                list(here.adding),
+                list(here.removing),
+                is_new or (before is not None and before.is_new),
             )
+        self.tell(self._state.brokers, [partition])
+
+    def tell(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+        """Let brokers know of partitions; all that are named in a batch go to all brokers that are."""
+        self._told_brokers.update(dict.fromkeys(brokers))
+        self._told.update(dict.fromkeys(partitions))
+
+    def stop(self, broker_id: int, partition: TopicPartition, deletes: bool, leader_epoch: int | None = None) -> None:
+        """Let a broker stop its replica of a partition.
+
+        Args:
+            deletes: Whether its log goes, too.
+            leader_epoch: In place of the one that is known.
+        """
+        leadership = self._state.leaders.get(partition)
+        if partition.topic in self._state.deleting:
+            leader_epoch = EPOCH_DURING_DELETE
+        elif leader_epoch is None:
+            leader_epoch = UNKNOWN_EPOCH if leadership is None else leadership.node.leader_epoch
+        told = self._stops.setdefault(broker_id, {})
+        told[partition] = StopReplicaPartitionState(partition.partition, leader_epoch, deletes)
+
+    def requests(self) -> Iterator[Addressed]:
+        """Yield the requests, in order for each broker."""
+        brokers = self._state.brokers
+        for broker_id, leaders in self._leaders.items():
+            if broker_id in brokers:
+                for some in _some(leaders):
+                    yield Addressed(broker_id, self._leader_and_isr(broker_id, some))
+        if any(broker_id in brokers for broker_id in self._told_brokers):
+            yield from self._update_metadata()
+        for broker_id, stops in self._stops.items():
+            if broker_id in brokers:
+                for some_stops in _some(stops):
+                    for request in self._stop_replica(broker_id, some_stops):
+                        yield Addressed(broker_id, request)
+
+    # LeaderAndIsr
+
+    def _leader_and_isr(
+        self, broker_id: int, partitions: Mapping[TopicPartition, LeaderAndIsrPartitionState2]
+    ) -> LeaderAndIsrRequest:
+        version = version_of(LeaderAndIsrRequest.API_KEY, self._protocol)
+        leaders = self._live_leaders({told.leader for told in partitions.values()})
+        if version < 2:
+            return LeaderAndIsrRequest(
+                self._controller_id,
+                self._state.epoch,
+                [_ungrouped_leader(topic, told, version) for (topic, _), told in partitions.items()],
+                live_leaders=leaders,
+            )
+        topics: dict[str, LeaderAndIsrTopicState] = {}
+        for (topic, _), told in partitions.items():
+            if version < 3:
+                told.adding_replicas, told.removing_replicas = [], []
+            topics.setdefault(topic, LeaderAndIsrTopicState(topic)).partition_states.append(told)
+        return LeaderAndIsrRequest(
+            self._controller_id,
+            self._state.epoch,
+            broker_epoch=self._state.brokers[broker_id].epoch,
+            topic_states=list(topics.values()),
+            live_leaders=leaders,
         )
-    if not topics:
-        return None
-    return LeaderAndIsrRequest(
-        controller_id,
-        state.epoch,
-        broker_epoch=state.brokers[broker_id].epoch,
-        topic_states=list(topics.values()),
-        live_leaders=_live_leaders(state, leaders, listener_name),
-    )
 
+    def _live_leaders(self, leaders: set[int]) -> list[LeaderAndIsrLiveLeader]:
+        found = []
+        for leader in sorted(leaders & self._state.brokers.keys()):
+            for endpoint in self._state.brokers[leader].registration.endpoints:
+                if endpoint.listener_name == self._listener_name:
+                    found.append(LeaderAndIsrLiveLeader(leader, endpoint.host, endpoint.port))
+        return found
 
-def _live_leaders(state: ControllerState, leaders: Collection[int], listener_name: str) -> list[LeaderAndIsrLiveLeader]:
-    found = []
-    for leader in sorted(leaders):
-        broker = state.brokers.get(leader)
-        for endpoint in broker.registration.endpoints if broker is not None else ():
-            if endpoint.listener_name == listener_name:
-                found.append(LeaderAndIsrLiveLeader(leader, endpoint.host, endpoint.port))
-    return found
+    # UpdateMetadata
 
+    def _update_metadata(self) -> Iterator[Addressed]:
+        version = version_of(UpdateMetadataRequest.API_KEY, self._protocol)
+        live_brokers = self._live_brokers(version)
+        topics: dict[str, UpdateMetadataTopicState] = {}
+        for partition in self._told:
+            told = self._metadata_of(partition)
+            if told is not None:
+                topics.setdefault(partition.topic, UpdateMetadataTopicState(partition.topic)).partition_states.append(
+                    told
+                )
+        ungrouped = [
+            _ungrouped_metadata(topic.topic_name, told, version)
+            for topic in topics.values()
+            for told in topic.partition_states
+            if version < 5
+        ]
+        for broker_id in self._told_brokers:
+            if broker_id not in self._state.brokers:
+                continue
+            if version < 5:
+                request = UpdateMetadataRequest(
+                    self._controller_id, self._state.epoch, ungrouped, live_brokers=live_brokers
+                )
+            else:
+                request = UpdateMetadataRequest(
+                    self._controller_id,
+                    self._state.epoch,
+                    broker_epoch=self._state.brokers[broker_id].epoch,
+                    topic_states=list(topics.values()),
+                    live_brokers=live_brokers,
+                )
+            yield Addressed(broker_id, request)
 
-def update_metadata(
-    state: ControllerState, controller_id: int, broker_id: int, partitions: Iterable[TopicPartition]
-) -> UpdateMetadataRequest:
-    """Build the request that tells a broker of the cluster: all live brokers, and these partitions.
-
-    Args:
-        partitions: Those without a state are left out; those of topics that are being deleted go.
-    """
-    topics: dict[str, UpdateMetadataTopicState] = {}
-    for partition in partitions:
+    def _metadata_of(self, partition: TopicPartition) -> UpdateMetadataPartitionState2 | None:
+        """What brokers are told of a partition; None: it has no state yet."""
+        state = self._state
         leadership = state.leaders.get(partition)
         if leadership is None:
-            continue
-        node = leadership.node
-        replicas = state.replicas(partition)
-        leader = LEADER_DURING_DELETE if partition.topic in state.deleting else node.leader
-        topic = topics.setdefault(partition.topic, UpdateMetadataTopicState(partition.topic))
-        topic.partition_states.append(
-            UpdateMetadataPartitionState2(
-                partition.partition,
-                node.controller_epoch,
-                leader,
-                node.leader_epoch,
-                list(node.isr),
-                leadership.zk_version,
-                list(replicas),
-                [replica for replica in replicas if replica not in state.brokers],
-            )
+            return None
+        node, replicas = leadership.node, state.replicas(partition)
+        is_deleting = partition.topic in state.deleting
+        return UpdateMetadataPartitionState2(
+            partition.partition,
+            node.controller_epoch,
+            LEADER_DURING_DELETE if is_deleting else node.leader,
+            0 if is_deleting else node.leader_epoch,
+            list(node.isr),
+            0 if is_deleting else leadership.zk_version,
+            list(replicas),
+            [replica for replica in replicas if not state.is_online(replica, partition)],
         )
-    return UpdateMetadataRequest(
-        controller_id,
-        state.epoch,
-        broker_epoch=state.brokers[broker_id].epoch,
-        topic_states=list(topics.values()),
-        live_brokers=_live_brokers(state),
+
+    def _live_brokers(self, version: int) -> list[UpdateMetadataBroker]:
+        return [
+            _broker_of(broker_id, broker.registration.endpoints, broker.registration.rack, version)
+            for broker_id, broker in sorted(self._state.brokers.items())
+        ]
+
+    # StopReplica
+
+    def _stop_replica(
+        self, broker_id: int, stops: Mapping[TopicPartition, StopReplicaPartitionState]
+    ) -> Iterator[StopReplicaRequest]:
+        version = version_of(StopReplicaRequest.API_KEY, self._protocol)
+        epoch = self._state.brokers[broker_id].epoch
+        if version >= 3:
+            topics: dict[str, StopReplicaTopicState] = {}
+            for (topic, _), told in stops.items():
+                topics.setdefault(topic, StopReplicaTopicState(topic)).partition_states.append(told)
+            yield StopReplicaRequest(self._controller_id, self._state.epoch, epoch, topic_states=list(topics.values()))
+            return
+        for deletes in (False, True):
+            some = [partition for partition, told in stops.items() if told.delete_partition == deletes]
+            if not some:
+                continue
+            if version == 0:
+                yield StopReplicaRequest(
+                    self._controller_id,
+                    self._state.epoch,
+                    delete_partitions=deletes,
+                    ungrouped_partitions=[StopReplicaPartitionV0(*partition) for partition in some],
+                )
+                continue
+            named: dict[str, StopReplicaTopicV1] = {}
+            for topic, index in some:
+                named.setdefault(topic, StopReplicaTopicV1(topic)).partition_indexes.append(index)
+            yield StopReplicaRequest(
+                self._controller_id, self._state.epoch, epoch, deletes, topics=list(named.values())
+            )
+
+
+def deleted_partitions(request: StopReplicaRequest) -> list[TopicPartition]:
+    """The partitions whose logs a request lets go, of whatever version it is."""
+    if request.topic_states:
+        return [
+            TopicPartition(topic.topic_name, told.partition_index)
+            for topic in request.topic_states
+            for told in topic.partition_states
+            if told.delete_partition
+        ]
+    if not request.delete_partitions:
+        return []
+    grouped = [TopicPartition(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+    return grouped + [TopicPartition(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
+
+
+def _some(partitions: Mapping[TopicPartition, T]) -> Iterator[dict[TopicPartition, T]]:
+    """Yield a mapping in parts that are not too large."""
+    items = iter(partitions.items())
+    while some := dict(islice(items, PARTITIONS_PER_REQUEST)):
+        yield some
+
+
+def _ungrouped_leader(topic: str, told: LeaderAndIsrPartitionState2, version: int) -> LeaderAndIsrPartitionState:
+    return LeaderAndIsrPartitionState(
+        topic,
+        told.partition_index,
+        told.controller_epoch,
+        told.leader,
+        told.leader_epoch,
+        told.isr,
+        told.zk_version,
+        told.replicas,
+        told.is_new and version >= 1,
     )
 
 
-def _live_brokers(state: ControllerState) -> list[UpdateMetadataBroker]:
-    return [
-        UpdateMetadataBroker(
-            broker_id,
-            endpoints=[
-                UpdateMetadataEndpoint(
-                    endpoint.port,
-                    endpoint.host,
-                    endpoint.listener_name,
-                    _SECURITY_PROTOCOLS.get(endpoint.security_protocol, 0),
-                )
-                for endpoint in broker.registration.endpoints
-            ],
-            rack=broker.registration.rack,
-        )
-        for broker_id, broker in sorted(state.brokers.items())
-    ]
+def _ungrouped_metadata(topic: str, told: UpdateMetadataPartitionState2, version: int) -> UpdateMetadataPartitionState:
+    return UpdateMetadataPartitionState(
+        topic,
+        told.partition_index,
+        told.controller_epoch,
+        told.leader,
+        told.leader_epoch,
+        told.isr,
+        told.zk_version,
+        told.replicas,
+        told.offline_replicas if version >= 4 else [],
+    )
 
 
-def stop_for_deletion(
-    state: ControllerState, controller_id: int, broker_id: int, topic: str
-) -> StopReplicaRequest | None:
-    """Tell one broker to drop its replicas of a topic, logs and all; None: it has none."""
-    # differs from Kafka (topic-deletion): it stops the replicas first, and deletes them by a second request.
-    hosted = [partition for partition in state.partitions_of(topic) if broker_id in state.replicas(partition)]
-    return stop_replicas(state, controller_id, broker_id, hosted) if hosted else None
-
-
-def stop_replicas(
-    state: ControllerState, controller_id: int, broker_id: int, partitions: Iterable[TopicPartition]
-) -> StopReplicaRequest:
-    """Tell one broker to drop its replicas of these partitions, logs and all."""
-    topics: dict[str, StopReplicaTopicState] = {}
-    for topic, index in partitions:
-        topics.setdefault(topic, StopReplicaTopicState(topic, [])).partition_states.append(
-            StopReplicaPartitionState(index, EPOCH_DURING_DELETE, True)
-        )
-    return StopReplicaRequest(
-        controller_id,
-        state.epoch,
-        broker_epoch=state.brokers[broker_id].epoch,
-        topic_states=list(topics.values()),
+def _broker_of(broker_id: int, endpoints: Iterable[Endpoint], rack: str | None, version: int) -> UpdateMetadataBroker:
+    if version == 0:
+        # There were no listeners yet, and nothing but plain text.
+        plain = next((each for each in endpoints if each.security_protocol == "PLAINTEXT"), None)
+        return UpdateMetadataBroker(broker_id, "" if plain is None else plain.host, -1 if plain is None else plain.port)
+    return UpdateMetadataBroker(
+        broker_id,
+        endpoints=[
+            UpdateMetadataEndpoint(
+                each.port,
+                each.host,
+                each.listener_name if version >= 3 else "",
+                _SECURITY_PROTOCOLS.get(each.security_protocol, 0),
+            )
+            for each in endpoints
+        ],
+        rack=rack if version >= 2 else "",
     )

@@ -1,16 +1,17 @@
-"""What the controller knows, and what it decides from that. Pure.
+"""What the controller knows: brokers, assignments, and the state of each partition and replica. Pure.
 
 Invariants:
 
-- The first replica of an assignment is the preferred leader; leaders come from the in-sync replicas alone.
-- Every change of leader or in-sync replicas raises the leader epoch by one.
-- The last in-sync replica stays in the list when its broker dies: only it has everything.
+- The names of states, and what may follow what, are Kafka's. `waiting` names the partitions that are new or offline.
+- The version of a partition's node guards the next write of its state.
+- A replica is online where its broker is registered, is not shutting down, and has not said that its disk failed.
 
-Source: semantics, controller; zookeeper.md, partition state.
+Source: Kafka 2.7.2, ControllerContext, PartitionStateMachine, ReplicaStateMachine; zookeeper.md, partition state.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from barnabas.core.types import TopicPartition
@@ -20,6 +21,54 @@ from barnabas.wire.registry.znodes.topics import PartitionStateNode, TopicAssign
 
 NO_LEADER = -1
 FIRST_LEADER_EPOCH = 0
+
+
+class PartitionPhase(Enum):
+    """What a partition is to the controller."""
+
+    NON_EXISTENT = "NonExistentPartition"
+    NEW = "NewPartition"
+    ONLINE = "OnlinePartition"
+    OFFLINE = "OfflinePartition"
+
+
+class ReplicaPhase(Enum):
+    """What a replica is to the controller."""
+
+    NON_EXISTENT = "NonExistentReplica"
+    NEW = "NewReplica"
+    ONLINE = "OnlineReplica"
+    OFFLINE = "OfflineReplica"
+    DELETION_STARTED = "ReplicaDeletionStarted"
+    DELETION_SUCCESSFUL = "ReplicaDeletionSuccessful"
+    DELETION_INELIGIBLE = "ReplicaDeletionIneligible"
+
+
+_P, _R = PartitionPhase, ReplicaPhase
+PARTITION_BEFORE = {
+    _P.NEW: {_P.NON_EXISTENT},
+    _P.ONLINE: {_P.NEW, _P.ONLINE, _P.OFFLINE},
+    _P.OFFLINE: {_P.NEW, _P.ONLINE, _P.OFFLINE},
+    _P.NON_EXISTENT: {_P.OFFLINE},
+}
+"""What a partition may have been before it becomes this."""
+REPLICA_BEFORE = {
+    _R.NEW: {_R.NON_EXISTENT},
+    _R.ONLINE: {_R.NEW, _R.ONLINE, _R.OFFLINE, _R.DELETION_INELIGIBLE},
+    _R.OFFLINE: {_R.NEW, _R.ONLINE, _R.OFFLINE, _R.DELETION_INELIGIBLE},
+    _R.DELETION_STARTED: {_R.OFFLINE},
+    _R.DELETION_SUCCESSFUL: {_R.DELETION_STARTED},
+    _R.DELETION_INELIGIBLE: {_R.OFFLINE, _R.DELETION_STARTED},
+    _R.NON_EXISTENT: {_R.DELETION_SUCCESSFUL},
+}
+"""What a replica may have been before it becomes this."""
+
+
+class Replica(NamedTuple):
+    """One partition on one broker."""
+
+    partition: TopicPartition
+    broker_id: int
 
 
 class LiveBroker(NamedTuple):
@@ -40,6 +89,43 @@ class Leadership(NamedTuple):
     zk_version: int
 
 
+class Moving(NamedTuple):
+    """The replicas of one partition.
+
+    Attributes:
+        replicas: All, those on their way in or out too; the preferred leader first.
+        adding, removing: Those on their way.
+    """
+
+    replicas: list[int]
+    adding: list[int]
+    removing: list[int]
+
+    @property
+    def is_under_way(self) -> bool:
+        return bool(self.adding or self.removing)
+
+    @property
+    def target(self) -> list[int]:
+        """Those that it is to have in the end."""
+        return [replica for replica in self.replicas if replica not in self.removing]
+
+    @property
+    def origin(self) -> list[int]:
+        """Those that it had before."""
+        return [replica for replica in self.replicas if replica not in self.adding]
+
+    def to(self, target: Iterable[int]) -> "Moving":
+        """On the way to these replicas."""
+        origin, wanted = self.origin, list(target)
+        replicas = list(dict.fromkeys([*wanted, *origin]))
+        return Moving(
+            replicas,
+            [replica for replica in replicas if replica not in origin],
+            [replica for replica in replicas if replica not in wanted],
+        )
+
+
 @dataclass(slots=True)
 class ControllerState:
     """Everything the controller keeps in memory.
@@ -47,12 +133,18 @@ class ControllerState:
     Attributes:
         epoch: The controller epoch.
         epoch_zk_version: The version of /controller_epoch that this controller wrote; guards all its writes.
-        brokers: Those alive.
+        brokers: Those registered.
+        shutting_down: Those of them that asked to be relieved of their leaderships.
+        failed_replicas: Broker to the partitions of which it said that their directory failed.
         topics: Topic to its replicas.
         leaders: Partition to its state; a partition that has none yet is new.
+        phases: Partition to what it is; one that is missing does not exist.
+        waiting: Partitions that are new or offline: they are tried with every broker that comes.
+        replicas_of: Partition to its replicas and what they are.
         unreadable: Partitions whose state in the registry makes no sense: they are left alone.
         deleting: Topics on their way out.
-        unled: Topics of which a partition may have no state yet; all others have one for each.
+        deletion_started: Those of them of which the brokers were told.
+        deletion_ineligible: Those of them that have to wait for a broker or a reassignment.
         told: Nodes of topics, partitions and brokers, and what the log says is wrong with each: once, not with every
             change.
     """
@@ -60,38 +152,136 @@ class ControllerState:
     epoch: int
     epoch_zk_version: int
     brokers: dict[int, LiveBroker] = field(default_factory=dict)
+    shutting_down: set[int] = field(default_factory=set)
+    failed_replicas: dict[int, set[TopicPartition]] = field(default_factory=dict)
     topics: dict[str, TopicAssignment] = field(default_factory=dict)
     leaders: dict[TopicPartition, Leadership] = field(default_factory=dict)
+    phases: dict[TopicPartition, PartitionPhase] = field(default_factory=dict)
+    waiting: set[TopicPartition] = field(default_factory=set)
+    replicas_of: dict[TopicPartition, dict[int, ReplicaPhase]] = field(default_factory=dict)
     unreadable: set[TopicPartition] = field(default_factory=set)
     deleting: set[str] = field(default_factory=set)
-    unled: set[str] = field(default_factory=set)
+    deletion_started: set[str] = field(default_factory=set)
+    deletion_ineligible: set[str] = field(default_factory=set)
     told: dict[str, str] = field(default_factory=dict)
+
+    # Brokers
+
+    def is_online(self, broker_id: int, partition: TopicPartition) -> bool:
+        """Return whether a replica may lead."""
+        return broker_id not in self.shutting_down and self.is_reachable(broker_id, partition)
+
+    def is_reachable(self, broker_id: int, partition: TopicPartition) -> bool:
+        """Return whether a replica is alive; it may be about to stop."""
+        return broker_id in self.brokers and partition not in self.failed_replicas.get(broker_id, ())
+
+    def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
+        """All replicas on some brokers."""
+        wanted = set(brokers)
+        return [
+            Replica(partition, broker_id)
+            for partition in self.partitions(self.topics)
+            for broker_id in self.replicas(partition)
+            if broker_id in wanted
+        ]
+
+    # Topics and partitions
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """All partitions of a topic."""
         assignment = self.topics.get(topic)
         return [] if assignment is None else [TopicPartition(topic, index) for index in assignment.replicas]
 
-    def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
-        """All partitions of these topics, or of all that are not being deleted."""
-        wanted = self.topics.keys() - self.deleting if topics is None else topics
-        return [partition for topic in sorted(wanted) for partition in self.partitions_of(topic)]
+    def partitions(self, topics: Iterable[str]) -> Iterator[TopicPartition]:
+        """All partitions of these topics, sorted by topic."""
+        for topic in sorted(topics):
+            yield from self.partitions_of(topic)
+
+    def led_partitions(self) -> list[TopicPartition]:
+        """All partitions that have a state, but those on their way out."""
+        return [partition for partition in self.leaders if partition.topic not in self.deleting]
+
+    def partitions_without_live_leader(self) -> list[TopicPartition]:
+        """Those whose leader is none, or dead, but those on their way out."""
+        return [
+            partition
+            for partition, leadership in self.leaders.items()
+            if partition.topic not in self.deleting and not self.is_online(leadership.node.leader, partition)
+        ]
 
     def replicas(self, partition: TopicPartition) -> list[int]:
         """The brokers of a partition; empty when it is unknown."""
         assignment = self.topics.get(partition.topic)
         return [] if assignment is None else assignment.replicas.get(partition.partition, [])
 
-    def is_unled(self, topic: str) -> bool:
-        """Return whether a partition of a topic has no state yet."""
-        assignment, leaders = self.topics.get(topic), self.leaders
-        # Pairs, which are found as the partitions that they are equal to.
-        return assignment is not None and any((topic, index) not in leaders for index in assignment.replicas)
+    def moving(self, partition: TopicPartition) -> Moving | None:
+        """The replicas of a partition; None: there is no such partition."""
+        assignment = self.topics.get(partition.topic)
+        replicas = None if assignment is None else assignment.replicas.get(partition.partition)
+        if assignment is None or replicas is None:
+            return None
+        index = partition.partition
+        return Moving(replicas, assignment.adding.get(index, []), assignment.removing.get(index, []))
 
-    def settle_unled(self) -> list[str]:
-        """Those topics, still there to stay, of which a partition has no state yet."""
-        self.unled = {topic for topic in self.unled if topic not in self.deleting and self.is_unled(topic)}
-        return sorted(self.unled)
+    def assign(self, partition: TopicPartition, there: Moving) -> None:
+        """Let a partition have these replicas."""
+        assignment, index = self.topics[partition.topic], partition.partition
+        assignment.replicas[index] = there.replicas
+        set_or_drop(assignment.adding, index, there.adding)
+        set_or_drop(assignment.removing, index, there.removing)
+
+    def reassignments(self) -> dict[TopicPartition, Moving]:
+        """All partitions that are on their way to other brokers."""
+        found = {}
+        for topic in sorted(self.topics):
+            assignment = self.topics[topic]
+            for index in sorted(assignment.adding.keys() | assignment.removing.keys()):
+                here = self.moving(TopicPartition(topic, index))
+                if here is not None and here.is_under_way:
+                    found[TopicPartition(topic, index)] = here
+        return found
+
+    def is_reassigning(self, topic: str) -> bool:
+        """Return whether a partition of a topic is on its way to other brokers."""
+        assignment = self.topics.get(topic)
+        return assignment is not None and (any(assignment.adding.values()) or any(assignment.removing.values()))
+
+    # Phases
+
+    def phase(self, partition: TopicPartition) -> PartitionPhase:
+        return self.phases.get(partition, PartitionPhase.NON_EXISTENT)
+
+    def set_phase(self, partition: TopicPartition, phase: PartitionPhase) -> None:
+        if phase is PartitionPhase.NON_EXISTENT:
+            self.phases.pop(partition, None)
+        else:
+            self.phases[partition] = phase
+        if phase in (PartitionPhase.NEW, PartitionPhase.OFFLINE):
+            self.waiting.add(partition)
+        else:
+            self.waiting.discard(partition)
+
+    def replica_phase(self, replica: Replica) -> ReplicaPhase:
+        return self.replicas_of.get(replica.partition, {}).get(replica.broker_id, ReplicaPhase.NON_EXISTENT)
+
+    def set_replica_phase(self, replica: Replica, phase: ReplicaPhase) -> None:
+        if phase is not ReplicaPhase.NON_EXISTENT:
+            self.replicas_of.setdefault(replica.partition, {})[replica.broker_id] = phase
+            return
+        phases = self.replicas_of.get(replica.partition, {})
+        phases.pop(replica.broker_id, None)
+        if not phases:
+            self.replicas_of.pop(replica.partition, None)
+
+    def topic_replicas(self, topic: str) -> list[Replica]:
+        """All replicas of a topic."""
+        return [
+            Replica(partition, broker_id)
+            for partition in self.partitions_of(topic)
+            for broker_id in self.replicas(partition)
+        ]
+
+    # What the log says
 
     def is_news(self, path: str, what: str) -> bool:
         """Note what is wrong with a node; whether that is not what was noted last."""
@@ -108,52 +298,39 @@ class ControllerState:
         for partition in self.partitions_of(topic):
             self.leaders.pop(partition, None)
             self.unreadable.discard(partition)
+            self.set_phase(partition, PartitionPhase.NON_EXISTENT)
+            self.replicas_of.pop(partition, None)
             self.settle(paths.partition_state(*partition))
+            for failed in self.failed_replicas.values():
+                failed.discard(partition)
         self.topics.pop(topic, None)
         self.settle(paths.topic(topic))
         self.deleting.discard(topic)
-        self.unled.discard(topic)
+        self.deletion_started.discard(topic)
+        self.deletion_ineligible.discard(topic)
 
 
-def first_leader(replicas: Sequence[int], live: Collection[int], controller_epoch: int) -> PartitionStateNode | None:
-    """The state of a new partition: its first live replica leads, the live ones are in sync; None: none is alive."""
-    alive = tuple(replica for replica in replicas if replica in live)
-    if not alive:
-        return None
-    return PartitionStateNode(alive[0], FIRST_LEADER_EPOCH, alive, controller_epoch)
-
-
-def next_state(
-    current: PartitionStateNode, replicas: Sequence[int], live: Collection[int], controller_epoch: int
-) -> PartitionStateNode | None:
-    """The state that follows from who is alive now; None: it stays as it is.
-
-    Args:
-        current: The state as it was written last.
-        replicas: The assignment, preferred leader first.
-        live: Ids of the brokers alive.
-        controller_epoch: Of the controller that decides.
-    """
-    alive = tuple(replica for replica in current.isr if replica in live)
-    leader = current.leader
-    if leader not in live:
-        leader = next((replica for replica in replicas if replica in alive), NO_LEADER)
-    isr = alive or current.isr[-1:]
-    if (leader, isr) == (current.leader, current.isr):
-        return None
-    return PartitionStateNode(leader, current.leader_epoch + 1, isr, controller_epoch)
+def set_or_drop(by_partition: dict[int, list[int]], index: int, replicas: list[int]) -> None:
+    """Note replicas of a partition; none are not noted."""
+    if replicas:
+        by_partition[index] = replicas
+    else:
+        by_partition.pop(index, None)
 
 
 class BrokerChange(NamedTuple):
-    """Which brokers were added and which removed; one that restarted is in both."""
+    """Which brokers are new, which came back since (in another session), and which are gone."""
 
-    started: set[int]
-    failed: set[int]
+    new: list[int]
+    bounced: list[int]
+    dead: list[int]
 
 
 def compare_brokers(known: Mapping[int, LiveBroker], found: Mapping[int, LiveBroker]) -> BrokerChange:
     """Compare two readings of the registrations."""
-    bounced = {
-        broker_id for broker_id in known.keys() & found.keys() if known[broker_id].epoch != found[broker_id].epoch
-    }
-    return BrokerChange((found.keys() - known.keys()) | bounced, (known.keys() - found.keys()) | bounced)
+    both = known.keys() & found.keys()
+    return BrokerChange(
+        sorted(found.keys() - known.keys()),
+        sorted(broker_id for broker_id in both if known[broker_id].epoch != found[broker_id].epoch),
+        sorted(known.keys() - found.keys()),
+    )

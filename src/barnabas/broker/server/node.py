@@ -371,7 +371,7 @@ class Node:
             self._timers,
             Sender(self._timers, lambda broker_id: link),
             self.config.inter_broker_listener,
-            self.config.delete_topic_enable,
+            self.config,
             membership.ensure,
             membership.admits,
         )

@@ -106,9 +106,7 @@ class Cluster:
         self.configs = ConfigWatcher(registry, clock, clock, self.spawner)
         self.configs.subscribe(paths.TOPICS, self.view.set_topic_overrides)
         self.control = ControlRequests(self.replicas, self.view, self._load_settings, self.spawner)
-        self.controller = Controller(
-            0, registry, clock, clock, Sender(clock, self._link_to), "PLAINTEXT", config.delete_topic_enable
-        )
+        self.controller = Controller(0, registry, clock, clock, Sender(clock, self._link_to), "PLAINTEXT", config)
         self.topics = TopicAdmin(registry, self.view, self.controller, config, clock, Random(1))
         self.partitions = PartitionAdmin(registry, self.view, self.controller, clock, lambda: self.room)
 
@@ -138,6 +136,7 @@ class Cluster:
         """Another broker's session ends."""
         await self.registry.delete(paths.broker(broker_id))
         await until(lambda: broker_id not in self.view.image.brokers)
+        await settle()
 
     async def state(self, topic: str, partition: int) -> PartitionStateNode:
         data, _ = await self.registry.get(paths.partition_state(topic, partition))

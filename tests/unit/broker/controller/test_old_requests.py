@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.broker.controller.partition_states import write_states
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.admin_requests import decode_election, decode_reassignment, encode_reassignment
@@ -30,13 +31,13 @@ async def led_by_1(cluster: Cluster) -> None:
     assert (await cluster.state("t", 0)).leader == 1
 
 
-async def _let_1_lead(registry, state):
-    from barnabas.broker.controller.partitions import change_state
-    from barnabas.broker.controller.work import Outcome
-
+async def _let_1_lead(term):
     partition = TopicPartition("t", 0)
-    await change_state(registry, state, partition, lambda now: PartitionStateNode(1, now.leader_epoch + 1, now.isr, 1))
-    return Outcome(None, [partition])
+
+    def decide(_, now):
+        return PartitionStateNode(1, now.leader_epoch + 1, now.isr, 1)
+
+    await write_states(term, [partition], decide)
 
 
 def test_preferred_leaders_are_elected_and_the_request_is_gone() -> None:

@@ -1,0 +1,154 @@
+"""What follows from brokers that come, come back and go.
+
+Order, for those that came: the standing brokers hear of them, they hear of everything, then their replicas are online,
+and what waits for a leader is tried. A follower refuses a leader that it does not know, so nothing may be told in
+another order. A broker that came back in another session is one that failed and came.
+
+Source: replication.md, brokers come and go; Kafka 2.7.2, KafkaController.processBrokerChange, onBrokerStartup,
+onBrokerFailure, onReplicasBecomeOffline.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from barnabas.broker.controller.deletion import fail_deletion, resume_deletion
+from barnabas.broker.controller.events import Signal
+from barnabas.broker.controller.partition_states import bring_waiting_online, set_phases
+from barnabas.broker.controller.reassignment import resume_reassignments
+from barnabas.broker.controller.replica_states import change_replicas
+from barnabas.broker.controller.state import LiveBroker, PartitionPhase, Replica, ReplicaPhase, compare_brokers
+from barnabas.broker.controller.term import Term
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import NoNodeError
+from barnabas.wire.registry.znodes.brokers import decode_registration
+from barnabas.wire.registry.znodes.payload import decimal_int32
+
+log = logging.getLogger(__name__)
+
+Admits = Callable[[int], bool]
+"""Whether a broker that is registered belongs to this cluster."""
+
+
+async def read_brokers(term: Term, admits: Admits) -> dict[int, LiveBroker]:
+    """Read who is registered; the watches are set again."""
+    names = await term.registry.children(paths.BROKER_IDS, term.watch(Signal.BROKERS_CHANGED))
+    found: dict[int, LiveBroker] = {}
+    for name in names:
+        broker_id, path = decimal_int32(name), paths.child(paths.BROKER_IDS, name)
+        try:
+            data, stat = await term.registry.get(path, term.watch(Signal.BROKER_SET))
+        except NoNodeError:
+            continue
+        if broker_id is None or not stat.ephemeral_owner:
+            # differs from Kafka (impossible-broker): its controller fails where the name is no number.
+            if term.state.is_news(path, "no registration"):
+                log.warning("%s is no broker's registration, and is passed over", path)
+        elif admits(broker_id):
+            found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
+    return found
+
+
+async def brokers_changed(term: Term, admits: Admits) -> None:
+    """Bring everything in line with the brokers that are registered now."""
+    state = term.state
+    found = await read_brokers(term, admits)
+    change = compare_brokers(state.brokers, found)
+    if not any(change):
+        return
+    log.info("brokers: new %s, back %s, gone %s", change.new, change.bounced, change.dead)
+    for broker_id in [*change.bounced, *change.dead]:
+        term.sender.remove(broker_id)
+    for broker_id in [*change.new, *change.bounced]:
+        term.sender.add(broker_id)
+    if change.new:
+        state.brokers.update({broker_id: found[broker_id] for broker_id in change.new})
+        await brokers_started(term, change.new)
+    if change.bounced:
+        for broker_id in change.bounced:
+            del state.brokers[broker_id]
+        await _brokers_failed(term, change.bounced)
+        state.brokers.update({broker_id: found[broker_id] for broker_id in change.bounced})
+        await brokers_started(term, change.bounced)
+    if change.dead:
+        for broker_id in change.dead:
+            del state.brokers[broker_id]
+        await _brokers_failed(term, change.dead)
+
+
+async def broker_set(term: Term, admits: Admits) -> None:
+    """Take over registrations that were written again; other endpoints are told to all."""
+    state = term.state
+    found = await read_brokers(term, admits)
+    moved = []
+    for broker_id, broker in found.items():
+        known = state.brokers.get(broker_id)
+        # One of another session is told of by the watch on all brokers.
+        if known is not None and known.epoch == broker.epoch:
+            if known.registration.endpoints != broker.registration.endpoints:
+                moved.append(broker_id)
+            state.brokers[broker_id] = broker
+    if moved:
+        log.info("brokers %s have other addresses", moved)
+        await term.tell_brokers()
+
+
+async def brokers_started(term: Term, started: Sequence[int]) -> None:
+    """Let brokers that are registered now take part."""
+    state = term.state
+    for broker_id in started:
+        state.failed_replicas.pop(broker_id, None)
+    standing = [broker_id for broker_id in state.brokers if broker_id not in started]
+    await term.tell_brokers(standing)
+    await term.tell_brokers(started, state.led_partitions())
+    replicas = state.replicas_on(started)
+    await change_replicas(term, replicas, ReplicaPhase.ONLINE)
+    await bring_waiting_online(term)
+    await resume_reassignments(term, started)
+    await resume_deletion(term, {replica.partition.topic for replica in replicas})
+
+
+async def _brokers_failed(term: Term, failed: Sequence[int]) -> None:
+    term.state.shutting_down.difference_update(failed)
+    for broker_id in failed:
+        # What it said of its disks ends with it.
+        term.state.failed_replicas.pop(broker_id, None)
+    await replicas_failed(term, term.state.replicas_on(failed))
+
+
+async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
+    """Elect leaders in place of replicas that are offline now, and take them out of those in sync."""
+    state = term.state
+    on_their_way_out = [replica for replica in replicas if replica.partition.topic in state.deleting]
+    others = [replica for replica in replicas if replica.partition.topic not in state.deleting]
+    leaderless = state.partitions_without_live_leader()
+    set_phases(state, leaderless, PartitionPhase.OFFLINE)
+    await bring_waiting_online(term)
+    await change_replicas(term, others, ReplicaPhase.OFFLINE)
+    if on_their_way_out:
+        await fail_deletion(term, on_their_way_out)
+    # Kafka leaves a dead broker without replicas in everybody's metadata while there is any partition without a leader.
+    if not leaderless or not others:
+        await term.tell_brokers()
+
+
+async def leaders_answered(term: Term, broker_id: int, response: LeaderAndIsrResponse) -> None:
+    """Note which replicas of a broker are on a directory that failed, and which are not any more."""
+    if response.error_code or broker_id not in term.state.brokers:
+        return
+    failed = term.state.failed_replicas.setdefault(broker_id, set())
+    new = []
+    for each in response.partition_errors:
+        partition = TopicPartition(each.topic_name, each.partition_index)
+        if each.error_code == ErrorCode.KAFKA_STORAGE_ERROR and partition not in failed:
+            failed.add(partition)
+            new.append(Replica(partition, broker_id))
+        elif each.error_code == ErrorCode.NONE:
+            failed.discard(partition)
+    if not failed:
+        del term.state.failed_replicas[broker_id]
+    if new:
+        log.warning("%d replicas of broker %d are on a directory that failed", len(new), broker_id)
+        await replicas_failed(term, new)

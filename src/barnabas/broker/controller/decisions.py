@@ -1,0 +1,123 @@
+"""Who is to lead a partition, and who stays in sync with it. Pure.
+
+| election | leader: the first | in sync | is told |
+| --- | --- | --- | --- |
+| offline | online and in sync | those online | the online replicas |
+| unclean | the same; where there is none: online | the same; the leader alone | the online replicas |
+| reassign | of those that it is to have, online and in sync | stays | those that it is to have |
+| preferred | of all replicas, if it is online and in sync | stays | all replicas |
+| controlled shutdown | online and in sync | those not shutting down | the registered replicas |
+
+Invariants:
+
+- Every election raises the leader epoch by one, also one that changes nothing else; so does a removal from those in
+  sync, and each step of a reassignment.
+- The last one in sync stays in the list when its broker dies: only it has everything.
+
+Source: replication.md, elections, state machines; Kafka 2.7.2, Election, ReplicaStateMachine.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+from barnabas.broker.controller.state import FIRST_LEADER_EPOCH, NO_LEADER, ControllerState
+from barnabas.core.types import TopicPartition
+from barnabas.wire.registry.znodes.topics import PartitionStateNode
+
+
+class Strategy(Enum):
+    """Why a leader is elected."""
+
+    OFFLINE = "OfflinePartitionLeaderElectionStrategy(false)"
+    UNCLEAN = "OfflinePartitionLeaderElectionStrategy(true)"
+    REASSIGN = "ReassignPartitionLeaderElectionStrategy"
+    PREFERRED = "PreferredReplicaPartitionLeaderElectionStrategy"
+    CONTROLLED_SHUTDOWN = "ControlledShutdownPartitionLeaderElectionStrategy"
+
+
+class Elected(NamedTuple):
+    """What comes of an election.
+
+    Attributes:
+        node: The state to write; None: nobody can lead.
+        recipients: The replicas that are told.
+    """
+
+    node: PartitionStateNode | None
+    recipients: list[int]
+
+
+def first_state(state: ControllerState, partition: TopicPartition) -> PartitionStateNode | None:
+    """The state of a new partition: its first live replica leads, the live ones are in sync; None: none is alive."""
+    alive = tuple(replica for replica in state.replicas(partition) if state.is_online(replica, partition))
+    if not alive:
+        return None
+    return PartitionStateNode(alive[0], FIRST_LEADER_EPOCH, alive, state.epoch)
+
+
+def elect(
+    state: ControllerState,
+    partition: TopicPartition,
+    current: PartitionStateNode,
+    strategy: Strategy,
+    is_unclean_allowed: bool = False,
+) -> Elected:
+    """Choose a leader.
+
+    Args:
+        current: The state as the registry has it.
+        is_unclean_allowed: Whether the partition may be led by one that is not in sync, with the offline strategy.
+    """
+    replicas = state.replicas(partition)
+    online = [replica for replica in replicas if state.is_online(replica, partition)]
+    in_sync = [replica for replica in online if replica in current.isr]
+    isr = current.isr
+    match strategy:
+        case Strategy.OFFLINE | Strategy.UNCLEAN:
+            recipients = online
+            if in_sync:
+                leader, isr = in_sync[0], tuple(replica for replica in isr if state.is_online(replica, partition))
+            elif online and (is_unclean_allowed or strategy is Strategy.UNCLEAN):
+                # What only the others had is lost: that is what was asked for.
+                leader, isr = online[0], (online[0],)
+            else:
+                leader = NO_LEADER
+        case Strategy.REASSIGN:
+            here = state.moving(partition)
+            recipients = [] if here is None else here.target
+            leader = next((replica for replica in recipients if replica in in_sync), NO_LEADER)
+        case Strategy.PREFERRED:
+            recipients = replicas
+            leader = replicas[0] if replicas and replicas[0] in in_sync else NO_LEADER
+        case Strategy.CONTROLLED_SHUTDOWN:
+            recipients = [replica for replica in replicas if state.is_reachable(replica, partition)]
+            leader = in_sync[0] if in_sync else NO_LEADER
+            isr = tuple(replica for replica in isr if replica not in state.shutting_down)
+    if leader == NO_LEADER:
+        return Elected(None, recipients)
+    return Elected(PartitionStateNode(leader, current.leader_epoch + 1, isr, state.epoch), recipients)
+
+
+def without_replica(current: PartitionStateNode, broker_id: int, controller_epoch: int) -> PartitionStateNode | None:
+    """The state without a replica in sync; None: it was not among them."""
+    if broker_id not in current.isr:
+        return None
+    leader = NO_LEADER if current.leader == broker_id else current.leader
+    isr = current.isr if len(current.isr) == 1 else tuple(each for each in current.isr if each != broker_id)
+    return PartitionStateNode(leader, current.leader_epoch + 1, isr, controller_epoch)
+
+
+def raised(current: PartitionStateNode, controller_epoch: int) -> PartitionStateNode:
+    """The same state in the next epoch, so that the brokers take in what else they are told with it."""
+    return PartitionStateNode(current.leader, current.leader_epoch + 1, current.isr, controller_epoch)
+
+
+def is_preferred_possible(state: ControllerState, partition: TopicPartition) -> bool:
+    """Return whether the first replica could lead now."""
+    replicas, leadership = state.replicas(partition), state.leaders.get(partition)
+    return (
+        leadership is not None
+        and bool(replicas)
+        and replicas[0] in leadership.node.isr
+        and state.is_online(replicas[0], partition)
+    )

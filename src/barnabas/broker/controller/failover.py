@@ -1,0 +1,90 @@
+"""Takes over as controller: reads everything, tells everybody who is alive, and goes on with all that was under way.
+
+Order: what is known; all brokers hear of all brokers; replicas that are alive hear what they are (those that know it
+refuse, those that started meanwhile need it), the others leave those in sync; partitions without a leader get one; then
+reassignments, deletions and elections that were asked for go on.
+
+Source: replication.md, failover; Kafka 2.7.2, KafkaController.onControllerFailover.
+"""
+
+from barnabas.broker.controller.brokers import Admits, read_brokers
+from barnabas.broker.controller.deletion import queue_deletions, try_deletions
+from barnabas.broker.controller.events import Signal
+from barnabas.broker.controller.features import settle_features
+from barnabas.broker.controller.notifications import drop_notifications
+from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
+from barnabas.broker.controller.partition_states import bring_waiting_online, read_states
+from barnabas.broker.controller.reassignment import resume_reassignments
+from barnabas.broker.controller.replica_states import change_replicas
+from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
+from barnabas.broker.controller.term import Term
+from barnabas.broker.controller.topics import take_in_topics
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import delete_with_children
+
+
+async def take_over(term: Term, admits: Admits) -> None:
+    """Make every partition what it should be.
+
+    Raises:
+        ControllerMovedError: Another broker was elected meanwhile.
+    """
+    state = term.state
+    await settle_features(term)
+    await drop_notifications(term)
+    state.brokers = await read_brokers(term, admits)
+    asked = set(await term.registry.children(paths.DELETE_TOPICS, term.watch(Signal.DELETIONS_CHANGED)))
+    await take_in_topics(term, await term.registry.children(paths.BROKER_TOPICS, term.watch(Signal.TOPICS_CHANGED)))
+    await read_states(term.registry, state, state.partitions(state.topics))
+    for broker_id in state.brokers:
+        term.sender.add(broker_id)
+    await _queue_deletions(term, asked)
+    await term.tell_brokers()
+    await _settle_replicas(term)
+    _settle_partitions(term)
+    await bring_waiting_online(term)
+    await reassign_as_asked(term)
+    await resume_reassignments(term)
+    await try_deletions(term)
+    await elect_as_asked(term)
+
+
+async def _queue_deletions(term: Term, asked: set[str]) -> None:
+    state = term.state
+    kept = asked & state.topics.keys() if term.settings.delete_topic_enable else set()
+    queue_deletions(state, kept)
+    for topic in sorted(asked - kept):
+        await delete_with_children(term.registry, paths.delete_topic(topic))
+    for replica in (each for topic in kept for each in state.topic_replicas(topic)):
+        if not state.is_online(replica.broker_id, replica.partition):
+            state.deletion_ineligible.add(replica.partition.topic)
+
+
+async def _settle_replicas(term: Term) -> None:
+    state = term.state
+    online: list[Replica] = []
+    others: list[Replica] = []
+    for partition in state.partitions(state.topics):
+        for broker_id in state.replicas(partition):
+            replica = Replica(partition, broker_id)
+            if state.is_online(broker_id, partition):
+                state.set_replica_phase(replica, ReplicaPhase.ONLINE)
+                online.append(replica)
+            else:
+                state.set_replica_phase(replica, ReplicaPhase.DELETION_INELIGIBLE)
+                others.append(replica)
+    await change_replicas(term, online, ReplicaPhase.ONLINE)
+    await change_replicas(term, others, ReplicaPhase.OFFLINE)
+
+
+def _settle_partitions(term: Term) -> None:
+    state = term.state
+    for partition in state.partitions(state.topics):
+        leadership = state.leaders.get(partition)
+        if leadership is None:
+            phase = PartitionPhase.NEW
+        elif state.is_online(leadership.node.leader, partition):
+            phase = PartitionPhase.ONLINE
+        else:
+            phase = PartitionPhase.OFFLINE
+        state.set_phase(partition, phase)

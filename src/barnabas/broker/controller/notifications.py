@@ -1,0 +1,73 @@
+"""Takes in what brokers tell the controller by nodes: states that leaders wrote themselves, directories that failed.
+
+    /isr_change_notification/isr_change_<n>          {"version":1,"partitions":[{"topic":"t","partition":0}]}
+    /log_dir_event_notification/log_dir_event_<n>    {"version":1,"broker":0,"event":1}
+
+Invariant: a node that makes no sense is deleted with the others, and is in nobody else's way.
+
+Source: replication.md, notifications, log dirs; zookeeper.md, admin requests through ZooKeeper.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from barnabas.broker.controller.events import Signal
+from barnabas.broker.controller.partition_states import read_states
+from barnabas.broker.controller.reassignment import complete_reassignments
+from barnabas.broker.controller.replica_states import change_replicas
+from barnabas.broker.controller.state import Replica, ReplicaPhase
+from barnabas.broker.controller.term import Term
+from barnabas.core.types import TopicPartition
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import DeleteOp
+from barnabas.wire.registry.znodes.admin_requests import decode_election
+from barnabas.wire.registry.znodes.payload import MalformedError, integer, load
+
+log = logging.getLogger(__name__)
+
+
+async def drop_notifications(term: Term) -> None:
+    """Delete what was meant for an earlier controller: all that it tells is read anyway. The watches are set."""
+    for parent, signal in ((paths.LOG_DIR_EVENTS, Signal.LOG_DIRS_NOTIFIED), (paths.ISR_CHANGES, Signal.ISR_NOTIFIED)):
+        names = await term.registry.children(parent, term.watch(signal))
+        await _delete(term, [paths.child(parent, name) for name in names])
+
+
+async def isr_notified(term: Term) -> None:
+    """Tell everybody of the states that leaders wrote."""
+    names = await term.registry.children(paths.ISR_CHANGES, term.watch(Signal.ISR_NOTIFIED))
+    nodes = [paths.child(paths.ISR_CHANGES, name) for name in names]
+    partitions: dict[TopicPartition, None] = {}
+    for path, node in zip(nodes, await term.registry.get_many(nodes), strict=True):
+        try:
+            partitions.update(dict.fromkeys(decode_election(None if node is None else node[0])))
+        except MalformedError as error:
+            log.warning("%s is dropped: %s", path, error)
+    known = [partition for partition in partitions if partition in term.state.leaders]
+    if known:
+        await read_states(term.registry, term.state, known)
+        await term.tell_brokers(None, known)
+        await complete_reassignments(term, known)
+    await _delete(term, nodes)
+
+
+async def log_dirs_notified(term: Term) -> None:
+    """Ask the brokers that have a directory less which of their replicas are gone: their answers say it."""
+    names = await term.registry.children(paths.LOG_DIR_EVENTS, term.watch(Signal.LOG_DIRS_NOTIFIED))
+    nodes = [paths.child(paths.LOG_DIR_EVENTS, name) for name in names]
+    brokers = set()
+    for node in await term.registry.get_many(nodes):
+        payload = load(None if node is None else node[0])
+        if integer(payload, "event", 0) == 1:
+            brokers.add(integer(payload, "broker", -1))
+    online: list[Replica] = [
+        replica
+        for replica in term.state.replicas_on(brokers)
+        if term.state.is_online(replica.broker_id, replica.partition)
+    ]
+    await change_replicas(term, online, ReplicaPhase.ONLINE)
+    await _delete(term, nodes)
+
+
+async def _delete(term: Term, nodes: Sequence[str]) -> None:
+    await term.write_each({path: [DeleteOp(path)] for path in nodes})

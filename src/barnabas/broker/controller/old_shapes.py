@@ -1,0 +1,109 @@
+"""Control requests of old versions in the shape of the newest: grouped by topic. Pure.
+
+| request | in the old shape up to |
+| --- | --- |
+| LeaderAndIsr | v1 |
+| UpdateMetadata | v4 |
+| StopReplica | v0; by topic, without epochs, up to v2 |
+
+Source: protocol guide, the three APIs.
+"""
+
+from barnabas.broker.controller.requests import ControlRequest
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from barnabas.wire.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
+from barnabas.wire.protocol.messages.update_metadata import (
+    UpdateMetadataPartitionState2,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+
+_NO_EPOCH = -1
+
+
+def grouped(request: ControlRequest) -> ControlRequest:
+    """The same request in the newest shape."""
+    match request:
+        case LeaderAndIsrRequest():
+            return _grouped_leaders(request)
+        case UpdateMetadataRequest():
+            return _grouped_metadata(request)
+        case _:
+            return _grouped_stops(request)
+
+
+def _grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
+    if not request.ungrouped_partition_states:
+        return request
+    topics: dict[str, LeaderAndIsrTopicState] = {}
+    for each in request.ungrouped_partition_states:
+        topics.setdefault(each.topic_name, LeaderAndIsrTopicState(each.topic_name)).partition_states.append(
+            LeaderAndIsrPartitionState2(
+                each.partition_index,
+                each.controller_epoch,
+                each.leader,
+                each.leader_epoch,
+                each.isr,
+                each.zk_version,
+                each.replicas,
+                is_new=each.is_new,
+            )
+        )
+    return LeaderAndIsrRequest(
+        request.controller_id,
+        request.controller_epoch,
+        topic_states=list(topics.values()),
+        live_leaders=request.live_leaders,
+    )
+
+
+def _grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
+    if not request.ungrouped_partition_states:
+        return request
+    topics: dict[str, UpdateMetadataTopicState] = {}
+    for each in request.ungrouped_partition_states:
+        topics.setdefault(each.topic_name, UpdateMetadataTopicState(each.topic_name)).partition_states.append(
+            UpdateMetadataPartitionState2(
+                each.partition_index,
+                each.controller_epoch,
+                each.leader,
+                each.leader_epoch,
+                each.isr,
+                each.zk_version,
+                each.replicas,
+                each.offline_replicas,
+            )
+        )
+    return UpdateMetadataRequest(
+        request.controller_id,
+        request.controller_epoch,
+        topic_states=list(topics.values()),
+        live_brokers=request.live_brokers,
+    )
+
+
+def _grouped_stops(request: StopReplicaRequest) -> StopReplicaRequest:
+    named = [TopicPartition(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
+    named += [TopicPartition(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
+    if not named:
+        return request
+    topics: dict[str, StopReplicaTopicState] = {}
+    for topic, index in named:
+        topics.setdefault(topic, StopReplicaTopicState(topic)).partition_states.append(
+            StopReplicaPartitionState(index, _NO_EPOCH, request.delete_partitions)
+        )
+    return StopReplicaRequest(
+        request.controller_id,
+        request.controller_epoch,
+        request.broker_epoch,
+        topic_states=list(topics.values()),
+    )

@@ -1,0 +1,290 @@
+"""Moves partitions from state to state: makes the first states of new ones, and elects leaders.
+
+Invariants:
+
+- Memory follows the registry: a state is taken over when its write was answered, or when somebody else's was found.
+- Brokers are told of a state after it was written.
+- What makes no sense in the registry is left alone, and is in nobody else's way.
+
+Source: replication.md, state machines, elections; Kafka 2.7.2, ZkPartitionStateMachine; zookeeper.md, partition state.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from barnabas.broker.controller.decisions import Elected, Strategy, elect, first_state
+from barnabas.broker.controller.requests import RequestBatch
+from barnabas.broker.controller.state import PARTITION_BEFORE, ControllerState, Leadership, PartitionPhase
+from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
+from barnabas.core.types import TopicPartition
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import (
+    BadVersionError,
+    CreateOp,
+    Found,
+    NodeExistsError,
+    NoNodeError,
+    Op,
+    Registry,
+    RegistryError,
+    SetOp,
+    Stat,
+)
+from barnabas.wire.registry.znodes.configs import decode_config
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state, encode_partition_state
+
+log = logging.getLogger(__name__)
+
+_UNCLEAN = "unclean.leader.election.enable"
+
+
+# What the registry says
+
+
+async def read_states(registry: Registry, state: ControllerState, partitions: Iterable[TopicPartition]) -> None:
+    """Read the states of partitions into memory; new ones have none."""
+    wanted = list(partitions)
+    for start in range(0, len(wanted), PARTITIONS_PER_TURN):
+        some = wanted[start : start + PARTITIONS_PER_TURN]
+        found = await registry.get_many([paths.partition_state(*partition) for partition in some])
+        for partition, node in zip(some, found, strict=True):
+            _take_over(state, partition, node)
+        await asyncio.sleep(0)
+
+
+def _take_over(state: ControllerState, partition: TopicPartition, found: Found) -> None:
+    if found is None:
+        state.leaders.pop(partition, None)
+        state.unreadable.discard(partition)
+        return
+    data, stat = found
+    path = paths.partition_state(*partition)
+    try:
+        leadership = Leadership(decode_partition_state(data), stat.version)
+    except MalformedError as error:
+        # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
+        if state.is_news(path, f"malformed: {error}"):
+            log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
+        state.leaders.pop(partition, None)
+        state.unreadable.add(partition)
+    else:
+        state.unreadable.discard(partition)
+        state.leaders[partition] = leadership
+        state.settle(path)
+
+
+def possible_partitions(
+    state: ControllerState, partitions: Iterable[TopicPartition], phase: PartitionPhase
+) -> list[TopicPartition]:
+    """Those partitions that may become this; the log names the others."""
+    found = []
+    for partition in partitions:
+        if state.phase(partition) in PARTITION_BEFORE[phase]:
+            found.append(partition)
+        else:
+            log.error("partition %s is %s and can't become %s", partition, state.phase(partition).value, phase.value)
+    return found
+
+
+def set_phases(state: ControllerState, partitions: Iterable[TopicPartition], phase: PartitionPhase) -> None:
+    """Let partitions become this, where nothing but memory changes."""
+    for partition in possible_partitions(state, partitions, phase):
+        state.set_phase(partition, phase)
+
+
+# Online
+
+
+async def bring_online(term: Term, partitions: Iterable[TopicPartition], strategy: Strategy) -> set[TopicPartition]:
+    """Give partitions a leader: new ones their first state, others by an election.
+
+    Returns:
+        Those that have one now.
+
+    Raises:
+        ControllerMovedError: This broker is the controller no more.
+    """
+    state = term.state
+    possible = [
+        partition
+        for partition in possible_partitions(state, partitions, PartitionPhase.ONLINE)
+        if partition not in state.unreadable
+    ]
+    new = [partition for partition in possible if state.phase(partition) is PartitionPhase.NEW]
+    old = [partition for partition in possible if state.phase(partition) is not PartitionPhase.NEW]
+    batch = term.new_batch()
+    done: set[TopicPartition] = set()
+    try:
+        for start in range(0, len(new), PARTITIONS_PER_TURN):
+            done.update(await _create_states(term, batch, new[start : start + PARTITIONS_PER_TURN]))
+        for start in range(0, len(old), PARTITIONS_PER_TURN):
+            done.update(await _elect_some(term, batch, old[start : start + PARTITIONS_PER_TURN], strategy))
+        for partition in done:
+            state.set_phase(partition, PartitionPhase.ONLINE)
+    finally:
+        # What was written is told, whatever happened to the rest.
+        await term.send(batch)
+    return done
+
+
+async def bring_waiting_online(term: Term, topic: str | None = None) -> None:
+    """Try all partitions that are new or offline, or those of a topic; but none on its way out."""
+    waiting = sorted(
+        partition
+        for partition in term.state.waiting
+        if partition.topic not in term.state.deleting and (topic is None or partition.topic == topic)
+    )
+    if waiting:
+        await bring_online(term, waiting, Strategy.OFFLINE)
+
+
+async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+    """Give new partitions their first state, all topics together, and one by one where that is refused."""
+    state = term.state
+    nodes: dict[TopicPartition, PartitionStateNode] = {}
+    for partition in partitions:
+        node, path = first_state(state, partition), paths.partition_state(*partition)
+        if node is not None:
+            state.settle(path)
+            nodes[partition] = node
+        elif state.is_news(path, "no leader"):
+            log.warning("partition %s has no leader: none of its replicas is alive", partition)
+    results = await term.write_each(await _creations(term.registry, nodes))
+    made = []
+    for topic, result in results.items():
+        of_topic = [partition for partition in nodes if partition.topic == topic]
+        if isinstance(result, RegistryError):
+            made += await _take_over_made(term, topic, of_topic, result)
+        else:
+            state.leaders.update({partition: Leadership(nodes[partition], 0) for partition in of_topic})
+            made += of_topic
+    for partition in made:
+        batch.lead(state.leaders[partition].node.isr, partition, is_new=True)
+    return made
+
+
+async def _creations(registry: Registry, nodes: Mapping[TopicPartition, PartitionStateNode]) -> dict[str, Sequence[Op]]:
+    """The operations that make the nodes of partitions, by topic; parents that are there stay."""
+    topics = list(dict.fromkeys(partition.topic for partition in nodes))
+    wanted = [paths.partitions(topic) for topic in topics] + [paths.partition(*partition) for partition in nodes]
+    found = dict(zip(wanted, await registry.get_many(wanted), strict=True))
+    creations: dict[str, list[Op]] = {}
+    for topic in topics:
+        path = paths.partitions(topic)
+        creations[topic] = [] if found[path] is not None else [CreateOp(path)]
+    for partition, node in nodes.items():
+        ops, path = creations[partition.topic], paths.partition(*partition)
+        if found[path] is None:
+            ops.append(CreateOp(path))
+        ops.append(CreateOp(paths.partition_state(*partition), encode_partition_state(node)))
+    return dict(creations.items())
+
+
+async def _take_over_made(
+    term: Term, topic: str, partitions: Sequence[TopicPartition], error: RegistryError
+) -> list[TopicPartition]:
+    """See what became of a topic's partitions whose states could not be made; those that have one anyway."""
+    if isinstance(error, NodeExistsError):
+        # Somebody else made some of them.
+        await read_states(term.registry, term.state, partitions)
+        return [partition for partition in partitions if partition in term.state.leaders]
+    if isinstance(error, NoNodeError):
+        # The watch on the topics tells of it.
+        log.info("topic %s went away while its partitions were created", topic)
+    else:
+        log.warning("topic %s is left as it is: %s is ephemeral, so nothing can be below it", topic, error.path)
+    return []
+
+
+async def _elect_some(
+    term: Term, batch: RequestBatch, partitions: Sequence[TopicPartition], strategy: Strategy
+) -> list[TopicPartition]:
+    """Elect leaders; the partitions that have one."""
+    state = term.state
+    await read_states(term.registry, state, partitions)
+    unclean = await _unclean_partitions(term, partitions) if strategy is Strategy.OFFLINE else set()
+    recipients: dict[TopicPartition, list[int]] = {}
+
+    def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
+        if current.controller_epoch > state.epoch:
+            log.warning("the state of %s was written by a later controller: no leader is elected", partition)
+            return None
+        elected: Elected = elect(state, partition, current, strategy, partition in unclean)
+        recipients[partition] = elected.recipients
+        if elected.node is None:
+            log.warning("no leader can be elected for %s by %s", partition, strategy.value)
+        elif elected.node.leader not in current.isr:
+            term.meters.unclean_election_count += 1
+            log.warning("broker %d leads %s though it is not in sync", elected.node.leader, partition)
+        return elected.node
+
+    written = await write_states(term, partitions, decide)
+    for partition in written:
+        batch.lead(recipients[partition], partition)
+    return written
+
+
+async def _unclean_partitions(term: Term, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
+    """Those of which nobody in sync is alive, and that may be led by another one."""
+    state = term.state
+    lost = [
+        partition
+        for partition in partitions
+        if (leadership := state.leaders.get(partition)) is not None
+        and not any(state.is_online(replica, partition) for replica in leadership.node.isr)
+    ]
+    topics = list(dict.fromkeys(partition.topic for partition in lost))
+    found = await term.registry.get_many([paths.topic_config(topic) for topic in topics])
+    default = str(term.settings.unclean_leader_election_enable).lower()
+    allowed = {
+        topic
+        for topic, node in zip(topics, found, strict=True)
+        if decode_config(None if node is None else node[0]).get(_UNCLEAN, default).lower() == "true"
+    }
+    return {partition for partition in lost if partition.topic in allowed}
+
+
+async def write_states(
+    term: Term,
+    partitions: Iterable[TopicPartition],
+    decide: Callable[[TopicPartition, PartitionStateNode], PartitionStateNode | None],
+) -> list[TopicPartition]:
+    """Write the states that follow from those known; what its leader wrote meanwhile is read and decided again.
+
+    Args:
+        decide: Gives the next state, or None where it stays as it is.
+
+    Returns:
+        The partitions whose state was written, in the order in which they came.
+
+    Raises:
+        ControllerMovedError: This broker is the controller no more.
+    """
+    state, written = term.state, []
+    left = list(partitions)
+    while left:
+        nodes: dict[TopicPartition, PartitionStateNode] = {}
+        ops: dict[TopicPartition, Sequence[Op]] = {}
+        for partition in left:
+            leadership = state.leaders.get(partition)
+            node = None if leadership is None else decide(partition, leadership.node)
+            if leadership is not None and node is not None:
+                nodes[partition] = node
+                path = paths.partition_state(*partition)
+                ops[partition] = [SetOp(path, encode_partition_state(node), leadership.zk_version)]
+        left = []
+        for partition, result in (await term.write_each(ops)).items():
+            if isinstance(result, BadVersionError | NoNodeError):
+                log.info("the state of partition %s was changed by its leader, or is gone: it is read again", partition)
+                left.append(partition)
+            elif isinstance(result, RegistryError):
+                log.warning("the state of partition %s can't be written: %s", partition, result)
+            else:
+                (stat,) = result
+                assert isinstance(stat, Stat)
+                state.leaders[partition] = Leadership(nodes[partition], stat.version)
+                written.append(partition)
+        await read_states(term.registry, state, left)
+    return written

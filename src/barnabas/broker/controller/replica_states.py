@@ -1,0 +1,125 @@
+"""Moves replicas from state to state, and tells the brokers what that means for them.
+
+| to | the broker is told | and |
+| --- | --- | --- |
+| new | LeaderAndIsr, new | |
+| online | LeaderAndIsr as it is; nothing where it was new | |
+| offline | StopReplica | it leaves the replicas in sync; the others get LeaderAndIsr |
+| deletion started | StopReplica that deletes | |
+| deletion successful, ineligible | | |
+| not existent | | it leaves the assignment in memory |
+
+Source: replication.md, state machines; Kafka 2.7.2, ZkReplicaStateMachine.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from barnabas.broker.controller.decisions import without_replica
+from barnabas.broker.controller.partition_states import read_states, write_states
+from barnabas.broker.controller.requests import RequestBatch
+from barnabas.broker.controller.state import (
+    REPLICA_BEFORE,
+    ControllerState,
+    Leadership,
+    Moving,
+    Replica,
+    ReplicaPhase,
+)
+from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
+from barnabas.core.types import TopicPartition
+from barnabas.wire.registry.znodes.topics import PartitionStateNode
+
+log = logging.getLogger(__name__)
+
+
+async def change_replicas(
+    term: Term, replicas: Iterable[Replica], phase: ReplicaPhase, stop_epoch: int | None = None
+) -> None:
+    """Let replicas become this.
+
+    Args:
+        stop_epoch: The leader epoch of a StopReplica that deletes, in place of the one that is known.
+
+    Raises:
+        ControllerMovedError: This broker is the controller no more.
+    """
+    by_broker: dict[int, list[TopicPartition]] = {}
+    for replica in replicas:
+        before = term.state.replica_phase(replica)
+        if before in REPLICA_BEFORE[phase]:
+            by_broker.setdefault(replica.broker_id, []).append(replica.partition)
+        else:
+            log.error("replica %s is %s and can't become %s", replica, before.value, phase.value)
+    batch = term.new_batch()
+    try:
+        for broker_id in sorted(by_broker):
+            await _change_on_broker(term, batch, broker_id, by_broker[broker_id], phase, stop_epoch)
+    finally:
+        # What was written is told, whatever happened to the rest.
+        await term.send(batch)
+
+
+async def _change_on_broker(
+    term: Term,
+    batch: RequestBatch,
+    broker_id: int,
+    partitions: Sequence[TopicPartition],
+    phase: ReplicaPhase,
+    stop_epoch: int | None,
+) -> None:
+    state = term.state
+    if phase is ReplicaPhase.OFFLINE:
+        for start in range(0, len(partitions), PARTITIONS_PER_TURN):
+            await _take_offline(term, batch, broker_id, partitions[start : start + PARTITIONS_PER_TURN])
+        return
+    for partition in partitions:
+        replica = Replica(partition, broker_id)
+        match phase:
+            case ReplicaPhase.NEW:
+                leadership = state.leaders.get(partition)
+                if leadership is not None and leadership.node.leader == broker_id:
+                    log.error("replica %s can't be new: it leads", replica)
+                    continue
+                batch.lead([broker_id], partition, is_new=True)
+            case ReplicaPhase.ONLINE:
+                if state.replica_phase(replica) is not ReplicaPhase.NEW:
+                    batch.lead([broker_id], partition)
+            case ReplicaPhase.DELETION_STARTED:
+                batch.stop(broker_id, partition, True, stop_epoch)
+            case ReplicaPhase.NON_EXISTENT:
+                _unassign(state, replica)
+        state.set_replica_phase(replica, phase)
+
+
+async def _take_offline(term: Term, batch: RequestBatch, broker_id: int, partitions: Sequence[TopicPartition]) -> None:
+    state = term.state
+    for partition in partitions:
+        batch.stop(broker_id, partition, False)
+    known = [partition for partition in partitions if partition in state.leaders]
+    await read_states(term.registry, state, known)
+
+    def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
+        return without_replica(current, broker_id, state.epoch)
+
+    written = set(await write_states(term, known, decide))
+    for partition in partitions:
+        leadership = state.leaders.get(partition)
+        if leadership is None:
+            batch.tell(state.brokers, [partition])
+        else:
+            if partition not in written:
+                # What is told from now on is what this controller found.
+                node = leadership.node
+                taken = PartitionStateNode(node.leader, node.leader_epoch, node.isr, state.epoch)
+                state.leaders[partition] = Leadership(taken, leadership.zk_version)
+            if partition.topic not in state.deleting:
+                batch.lead([each for each in state.replicas(partition) if each != broker_id], partition)
+        state.set_replica_phase(Replica(partition, broker_id), ReplicaPhase.OFFLINE)
+
+
+def _unassign(state: ControllerState, replica: Replica) -> None:
+    here = state.moving(replica.partition)
+    if here is not None:
+        left = ([each for each in some if each != replica.broker_id] for some in here)
+        state.assign(replica.partition, Moving(*left))

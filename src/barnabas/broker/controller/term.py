@@ -1,0 +1,199 @@
+"""One term of office: what the controller knows, and the hands with which it carries out what it decides.
+
+Invariants:
+
+- Every write of a term checks /controller_epoch: after another election it changes nothing.
+- A term that is over neither writes nor sends.
+
+Source: replication.md, controller; zookeeper.md, controller election.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from barnabas.broker.controller.epoch_guard import ControllerMovedError, write_as_controller
+from barnabas.broker.controller.events import Event, LeadersAnswered, QueueEvent, ReplicasStopped
+from barnabas.broker.controller.requests import Addressed, ControlResponse, RequestBatch, deleted_partitions
+from barnabas.broker.controller.sender import Sender
+from barnabas.broker.controller.state import ControllerState
+from barnabas.core.config.versions import KafkaVersion, kafka_version
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
+from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from barnabas.wire.registry.store import (
+    BadVersionError,
+    NoChildrenForEphemeralsError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    Op,
+    OpResult,
+    Registry,
+    RegistryError,
+)
+
+K = TypeVar("K")
+
+PARTITIONS_PER_TURN = 500
+"""So many partitions are read, written or told of before the loop looks after others."""
+
+_REFUSALS = BadVersionError, NoNodeError, NodeExistsError, NoChildrenForEphemeralsError, NotEmptyError
+
+
+class Settings(Protocol):
+    """The broker's settings that the controller obeys, as they are now."""
+
+    @property
+    def delete_topic_enable(self) -> bool: ...
+    @property
+    def unclean_leader_election_enable(self) -> bool: ...
+    @property
+    def auto_leader_rebalance_enable(self) -> bool: ...
+    @property
+    def leader_imbalance_check_interval_seconds(self) -> int: ...
+    @property
+    def leader_imbalance_per_broker_percentage(self) -> int: ...
+    @property
+    def inter_broker_protocol_version(self) -> str: ...
+
+
+@dataclass(slots=True)
+class Meters:
+    """What a controller counts, over all its terms."""
+
+    unclean_election_count: int = 0
+
+
+class Term:
+    """What one controller works with, from its election to its end.
+
+    Attributes:
+        controller_id: This broker.
+        state: What it knows; changed by its handlers alone.
+        registry: Waits for a connection where there is none.
+        sender: Brings requests to the brokers.
+    """
+
+    def __init__(
+        self,
+        controller_id: int,
+        state: ControllerState,
+        registry: Registry,
+        sender: Sender,
+        settings: Settings,
+        listener_name: str,
+        events: "asyncio.Queue[Event]",
+        meters: Meters,
+    ) -> None:
+        self.controller_id = controller_id
+        self.state = state
+        self.registry = registry
+        self.sender = sender
+        self.settings = settings
+        self._listener_name = listener_name
+        self._events = events
+        self.meters = meters
+        self._is_over = False
+
+    @property
+    def protocol(self) -> KafkaVersion:
+        """`inter.broker.protocol.version`."""
+        return kafka_version(self.settings.inter_broker_protocol_version)
+
+    def end(self) -> None:
+        """Let nothing of this term be written or sent any more."""
+        self._is_over = True
+        self.sender.close()
+
+    def watch(self, event: Event) -> QueueEvent:
+        """A watch that puts an event into the controller's queue."""
+        return QueueEvent(self._events, event)
+
+    # Requests
+
+    def new_batch(self) -> RequestBatch:
+        return RequestBatch(self.state, self.controller_id, self.protocol, self._listener_name)
+
+    async def send(self, batch: RequestBatch) -> None:
+        """Send what a batch holds."""
+        for addressed in batch.requests():
+            if self._is_over:
+                return
+            self.sender.send(addressed.broker_id, addressed.request, partial(self._answered, addressed))
+            await asyncio.sleep(0)
+
+    async def tell_brokers(
+        self, brokers: Sequence[int] | None = None, partitions: Sequence[TopicPartition] = ()
+    ) -> None:
+        """Send UpdateMetadata of partitions to brokers, or to all."""
+        batch = self.new_batch()
+        batch.tell(list(self.state.brokers) if brokers is None else brokers, partitions)
+        await self.send(batch)
+
+    def _answered(self, addressed: Addressed, response: ControlResponse | None) -> None:
+        """Make an event of an answer that says something."""
+        if self._is_over:
+            return
+        if isinstance(response, LeaderAndIsrResponse):
+            failed = self.state.failed_replicas.get(addressed.broker_id)
+            if failed or any(each.error_code == ErrorCode.KAFKA_STORAGE_ERROR for each in response.partition_errors):
+                self._events.put_nowait(LeadersAnswered(addressed.broker_id, response))
+        elif isinstance(response, StopReplicaResponse) and isinstance(addressed.request, StopReplicaRequest):
+            wanted = deleted_partitions(addressed.request)
+            refused = {
+                TopicPartition(each.topic_name, each.partition_index)
+                for each in response.partition_errors
+                if each.error_code
+            }
+            if response.error_code:
+                refused.update(wanted)
+            if wanted:
+                deleted = [each for each in wanted if each not in refused]
+                lost = [each for each in wanted if each in refused]
+                self._events.put_nowait(ReplicasStopped(addressed.broker_id, deleted, lost))
+
+    # Writes
+
+    async def write(self, ops: Sequence[Op]) -> list[OpResult]:
+        """Do all of it as one transaction, or nothing.
+
+        Raises:
+            ControllerMovedError: This broker is the controller no more.
+            RegistryError: The error of the first of `ops` that was refused.
+        """
+        if self._is_over:
+            raise ControllerMovedError("the term is over")
+        return await write_as_controller(self.registry, self.state.epoch_zk_version, ops)
+
+    async def write_each(self, wanted: Mapping[K, Sequence[Op]]) -> dict[K, list[OpResult] | RegistryError]:
+        """Write many things in as few transactions as possible; where one is refused, each of its parts alone.
+
+        Returns:
+            For each key the results of its operations, or why they were refused.
+
+        Raises:
+            ControllerMovedError: This broker is the controller no more.
+        """
+        results: dict[K, list[OpResult] | RegistryError] = {}
+        items = iter(wanted.items())
+        while some := dict(islice(items, PARTITIONS_PER_TURN)):
+            results.update(await self._write_together(some))
+            await asyncio.sleep(0)
+        return results
+
+    async def _write_together(self, some: Mapping[K, Sequence[Op]]) -> dict[K, list[OpResult] | RegistryError]:
+        try:
+            written = iter(await self.write([op for ops in some.values() for op in ops]))
+        except _REFUSALS as error:
+            if len(some) == 1:
+                return dict.fromkeys(some, error)
+            results: dict[K, list[OpResult] | RegistryError] = {}
+            for key, ops in some.items():
+                results.update(await self._write_together({key: ops}))
+            return results
+        return {key: list(islice(written, len(ops))) for key, ops in some.items()}

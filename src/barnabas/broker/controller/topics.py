@@ -1,0 +1,76 @@
+"""Takes in topics and partitions that are new in the registry.
+
+Source: replication.md, topics; Kafka 2.7.2, KafkaController.processTopicChange, processPartitionModifications.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from barnabas.broker.controller.decisions import Strategy
+from barnabas.broker.controller.events import QueueEvent, Signal, TopicSet
+from barnabas.broker.controller.partition_states import bring_online, bring_waiting_online, read_states, set_phases
+from barnabas.broker.controller.reading import assignment_of, read_topics
+from barnabas.broker.controller.replica_states import change_replicas
+from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
+from barnabas.broker.controller.term import Term
+from barnabas.core.types import TopicPartition
+from barnabas.wire.registry import paths
+
+log = logging.getLogger(__name__)
+
+
+async def take_in_topics(term: Term, topics: Iterable[str]) -> list[str]:
+    """Read the assignments of topics, and watch them; those that are there."""
+
+    def watch(path: str) -> QueueEvent:
+        return term.watch(TopicSet(paths.name(path)))
+
+    return await read_topics(term.registry, term.state, topics, watch)
+
+
+async def topics_changed(term: Term) -> None:
+    """Make what is new, and forget what is gone."""
+    state = term.state
+    names = set(await term.registry.children(paths.BROKER_TOPICS, term.watch(Signal.TOPICS_CHANGED)))
+    for topic in sorted(state.topics.keys() - names - state.deleting):
+        log.warning("topic %s vanished from the registry without having been deleted", topic)
+        state.forget_topic(topic)
+    for path in [each for each in state.told if paths.parent(each) == paths.BROKER_TOPICS]:
+        if paths.name(path) not in names:
+            state.settle(path)
+    # Those whose first states could not be written (a full disk) are tried again with every change.
+    await bring_waiting_online(term)
+    found = await take_in_topics(term, sorted(names - state.topics.keys()))
+    await make_partitions(term, list(state.partitions(found)))
+
+
+async def make_partitions(term: Term, partitions: Sequence[TopicPartition]) -> None:
+    """Let new partitions begin."""
+    if not partitions:
+        return
+    state = term.state
+    set_phases(state, partitions, PartitionPhase.NEW)
+    replicas = [Replica(partition, broker_id) for partition in partitions for broker_id in state.replicas(partition)]
+    await read_states(term.registry, state, partitions)
+    await change_replicas(term, replicas, ReplicaPhase.NEW)
+    await bring_online(term, partitions, Strategy.OFFLINE)
+    await change_replicas(term, replicas, ReplicaPhase.ONLINE)
+
+
+async def topic_set(term: Term, topic: str) -> None:
+    """Make the partitions that a topic's node has more than before."""
+    state = term.state
+    (node,) = await term.registry.get_many([paths.topic(topic)], lambda path: term.watch(TopicSet(topic)))
+    known, found = state.topics.get(topic), assignment_of(state, topic, node)
+    if known is None or found is None:
+        return
+    # Other brokers for a partition that is known are a reassignment, which is asked for by a request.
+    new = {index: replicas for index, replicas in found.replicas.items() if index not in known.replicas}
+    if not new:
+        return
+    if topic in state.deleting:
+        # Kafka writes the node back without them. All of it goes with the topic in any case.
+        return
+    log.info("topic %s has %d more partitions", topic, len(new))
+    known.replicas.update(new)
+    await make_partitions(term, [TopicPartition(topic, index) for index in new])
