@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.partition import Partition
 from barnabas.core.config import BrokerConfig, TopicConfig
@@ -78,7 +79,13 @@ class Broker:
         asyncio.run(self._start())
         fetches = Purgatory(self.clock, lambda callback, *args: callback(*args))
         self.replicas = ReplicaManager(
-            BROKER_ID, self.logs, fetches, lambda _: self.topic_config, InlineExecutor(), call
+            BROKER_ID,
+            self.logs,
+            fetches,
+            lambda _: self.topic_config,
+            InlineExecutor(),
+            call,
+            Leading(BROKER_ID, self.clock, self.clock, fetches, lambda: 30_000),
         )
         self.replicas.on_leadership = self._on_leadership
         self.led: dict[TopicPartition, int] = {}

@@ -53,12 +53,14 @@ class ClusterImage:
     Attributes:
         controller_id: -1: unknown.
         topics: Topic to partition to state.
+        controller_epoch: Of the controller that told of it.
     """
 
     cluster_id: str
     controller_id: int
     brokers: Mapping[int, BrokerNode]
     topics: Mapping[str, Mapping[int, PartitionState]]
+    controller_epoch: int = 0
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
         """The state of a partition, if it is known."""
@@ -145,7 +147,9 @@ class ClusterView:
             )
             for broker in request.live_brokers
         }
-        self.image = ClusterImage(self.image.cluster_id, request.controller_id, brokers, topics)
+        self.image = ClusterImage(
+            self.image.cluster_id, request.controller_id, brokers, topics, request.controller_epoch
+        )
         for topic in deleted:
             self._overrides.pop(topic, None)
         change = ImageChange(self.image, deleted)

@@ -13,7 +13,6 @@ Invariants:
 Source: protocol guide, common request and response structure.
 """
 
-import mmap
 from collections.abc import Callable
 from struct import Struct
 from typing import Final
@@ -136,10 +135,5 @@ class BrokerConnection:
         if end <= length and (end > _FIRST_SPACE_BYTES or length <= _KEPT_SPACE_BYTES):
             return
         come = self._space[: self._received]
-        if end <= _FIRST_SPACE_BYTES:
-            self._space = memoryview(bytearray(_FIRST_SPACE_BYTES))
-        else:
-            # A mapping takes memory only where it was written.
-            length = 1 << (end - 1).bit_length()
-            self._space = memoryview(mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+        self._space = memoryview(bytearray(max(_FIRST_SPACE_BYTES, 1 << (end - 1).bit_length())))
         self._space[: len(come)] = come

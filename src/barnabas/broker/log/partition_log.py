@@ -569,8 +569,8 @@ class PartitionLog:
     def truncate(self, offset: int) -> Pending[None]:
         """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`.
 
-        From this call on the log ends there, or once it is not busy any more; until the files do, too, it is truncating:
-        see the module's invariants.
+        From this call on the log ends there, or once it is not busy any more; until the files do, too, it is
+        truncating: see the module's invariants.
 
         Returns:
             Completes when that is done; fails with the reason, the log having failed then.

@@ -10,14 +10,15 @@ Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replica
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
 
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas.append_queues import Append, AppendQueues, Timed, untimed
+from barnabas.broker.replicas.following import FollowedPartition
+from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.topic_counts import TopicTable
 from barnabas.core.config import TopicConfig
@@ -45,6 +46,8 @@ logger = logging.getLogger(__name__)
 # A leader epoch in StopReplica that is always obeyed: the topic goes, or the sender knows no epoch.
 _EPOCH_DURING_DELETE = -2
 _NO_EPOCH = -1
+ALL: Final = -1
+"""The acks of who waits for all replicas in sync."""
 _UPDATES_PER_TURN = 100
 # More would only wait for each other in the threads that open them.
 _LOGS_OPENED_AT_ONCE = 100
@@ -57,8 +60,30 @@ class LeadershipListener(Protocol):
     def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
 
 
+class Fetchers(Protocol):
+    """Copies from leaders what this broker follows; `fetching/manager.py`."""
+
+    def follow(self, partitions: Sequence[tuple[FollowedPartition, int, int]]) -> None:
+        """Follow partitions, each with its leader and leader epoch, from their high watermarks on."""
+        ...
+
+    def forget(self, keys: Iterable[TopicPartition]) -> None:
+        """Follow partitions no longer."""
+        ...
+
+
+class NobodyToFollow:
+    """The fetchers of a broker that is alone."""
+
+    def follow(self, partitions: Sequence[tuple[FollowedPartition, int, int]]) -> None:
+        return
+
+    def forget(self, keys: Iterable[TopicPartition]) -> None:
+        return
+
+
 class _DelayedAppend:
-    """An append whose answer waits until it is safe."""
+    """An append whose answer waits for the disk."""
 
     __slots__ = ("pending",)
 
@@ -80,6 +105,8 @@ class ReplicaManager:
 
     Attributes:
         topics: What is done to topics, in numbers.
+        leading: The followers of what this broker leads.
+        fetchers: Copy what it follows.
     """
 
     def __init__(
@@ -90,6 +117,7 @@ class ReplicaManager:
         topic_config: Callable[[str], TopicConfig],
         append_executor: Executor,
         defer: Callable[..., object],
+        leading: Leading,
     ) -> None:
         """Args:
         fetches: Told of every append, under the partition; appends that must wait for the disk do so there too.
@@ -98,6 +126,9 @@ class ReplicaManager:
         defer: Runs `callback(*args)` in the loop's next turn.
         """
         self._broker_id = broker_id
+        self._executor = append_executor
+        self.leading = leading
+        self.fetchers: Fetchers = NobodyToFollow()
         # Whoever leads a partition that is appended to; nobody once the broker stops.
         self._appending_leader: int | None = broker_id
         self._logs = logs
@@ -114,7 +145,7 @@ class ReplicaManager:
             append_executor,
             defer,
             self._absence_of_hosted,
-            lambda partition: fetches.notify(partition.topic_partition),
+            leading.appended,
             self.storage_failed,
         )
         logs.is_appending = lambda log: log in self._append_queues.by_log
@@ -181,7 +212,7 @@ class ReplicaManager:
                 return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
             if result is not None:
                 if not result.error_code:
-                    self._fetches.notify(partition.topic_partition)
+                    self.leading.appended(partition)
                 else:
                     partition.counts.note_refused(result.error_code, len(records))
                 return result
@@ -201,16 +232,26 @@ class ReplicaManager:
 
         Args:
             records: Whole batches; numbered in place.
-            required_acks: -1 waits for the in-sync replicas, which is this broker alone so far.
+            required_acks: -1 waits for the in-sync replicas.
             timeout_ms: How long that may take (flush.messages, or the in-sync replicas), else REQUEST_TIMED_OUT.
         """
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        leading_since = partition.leading_since
         appended = self.append_to(partition, memoryview(records), required_acks, is_client=is_client)
+
+        def when_replicated(result: AppendResult) -> AppendResult | Pending[AppendResult]:
+            if required_acks != ALL or result.error_code or partition.followers is None:
+                return result
+            return self.leading.when_replicated(partition, leading_since, result, timeout_ms)
+
+        def when_flushed(result: AppendResult) -> AppendResult | Pending[AppendResult]:
+            return self._when_flushed(partition.log, timeout_ms, result)
+
         if isinstance(appended, AppendResult):
-            return self._when_flushed(partition.log, timeout_ms, appended)
-        return appended.followed(partial(self._when_flushed, partition.log, timeout_ms))
+            return self._when_flushed(partition.log, timeout_ms, appended).followed(when_replicated)
+        return appended.followed(when_flushed).followed(when_replicated)
 
     def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
         """The result, once flush.messages is kept."""
@@ -230,6 +271,7 @@ class ReplicaManager:
         """The broker stops and its logs are to be closed: nothing is appended any more, nor what is being prepared."""
         self._appending_leader = None
         self._append_queues.close()
+        self.leading.close()
 
     def _absence_of_hosted(self, partition: Partition) -> ErrorCode:
         key = partition.topic_partition
@@ -242,12 +284,14 @@ class ReplicaManager:
 
     def _take_offline(self, topic_partitions: list[TopicPartition]) -> None:
         """The directory of some logs failed."""
+        self.fetchers.forget(topic_partitions)
         for topic_partition in topic_partitions:
-            if self._partitions.pop(topic_partition, None) is not None:
+            partition = self._partitions.pop(topic_partition, None)
+            if partition is not None:
                 self._offline.add(topic_partition)
                 self.topics.end(topic_partition.topic)
-                # Who waits for data here learns that the partition is gone.
-                self._fetches.notify(topic_partition)
+                # Who waits here learns that the partition is gone.
+                self.leading.resign(partition, ErrorCode.KAFKA_STORAGE_ERROR)
         if self.on_leadership is not None and topic_partitions:
             self.on_leadership([], topic_partitions)
 
@@ -304,15 +348,18 @@ class ReplicaManager:
         is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
         if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
             return ErrorCode.FENCED_LEADER_EPOCH, completed(None)
+        self.fetchers.forget((key,))
+        if not state.delete_partition:
+            # It stays what it was, its leader perhaps; it only fetches no more.
+            return ErrorCode.NONE, completed(None)
         self._awaited.pop(key, None)
-        if self._partitions.pop(key, None) is not None:
+        partition = self._partitions.pop(key, None)
+        if partition is not None:
             self.topics.end(key.topic)
-            # Who waits for data here learns that the partition is gone.
-            self._fetches.notify(key)
+            # Who waits here learns that the partition is gone.
+            self.leading.resign(partition)
         if self.on_leadership is not None:
             self.on_leadership([], [key])
-        if not state.delete_partition:
-            return ErrorCode.NONE, completed(None)
         self._offline.discard(key)
         return ErrorCode.NONE, self._logs.delete(key)
 
@@ -331,7 +378,12 @@ class ReplicaManager:
         """Open the log of a partition, for `apply_state`; None where something newer came since it was expected."""
         if self._awaited.get(key) is not state:
             return None
-        return self._logs.get_or_create(key, is_new=state.is_new)
+        opened = self._logs.get_or_create(key, is_new=state.is_new)
+        hosted = self._partitions.get(key)
+        if state.leader != self._broker_id or hosted is None or hosted.is_leader:
+            return opened
+        # What its leader sent, and what it is cut by, is over before a follower leads.
+        return opened.followed(_when_idle)
 
     def apply_state(
         self, key: TopicPartition, state: LeaderAndIsrPartitionState2, opened: PartitionLog | None
@@ -362,10 +414,10 @@ class ReplicaManager:
             self._update_config(partition, config)
         if state.leader != self._broker_id:
             partition.resign(state.leader, state.leader_epoch)
+            self.leading.resign(partition)
             return ErrorCode.NONE, None
-        isr, replicas = tuple(state.isr), tuple(state.replicas)
-        partition.become_leader(state.leader_epoch, isr, replicas, partition.high_watermark)
-        self._fetches.notify(key)
+        self.fetchers.forget((key,))
+        self.leading.lead(partition, state)
         return ErrorCode.NONE, partition
 
     def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
@@ -389,9 +441,33 @@ class ReplicaManager:
             if self._partitions.get(partition.topic_partition) is partition
             and (partition.is_leader, partition.leader_epoch) == (True, leader_epoch)
         ]
-        resigned = [key for key in others if (hosted := self._partitions.get(key)) is not None and not hosted.is_leader]
+        hosted = [partition for key in others if (partition := self._partitions.get(key)) is not None]
+        followed = [partition for partition in hosted if not partition.is_leader]
+        self._follow(followed)
+        resigned = [partition.topic_partition for partition in followed]
         if self.on_leadership is not None and (still_led or resigned):
             self.on_leadership(still_led, resigned)
+
+    def _follow(self, partitions: Sequence[Partition]) -> None:
+        """Copy partitions from whoever leads them; where nobody does, or nobody knows where he is, stop copying."""
+        led = [each for each in partitions if each.leader >= 0]
+        self.fetchers.forget([each.topic_partition for each in partitions if each.leader < 0])
+        self.fetchers.follow(
+            [
+                (FollowedPartition(each, self._executor, self._high_watermark_raised), each.leader, each.leader_epoch)
+                for each in led
+            ]
+        )
+
+    def _high_watermark_raised(self, partition: Partition) -> None:
+        # differs from Kafka (waiting-at-followers): who waits at a follower waits to the end there.
+        self._fetches.notify(partition.topic_partition)
+
+
+def _when_idle(opened: PartitionLog | None) -> PartitionLog | Pending[PartitionLog | None] | None:
+    if opened is None or not opened.is_busy:
+        return opened
+    return opened.idle().shaped(lambda _: opened)
 
 
 class _LeadershipChange:

@@ -1,26 +1,39 @@
 """One partition that this broker hosts: its log, who leads it, and up to where it is replicated.
 
-Invariants: consumers read below the high watermark; it never goes back on a leader; it is the least log end offset of
-the in-sync replicas. (Followers come with replication: until then the leader is the only replica in sync.)
+Invariants: consumers read below the high watermark; it never goes back on a leader; where the leader is the only
+replica it is its log's end, else `leading.py` says how far it is, and on a follower what its leader told.
 
 Source: design page, replication; semantics, replication.
 """
 
-from typing import Final
+from collections import deque
+from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.appends.prepared import Prepared
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.producer_state import NEVER_OFFSET
 from barnabas.broker.log.retention import DELETE
+from barnabas.broker.replicas.isr import ReplicaSet
 from barnabas.broker.replicas.topic_counts import TopicCounts
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.records.record_rules import RecordRefusal
 
+if TYPE_CHECKING:
+    from barnabas.broker.replicas.leading import WaitingForAcks
+
 _HIGH_WATERMARK: Final = -1
 # A member of an enum is looked up in its class each time.
 _NO_ERROR: Final = ErrorCode.NONE
+
+
+END_KEY_FIELDS: Final = 3
+
+
+def end_key(topic_partition: tuple[str, int]) -> tuple[str, int, str]:
+    """Return the key under which those wait who read a partition up to its log's end; see `Partition`."""
+    return (*topic_partition, "end")
 
 
 class Partition:
@@ -28,19 +41,30 @@ class Partition:
 
     Attributes:
         counts: What is done to its topic, in numbers.
+        controller_epoch: Of the controller that said who leads.
+        end_key: Under which those wait who read up to the log's end.
+        followers: The other replicas and who is in sync; None where there are none, and where another leads.
+        in_sync_replicas: The committed ones, where this broker leads.
+        leading_since: The leader epoch since which this broker leads without a break; -1: it does not.
+        waiting_acks: Appends that wait for followers, in the order of their offsets; None: there were none yet.
     """
 
     __slots__ = (
         "broker_id",
+        "controller_epoch",
         "counts",
+        "end_key",
+        "followers",
         "high_watermark",
         "in_sync_replicas",
         "leader",
         "leader_epoch",
+        "leading_since",
         "log",
         "min_insync_replicas",
         "replicas",
         "topic_partition",
+        "waiting_acks",
     )
 
     def __init__(
@@ -65,10 +89,21 @@ class Partition:
         self.in_sync_replicas: tuple[int, ...] = ()
         self.replicas: tuple[int, ...] = ()
         self.high_watermark = log.log_start_offset
+        self.controller_epoch = 0
+        self.leading_since = -1
+        self.end_key = end_key(topic_partition)
+        self.followers: ReplicaSet | None = None
+        self.waiting_acks: deque[WaitingForAcks] | None = None
 
     @property
     def is_leader(self) -> bool:
         return self.leader == self.broker_id
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the high watermark is known: after an election it may be higher than this leader was told of."""
+        followers = self.followers
+        return followers is None or self.high_watermark >= followers.epoch_start_offset
 
     @property
     def last_stable_offset(self) -> int:
@@ -79,29 +114,39 @@ class Partition:
             return high_watermark
         return min(high_watermark, self.log.first_unstable_offset)
 
-    def become_leader(
-        self, leader_epoch: int, in_sync_replicas: tuple[int, ...], replicas: tuple[int, ...], high_watermark: int
-    ) -> None:
-        """Lead from `leader_epoch` on.
+    def set_high_watermark(self, high_watermark: int) -> None:
+        """Let consumers read up to an offset, which is within the log."""
+        self.high_watermark = high_watermark
+        self.log.note_high_watermark(high_watermark)
 
-        Args:
-            high_watermark: The one known before (checkpointed, or the current one).
-        """
+    def become_leader(
+        self, leader_epoch: int, in_sync_replicas: tuple[int, ...], replicas: tuple[int, ...], controller_epoch: int
+    ) -> None:
+        """Lead from `leader_epoch` on, with the high watermark that is known: checkpointed, or the current one."""
+        if not self.is_leader:
+            self.leading_since = leader_epoch
         self.leader = self.broker_id
         self.leader_epoch = leader_epoch
+        self.controller_epoch = controller_epoch
         self.in_sync_replicas = in_sync_replicas
         self.replicas = replicas
-        self.high_watermark = max(self.log.log_start_offset, min(high_watermark, self.log.log_end_offset))
-        self.log.note_high_watermark(self.high_watermark)
-        self.log.begin_leader_epoch(leader_epoch)
-        if len(in_sync_replicas) <= 1:
-            self.high_watermark = self.log.log_end_offset
-            self.log.note_high_watermark(self.high_watermark)
+        log = self.log
+        self.set_high_watermark(max(log.log_start_offset, min(self.high_watermark, log.log_end_offset)))
+        log.begin_leader_epoch(leader_epoch)
+
+    def lead_followers(self) -> ReplicaSet:
+        """Return what is known of the other replicas; nothing yet where another led."""
+        if self.followers is None:
+            self.followers = ReplicaSet(self.broker_id)
+        return self.followers
 
     def resign(self, leader: int, leader_epoch: int) -> None:
         """Another broker, or none (-1), leads from `leader_epoch` on."""
         self.leader = leader
         self.leader_epoch = leader_epoch
+        self.leading_since = -1
+        self.followers = None
+        self.in_sync_replicas = ()
 
     def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int, size_bytes: int) -> AppendResult:
         """Append what was prepared for the log, as its leader in `leader_epoch`.
@@ -113,7 +158,7 @@ class Partition:
         log = self.log
         result = log.place(prepared, leader_epoch)
         if not result.error_code:
-            if len(self.in_sync_replicas) <= 1:
+            if self.followers is None:
                 self.high_watermark = log.log_end_offset
                 if log.producers.first_unstable_offset != NEVER_OFFSET:
                     log.note_high_watermark(log.log_end_offset)

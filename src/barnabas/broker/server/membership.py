@@ -3,17 +3,15 @@
 Invariants:
 
 - A broker is registered before it stands for election, in every session anew, each time with a new broker epoch.
-- One broker is the cluster: where another one is registered, or is the controller, it does not start, and one that
-  comes later is not spoken to.
+- It is registered when it can answer: from then on the controller speaks to it.
 
-Source: zookeeper.md, broker registration, controller election; design page, a single broker is a cluster of one.
+Source: zookeeper.md, broker registration; design page, a single broker is a cluster of one.
 """
 
 import logging
 from collections.abc import Callable
 
 from barnabas.broker.cluster.image import ClusterView
-from barnabas.broker.controller.election import current_controller
 from barnabas.core.clock import Clock
 from barnabas.core.errors import StartupError
 from barnabas.core.pending import Pending
@@ -21,7 +19,6 @@ from barnabas.core.timers import Timers
 from barnabas.wire.registry import bootstrap, paths
 from barnabas.wire.registry.store import NoNodeError, Registry, SessionState
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
-from barnabas.wire.registry.znodes.payload import decimal_int32
 
 log = logging.getLogger(__name__)
 
@@ -56,25 +53,22 @@ class Membership:
         self._broker_id = registration().broker_id
         # The session that it is registered in; 0: none yet.
         self._session_id = 0
-        self._ignored: set[int] = set()
 
     async def join(self) -> None:
         """Register at the start; waits for what a killed broker left to expire.
 
         Raises:
-            StartupError: There is another broker.
+            StartupError: Another broker has this one's id.
         """
         self._registry.on_session(self._on_session)
         deadline_ms = self._clock.monotonic_ms() + self._session_timeout_ms + _GRACE_MS
         was_told = False
         while True:
-            conflict = await self._conflict()
-            if conflict is None:
-                try:
-                    await self.ensure()
-                    return
-                except bootstrap.BrokerIdTakenError as error:
-                    conflict = str(error)
+            try:
+                await self.ensure()
+                return
+            except bootstrap.BrokerIdTakenError as error:
+                conflict = str(error)
             # differs from Kafka (killed-broker): it ends where the broker that it was is still registered.
             if self._clock.monotonic_ms() >= deadline_ms:
                 raise StartupError(conflict)
@@ -110,30 +104,6 @@ class Membership:
             await bootstrap.update_registration(self._registry, self._registration())
         except NoNodeError:
             log.debug("the session expired: what is so now is announced with the next registration")
-
-    def admits(self, broker_id: int) -> bool:
-        """Return whether a registered broker is one that this one works with."""
-        if broker_id == self._broker_id:
-            return True
-        if broker_id not in self._ignored:
-            self._ignored.add(broker_id)
-            # differs from Kafka (one-broker): it is a cluster of several.
-            log.error("broker %d registered in this cluster: several brokers can't work together yet", broker_id)
-        return False
-
-    async def _conflict(self) -> str | None:
-        """Why this broker can't be the one of its cluster, or None."""
-        for name in await self._registry.children(paths.BROKER_IDS):
-            if name == str(self._broker_id):
-                continue
-            stat = await self._registry.exists(paths.child(paths.BROKER_IDS, name))
-            # What is no registration the controller names.
-            if stat is not None and stat.ephemeral_owner and decimal_int32(name) is not None:
-                return f"broker {name} is registered in this cluster, and several brokers can't work together yet"
-        controller = await current_controller(self._registry)
-        if controller is None or controller.session_id == self._registry.session_id:
-            return None
-        return f"broker {controller.broker_id} is this cluster's controller, and it can't have two"
 
     def _on_session(self, state: SessionState) -> None:
         match state:

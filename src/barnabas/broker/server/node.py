@@ -1,8 +1,8 @@
 """The composition root: builds the object graph of one broker, starts it in order, stops it in reverse.
 
 Order of a start: lock and look at the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
-register ─► controller ─► groups ─► accept connections. A broker that fails on the way leaves the directories as they
-were, but for what recovery mended.
+groups ─► accept connections ─► register ─► controller ─► be told of the cluster. A broker that fails on the way leaves
+the directories as they were, but for what recovery mended.
 
 Source: design page, section 2; semantics, controller.
 """
@@ -20,8 +20,9 @@ from barnabas.broker.administration.topics import TopicAdmin
 from barnabas.broker.cluster.image import ClusterView, ImageChange
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.controller.controller import Controller
+from barnabas.broker.controller.links import RemoteLink
 from barnabas.broker.controller.local_link import LocalLink
-from barnabas.broker.controller.sender import Sender
+from barnabas.broker.controller.sender import BrokerLink, Sender
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.log.disk.cold_reads import ColdReads
@@ -32,6 +33,7 @@ from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.turns import Turns
 from barnabas.broker.replicas.control import ControlRequests
+from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.partition import Partition
@@ -55,6 +57,7 @@ from barnabas.broker.server.logins import Logins
 from barnabas.broker.server.membership import Membership
 from barnabas.broker.server.quota_history import QuotaHistory, start_quota_history
 from barnabas.broker.server.registry_choice import open_registry
+from barnabas.broker.server.replication import Replication
 from barnabas.broker.server.topic_settings import TopicSettings
 from barnabas.broker.server.watchdog import Watchdog
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
@@ -66,7 +69,7 @@ from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import BarnabasError, StorageError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from barnabas.core.pending import Spawner
+from barnabas.core.pending import Pending, Spawner
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_CONTROLLER_PATIENCE_MS = 30_000
 _TOPIC_DEFAULTS = frozenset(setting.extra for setting in TOPIC_SETTINGS.values())
 _CLEANER_SETTINGS = frozenset(name for name in BROKER_SETTINGS if name.startswith("log.cleaner."))
 
@@ -137,6 +141,7 @@ class Node:
         self._groups: GroupCoordinator | None = None
         self._transactions: TransactionCoordinator | None = None
         self._channels: BrokerChannels | None = None
+        self._control_channels: BrokerChannels | None = None
         self._replicas: ReplicaManager | None = None
         self._quota_history: QuotaHistory | None = None
 
@@ -167,10 +172,22 @@ class Node:
         groups = self._start_groups(replicas)
         transactions = self._start_transactions(replicas, producer_ids)
         replicas.on_leadership = self._on_leadership
-        membership = await self._join(registry)
+        assert self._channels is not None
+        Replication(
+            self.config,
+            self.broker_id,
+            registry,
+            self._view,
+            replicas,
+            self._channels,
+            self._clock,
+            self._timers,
+            self._spawner,
+        )
+        membership = self._new_membership(registry)
         control = ControlRequests(replicas, self._view, self._load_topic_settings, self._spawner)
-        controller = await self._start_controller(session, control, membership)
-        topics = self._new_topic_admin(registry, replicas, controller)
+        controller = self._new_controller(session, control, membership)
+        topics = self._new_topic_admin(registry, controller)
         await self.logins.open(registry, self._spawner, self._executors.log)
         access = await open_access_rules(
             self.config, registry, self._clock, self._timers, self._spawner, self._env.dice
@@ -212,6 +229,12 @@ class Node:
         self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
         await self.logins.prepare()
         memory = self._accept(services, routes)
+        await self._join(membership)
+        await controller.start()
+        await self._know_the_cluster()
+        # Kafka's default asks for three brokers, and its clients only see that they have to wait.
+        topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
+        topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
         transactions.begin_markers()
         self.state = BrokerState.RUNNING
         if self.observation is not None:
@@ -236,6 +259,8 @@ class Node:
         self._listeners.close()
         if self._controller is not None:
             await self._controller.close()
+        if self._control_channels is not None:
+            self._control_channels.close()
         await self._spawner.close()
         if self._quota_history is not None:
             await self._quota_history.close()
@@ -305,6 +330,14 @@ class Node:
             self._topic_settings.of,
             self._executors.append,
             self._env.loop.call_soon,
+            Leading(
+                self.broker_id,
+                self._clock,
+                self._timers,
+                self._fetches,
+                lambda: self.config.replica_lag_time_max_ms,
+                lambda broker_id: broker_id in self._view.image.brokers,
+            ),
         )
         logs.watch_high_watermarks(replicas.high_watermarks)
         return replicas
@@ -324,7 +357,9 @@ class Node:
         return groups
 
     def _start_transactions(self, replicas: ReplicaManager, producer_ids: ProducerIds) -> TransactionCoordinator:
-        channels = self._channels = self._new_channels(self._view)
+        channels = self._channels = self._new_channels(
+            self._address_of, f"broker-{self.broker_id}", lambda: self.config.request_timeout_ms
+        )
         transactions = self._transactions = TransactionCoordinator(
             self.config,
             self._clock,
@@ -340,13 +375,11 @@ class Node:
         transactions.start()
         return transactions
 
-    async def _join(self, registry: Registry) -> Membership:
-        """Register in the cluster, with the listeners as they are set in the registry."""
+    def _new_membership(self, registry: Registry) -> Membership:
         self._view.on_change(self._on_image)
         # As they are set in the registry, too.
         self._listeners.bind()
         self.address = self._listeners.address
-        registered = self.config.endpoints, self.config.advertised_endpoints
         membership = self._membership = Membership(
             registry,
             self._clock,
@@ -355,27 +388,50 @@ class Node:
             self._registration,
             self.config.zookeeper_session_timeout_ms,
         )
+        return membership
+
+    async def _join(self, membership: Membership) -> None:
+        """Register in the cluster: from now on the controller speaks to this broker."""
+        registered = self.config.endpoints, self.config.advertised_endpoints
         await membership.join()
         if registered != (self.config.endpoints, self.config.advertised_endpoints):
             self._on_listeners()
-        return membership
 
-    async def _start_controller(
-        self, session: Registry, control: ControlRequests, membership: Membership
-    ) -> Controller:
-        link = LocalLink(control)
+    async def _know_the_cluster(self) -> None:
+        """Wait until the controller has told of the cluster, so that clients who connect now are not told of none."""
+        known: Pending[bool] = Pending()
+        if self.broker_id in self._view.image.brokers:
+            known.complete(True)
+        forget = self._view.on_change(lambda _: known.complete(True))
+        timer = self._timers.call_later(_CONTROLLER_PATIENCE_MS, known.complete, False)
+        if not await known.future():
+            log.warning("no controller has told this broker of the cluster yet: it serves what it is told from now on")
+        timer.cancel()
+        forget()
+
+    def _new_controller(self, session: Registry, control: ControlRequests, membership: Membership) -> Controller:
+        local = LocalLink(control)
+        channels = self._control_channels = self._new_channels(
+            lambda broker_id: controller.address_of(broker_id),
+            str(self.broker_id),
+            lambda: self.config.controller_socket_timeout_ms,
+        )
+
+        def link_to(broker_id: int) -> BrokerLink:
+            if broker_id == self.broker_id:
+                return local
+            return RemoteLink(broker_id, channels, lambda: kafka_version(self.config.inter_broker_protocol_version))
+
         controller = self._controller = Controller(
             self.broker_id,
             session,
             self._clock,
             self._timers,
-            Sender(self._timers, lambda broker_id: link),
+            Sender(self._timers, link_to),
             self.config.inter_broker_listener,
             self.config,
             membership.ensure,
-            membership.admits,
         )
-        await controller.start()
         return controller
 
     async def _load_topic_settings(self, topics: Iterable[str]) -> None:
@@ -385,14 +441,10 @@ class Node:
         assert self._replicas is not None
         return self._env.limits.most_partitions() - self._replicas.partition_count
 
-    def _new_topic_admin(self, registry: Registry, replicas: ReplicaManager, controller: Controller) -> TopicAdmin:
-        topics = TopicAdmin(
+    def _new_topic_admin(self, registry: Registry, controller: Controller) -> TopicAdmin:
+        return TopicAdmin(
             registry, self._view, controller, self.config, self._timers, self._env.dice, self._partition_room
         )
-        # Kafka's default asks for three brokers, and its clients only see that they have to wait.
-        topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
-        topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
-        return topics
 
     def _open_observation(self) -> None:
         if self.config.barnabas_http_listeners:
@@ -447,18 +499,21 @@ class Node:
             self.broker_id, self._listeners.advertised(), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
         )
 
-    def _new_channels(self, view: ClusterView) -> BrokerChannels:
-        def address_of(broker_id: int) -> tuple[str, int] | None:
-            broker = view.image.brokers.get(broker_id)
-            return None if broker is None else broker.endpoints.get(self.config.inter_broker_listener)
+    def _address_of(self, broker_id: int) -> tuple[str, int] | None:
+        """Where a broker listens for others, as the controller told."""
+        broker = self._view.image.brokers.get(broker_id)
+        return None if broker is None else broker.endpoints.get(self.config.inter_broker_listener)
 
+    def _new_channels(
+        self, address_of: Callable[[int], tuple[str, int] | None], client_id: str, timeout_ms: Callable[[], int]
+    ) -> BrokerChannels:
         return BrokerChannels(
             self._env.network,
             address_of,
-            f"broker-{self.broker_id}",
+            client_id,
             self._timers,
             self._spawner,
-            lambda: self.config.request_timeout_ms,
+            timeout_ms,
             ListenerLinks(self.config, self._env, self._listeners),
         )
 

@@ -6,6 +6,7 @@ from operator import call
 import pytest
 
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
@@ -110,7 +111,8 @@ def heard():
 def make_replicas(clock, topic_config, heard):
     def make(logs: LogManager) -> ReplicaManager:
         fetches = Purgatory(clock, lambda callback, *args: callback(*args))
-        made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config, InlineExecutor(), call)
+        leading = Leading(BROKER_ID, clock, clock, fetches, lambda: 30_000)
+        made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config, InlineExecutor(), call, leading)
         made.on_leadership = lambda led, resigned: heard.append(
             ([each.topic_partition for each in led], list(resigned))
         )
@@ -309,10 +311,10 @@ def test_an_epoch_that_is_not_newer_stops_nothing(replicas, logs, epoch):
     assert logs.get(PARTITION) is not None
 
 
-def test_a_stopped_partition_may_keep_its_log(replicas, logs):
+def test_a_partition_that_is_only_stopped_stays_what_it_was(replicas, logs):
     replicas.leader_and_isr(leaders())
     replicas.stop_replica(stop(-1, is_deleted=False))
-    assert replicas.partition(PARTITION) is None
+    assert replicas.partition(PARTITION).is_leader
     assert logs.get(PARTITION) is not None
 
 
@@ -333,15 +335,6 @@ def test_a_stop_that_comes_while_the_log_is_opened_wins(replicas, logs, executor
     assert logs.get(PARTITION) is None
     assert not (tmp_path / "t-0").exists()
     assert heard == [([], [PARTITION])]
-
-
-def test_a_stop_that_keeps_the_log_wins_too(replicas, logs, executor):
-    executor.is_holding = True
-    replicas.leader_and_isr(leaders())
-    replicas.stop_replica(stop(-1, is_deleted=False))
-    executor.release()
-    assert replicas.partition(PARTITION) is None
-    assert not logs.get(PARTITION).is_closed
 
 
 def many_leaders(count):
@@ -450,7 +443,7 @@ def test_leadership_that_is_over_is_not_told_later(replicas, executor, heard):
     )
     pending = replicas.leader_and_isr(request)
     assert replicas.partition(PARTITION).leader_epoch == 1
-    replicas.stop_replica(stop(-1, is_deleted=False))
+    replicas.stop_replica(stop(-1))
     executor.release()
     assert errors(pending) == (0, [0, 0])
     assert heard[1:] == [([], [PARTITION]), ([TopicPartition("t", 1)], [])]

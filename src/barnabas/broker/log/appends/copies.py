@@ -9,8 +9,6 @@ One pass over the headers of a run checks it and gives all that a log notes of i
 Invariants: `check_copies` takes nothing of a log but its end, changes nothing, and costs memory only for what it found;
 what is in `Copies` is whole, has the CRC that it says, and ascends.
 
-# differs from Kafka (index-entry-per-batch): its indexes take what one append writes for one batch.
-
 Source: replication facts, follower, answers; log-format facts, record batch, message v0 / v1.
 """
 
@@ -24,7 +22,7 @@ from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.mark import Mark
 from barnabas.broker.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from barnabas.broker.log.segments.tail import KEPT_BATCHES, BatchTail
-from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP
+from barnabas.core.types import NO_OFFSET, NO_TIMESTAMP
 from barnabas.wire.records.batch import (
     ATTRIBUTES_POSITION,
     CONTROL_BIT,

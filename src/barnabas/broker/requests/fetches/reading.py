@@ -287,6 +287,12 @@ class Reading:
             error_code = ErrorCode.OFFSET_OUT_OF_RANGE
         if error_code:
             return _refusal(wanted, error_code)
+        is_stranger = is_follower and self._request.replica_id not in partition.replicas
+        if is_follower and not self._is_again and not is_diverging and partition.followers is not None:
+            # Before the high watermark is told: it may rise by this.
+            self._ctx.services.replicas.leading.note_fetch(
+                partition, self._request.replica_id, offset, wanted.log_start_offset
+            )
         high_watermark = partition.high_watermark
         last_stable_offset = partition.last_stable_offset
         end_offset = last_stable_offset if self._is_committed else high_watermark
@@ -309,7 +315,7 @@ class Reading:
         left_bytes = self._left_bytes
         is_first = self._may_exceed and not self._has_found
         # The first fetch of a broker that is no replica finds nothing, as in Kafka.
-        is_read = not is_diverging and offset < end_offset and (self._is_again or not is_follower)
+        is_read = not is_diverging and offset < end_offset and (self._is_again or not is_stranger)
         if is_read and (left_bytes > 0 or is_first):
             try:
                 if self._failures and key in self._failures:

@@ -10,10 +10,12 @@ are bounded in bytes (`core/purgatory.py`), and those that keep little are not c
 Source: semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`.
 """
 
+from collections.abc import Container, Hashable, Iterable
 from itertools import islice
 from typing import Any
 
 from barnabas.broker.log.disk.cold_reads import ColdSlice, ColdWork
+from barnabas.broker.replicas.partition import END_KEY_FIELDS, end_key
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fetches.reading import Reading, Span
 from barnabas.broker.requests.fetches.sessions import FetchSession, Wanted
@@ -81,8 +83,10 @@ class DelayedFetch:
         if left_ms <= 0 or self._is_due(reading):
             self._answer(reading)
         else:
-            # A broker that is no replica is not told of what comes, as in Kafka.
-            keys = () if self._is_follower else reading.keys
+            keys: Iterable[Hashable] = reading.keys
+            if self._is_follower:
+                # It reads up to the log's end.
+                keys = [end_key(key) for key in reading.keys]
             self._ctx.services.fetches.watch(self, keys, left_ms, self._kept_bytes())
 
     def _kept_bytes(self) -> int:
@@ -196,6 +200,18 @@ class DelayedFetch:
         self._ctx.services.fetches.forget(self)
 
 
+class EndKeys(Container[Hashable]):
+    """The `end_key` of each of very many partitions."""
+
+    __slots__ = ("_wanted",)
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, tuple) and len(key) == END_KEY_FIELDS and key[:2] in self._wanted
+
+
 class LargeDelayedFetch(DelayedFetch):
     """A fetch of very many partitions: it goes over them in slices, and over all of them again whenever something came.
 
@@ -217,7 +233,7 @@ class LargeDelayedFetch(DelayedFetch):
         left_ms = self._left_ms()
         if left_ms > 0:
             self._is_waiting = True
-            keys = () if self._is_follower else self._wanted
+            keys = EndKeys(self._wanted) if self._is_follower else self._wanted
             self._ctx.services.fetches.watch_many(self, keys, left_ms, self._kept_bytes())
         self._read_again()
         return self.pending

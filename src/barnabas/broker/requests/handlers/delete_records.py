@@ -1,17 +1,18 @@
 """DeleteRecords (API key 21, v0-2): let partitions begin at a later offset.
 
-The log start moves at once; segments below it go with the next retention check. This broker being the only replica, its
-log start is the low watermark that the answer waits for.
+The log start moves at once; segments below it go with the next retention check. The answer waits for the low watermark:
+the least log start of the replicas that are alive.
 
 Source: protocol guide, DeleteRecords; semantics, topics and partitions; KIP-107.
 """
 
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fanout import in_slices, resolve
-from barnabas.broker.requests.slices import MORE, Steps
+from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -32,14 +33,22 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[
             if ctx.is_large:
                 yield MORE
     topics = []
+    late: list[Pending[None]] = []
     for name, of_topic in offsets.items():
         results = []
         for index, offset in of_topic.items():
-            results.append(DeleteRecordsPartitionResult(index, *_delete(ctx, name, index, offset)))
+            low_watermark, error_code = _delete(ctx, name, index, offset)
+            result = DeleteRecordsPartitionResult(index, low_watermark, error_code)
+            results.append(result)
+            if not error_code:
+                _wait_for_followers(ctx, (name, index), result, request.timeout_ms, late)
             if ctx.is_large:
                 yield MORE
         if results:
             topics.append(DeleteRecordsTopicResult(name, results))
+    for each in late:
+        if not each.is_done:
+            yield Step(each)
     yield DeleteRecordsResponse(topics=topics)
 
 
@@ -52,6 +61,27 @@ def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[in
         return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
     error_code = partition.delete_records(offset)
     return -1 if error_code else partition.log.log_start_offset, error_code
+
+
+def _wait_for_followers(
+    ctx: RequestContext,
+    key: tuple[str, int],
+    result: DeleteRecordsPartitionResult,
+    timeout_ms: int,
+    late: list[Pending[None]],
+) -> None:
+    """Have the answer wait until no live replica has what was deleted."""
+    replicas = ctx.services.replicas
+    partition = replicas.partition(key)
+    if partition is None or partition.followers is None:
+        return
+
+    def deleted(low_watermark: int) -> None:
+        result.low_watermark = low_watermark
+        if low_watermark < 0:
+            result.error_code = ErrorCode.REQUEST_TIMED_OUT
+
+    late.append(replicas.leading.when_deleted(partition, partition.log.log_start_offset, timeout_ms).shaped(deleted))
 
 
 def refuse(ctx: RequestContext, request: DeleteRecordsRequest, error_code: ErrorCode) -> DeleteRecordsResponse:

@@ -34,6 +34,7 @@ LATEST = -1
 EARLIEST = -2
 _VERSION_OF_SEGMENTS = 0
 _FIRST_VERSION_WITH_LEADER_EPOCH = 4
+_FIRST_VERSION_WITH_NOT_AVAILABLE = 5
 _CONSUMER = -1
 # Asks this very broker, whether it leads the partition or follows; and sees what a follower sees.
 _DEBUGGER = -2
@@ -97,7 +98,10 @@ def _list_offset(
     if request.replica_id == _CONSUMER:
         is_committed = request.isolation_level == _READ_COMMITTED
         end_offset = partition.last_stable_offset if is_committed else partition.high_watermark
+    is_settled = request.replica_id != _CONSUMER or partition.is_settled
     if wanted.timestamp == LATEST:
+        if not is_settled:
+            return _refusal(wanted, _not_available(ctx))
         return _found(ctx, wanted, -1, end_offset, partition.leader_epoch)
     if wanted.timestamp == EARLIEST:
         epoch = log.epoch_at(log.log_start_offset)
@@ -112,9 +116,18 @@ def _list_offset(
         logger.error("%s-%d can't be searched: %s", name, wanted.partition_index, error)
         return _refusal(wanted, ErrorCode.CORRUPT_MESSAGE)
     if found is None or found[1] >= end_offset:
+        if not is_settled:
+            return _refusal(wanted, _not_available(ctx))
         return _found(ctx, wanted, -1, -1, -1)
     timestamp, offset, epoch = found
     return _found(ctx, wanted, timestamp, offset, epoch)
+
+
+def _not_available(ctx: RequestContext) -> ErrorCode:
+    """The error for what a new leader does not know yet: what its high watermark really is."""
+    if ctx.api_version < _FIRST_VERSION_WITH_NOT_AVAILABLE:
+        return ErrorCode.LEADER_NOT_AVAILABLE
+    return ErrorCode.OFFSET_NOT_AVAILABLE
 
 
 def _list_segments(

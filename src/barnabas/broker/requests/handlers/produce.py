@@ -8,7 +8,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from barnabas.broker.log.append_result import AppendResult
-from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.replicas.manager import ALL
+from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.fanout import in_slices, resolve
 from barnabas.broker.requests.slices import MORE, Steps
@@ -93,7 +94,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceRespon
             _append(ctx, name, refusal, data, acks, attributes, answers, late)
         responses.append(TopicProduceResponse(name, answers))
     if late:
-        completion = _Completion(ctx, late, responses, acks)
+        completion = _Completion(ctx, late, responses, acks, request.timeout_ms)
         for each in late:
             completion.wait_for(each)
             if is_large:
@@ -145,7 +146,7 @@ def _append(
     if isinstance(result, Pending):
         answers.append(PartitionProduceResponse(index))
         # At once: whatever comes now, nobody else may write to what is being prepared.
-        late.append(_Late(partition.log, answers, len(answers) - 1, result, ctx.keep_frame()))
+        late.append(_Late(partition, partition.leading_since, answers, len(answers) - 1, result, ctx.keep_frame()))
         return
     if result.error_code:
         _translate(result, ctx.api_version)
@@ -156,24 +157,26 @@ def _append(
             index, result.error_code, result.base_offset, result.append_time_ms, result.log_start_offset
         )
     )
-    if acks and partition.log.is_flush_due():
-        late.append(_Late(partition.log, answers, len(answers) - 1, None, None))
+    if acks and ((acks == ALL and partition.followers is not None) or partition.log.is_flush_due()):
+        late.append(_Late(partition, partition.leading_since, answers, len(answers) - 1, result, None))
 
 
 class _Late(NamedTuple):
-    """An answer that must wait.
+    """An answer that must wait: for the append itself, then for flush.messages, then for followers.
 
     Attributes:
-        log: Where its records go.
+        partition: Where its records go.
+        leading_since: Of the partition, when they came.
         answers, place: Where it stands.
-        appended: What comes of the append; None where only flush.messages has to be kept.
+        appended: What comes, or came, of the append.
         release: To be called when the request's bytes are not needed any more.
     """
 
-    log: PartitionLog
+    partition: Partition
+    leading_since: int
     answers: list[PartitionProduceResponse]
     place: int
-    appended: Pending[AppendResult] | None
+    appended: Pending[AppendResult] | AppendResult
     release: Callable[[], object] | None
 
     def set(self, result: AppendResult) -> None:
@@ -181,7 +184,7 @@ class _Late(NamedTuple):
 
 
 class _Completion:
-    """Counts down the appends and flushes that an answer waits for.
+    """Counts down the appends, flushes and followers that an answer waits for.
 
     A class and no functions within the generator: compiled, those would hold each other and all that they refer to, the
     received frame as well, until a collection (docs/adr/0004).
@@ -190,42 +193,55 @@ class _Completion:
         pending: The answer.
     """
 
-    __slots__ = ("_acks", "_ctx", "_late", "_left_count", "_responses", "pending")
+    __slots__ = ("_acks", "_ctx", "_late", "_left_count", "_responses", "_timeout_ms", "pending")
 
     def __init__(
-        self, ctx: RequestContext, late: list[_Late], responses: list[TopicProduceResponse], acks: int
+        self,
+        ctx: RequestContext,
+        late: list[_Late],
+        responses: list[TopicProduceResponse],
+        acks: int,
+        timeout_ms: int,
     ) -> None:
         self._ctx = ctx
         self._late = late
         self._left_count = len(late)
         self._responses = responses
         self._acks = acks
+        self._timeout_ms = timeout_ms
         self.pending: Pending[ProduceResponse | None] = Pending()
 
     def wait_for(self, each: _Late) -> None:
-        """Count `each` when it is appended, and flushed where that is due."""
-        if each.appended is None:
-            each.log.flush(partial(self._flushed, each))
+        """Count `each` when it is as safe as the producer wants."""
+        appended = each.appended
+        if isinstance(appended, Pending):
+            appended.then(partial(self._appended, each))
         else:
-            each.appended.then(partial(self._appended, each))
+            self._appended(each, appended)
 
     def _appended(self, each: _Late, result: AppendResult) -> None:
+        log = each.partition.log
+        if self._acks and not result.error_code and log.is_flush_due():
+            log.flush(partial(self._flushed, each, result))
+        else:
+            self._written(each, result)
+
+    def _flushed(self, each: _Late, result: AppendResult, error: BaseException | None) -> None:
+        self._written(each, result if error is None else AppendResult(ErrorCode.KAFKA_STORAGE_ERROR))
+
+    def _written(self, each: _Late, result: AppendResult) -> None:
+        if self._acks == ALL and not result.error_code and each.partition.followers is not None:
+            leading = self._ctx.services.replicas.leading
+            leading.when_replicated(each.partition, each.leading_since, result, self._timeout_ms).then(
+                partial(self._one_done, each)
+            )
+        else:
+            self._one_done(each, result)
+
+    def _one_done(self, done: _Late, result: AppendResult) -> None:
         if result.error_code:
             _translate(result, self._ctx.api_version)
-        each.set(result)
-        if self._acks and each.log.is_flush_due() and not result.error_code:
-            each.log.flush(partial(self._flushed, each))
-        else:
-            self._one_done()
-
-    def _flushed(self, each: _Late, error: BaseException | None) -> None:
-        if error is not None:
-            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
-            _translate(result, self._ctx.api_version)
-            each.set(result)
-        self._one_done()
-
-    def _one_done(self) -> None:
+        done.set(result)
         self._left_count -= 1
         if self._left_count:
             return
