@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.coordination.partitioning import java_hash_code, partition_of
+from barnabas.broker.coordination.partitioning import partition_of
 from barnabas.broker.groups.group import CommittedOffset, GroupSettings, Phase
 from barnabas.broker.groups.loading import read_groups
 from barnabas.broker.groups.storage import (
@@ -21,6 +21,7 @@ from barnabas.broker.groups.storage import (
 )
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import ProtocolError
+from barnabas.core.java_hash import java_hash_code
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import Codec, batches, set_base_offset
 from barnabas.wire.records.builder import BatchBuilder

@@ -1,0 +1,150 @@
+"""A follower's side of an incremental fetch session: what the leader knows already is not said again. Pure.
+
+A session begins with a full fetch (epoch 0), which also ends the one whose id it names, and goes on with epochs 1, 2,
+3 ...: then a request names what is to be asked differently and what is not asked any more, and an answer what there is
+to tell. When nothing is left in it the leader ends it.
+
+Invariants:
+- `asked` is what the leader was asked for last; an answer to anything else is none.
+- After an error, a lost request or an answer that can't be, the next request is a full one.
+
+Source: KIP-227; Kafka 2.7.2, FetchSessionHandler.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, NamedTuple
+
+from barnabas.broker.replicas.fetching.fetch_state import Progress
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+
+FIRST_VERSION_WITH_SESSIONS: Final = 7
+NO_SESSION: Final = 0
+FULL_EPOCH: Final = 0
+WITHOUT_SESSIONS_EPOCH: Final = -1
+_LAST_EPOCH: Final = 0x7FFFFFFF
+
+
+class Asked(NamedTuple):
+    """What a partition is asked for.
+
+    Attributes:
+        progress: Its own at that time, also for the leader epoch.
+    """
+
+    progress: Progress
+    offset: int
+    log_start_offset: int
+
+
+class Question(NamedTuple):
+    """What one fetch says.
+
+    Attributes:
+        named: The partitions that it asks for, or asks for differently, in order.
+        forgotten: Those that it asks for no longer.
+    """
+
+    session_id: int
+    session_epoch: int
+    named: list[tuple[TopicPartition, Asked]]
+    forgotten: list[TopicPartition]
+
+
+class FetchSession:
+    """The session of one fetcher with its leader.
+
+    Attributes:
+        asked: All that the leader is asked for.
+    """
+
+    __slots__ = ("_epoch", "_has_sessions", "_id", "asked")
+
+    def __init__(self, version: int) -> None:
+        """Args:
+        version: Of Fetch, as it is sent.
+        """
+        self._has_sessions = version >= FIRST_VERSION_WITH_SESSIONS
+        self._id = NO_SESSION
+        self._epoch = FULL_EPOCH
+        self.asked: dict[TopicPartition, Asked] = {}
+
+    def ask(
+        self,
+        wanted: Callable[[TopicPartition], Asked | None],
+        partitions: Iterable[TopicPartition],
+        changed: Iterable[TopicPartition],
+    ) -> Question | None:
+        """Make the next request.
+
+        Args:
+            wanted: What a partition is to be asked for; None: nothing now.
+            partitions: All, in the order in which they are to be served.
+            changed: Those that may have to be asked for something else than in the last request.
+
+        Returns:
+            None where nothing is to be said.
+        """
+        asked = self.asked
+        if self._epoch == FULL_EPOCH:
+            asked.clear()
+            for key in partitions:
+                ask = wanted(key)
+                if ask is not None:
+                    asked[key] = ask
+            if not asked:
+                return None
+            return Question(
+                self._id, FULL_EPOCH if self._has_sessions else WITHOUT_SESSIONS_EPOCH, list(asked.items()), []
+            )
+        # hot path: benchmarks/load (every fetch of a follower)
+        named, forgotten = [], []
+        for key in changed:
+            ask = wanted(key)
+            if ask is None:
+                if asked.pop(key, None) is not None:
+                    forgotten.append(key)
+            elif asked.get(key) != ask:
+                asked[key] = ask
+                named.append((key, ask))
+        if not asked and not forgotten:
+            return None
+        return Question(self._id, self._epoch, named, forgotten)
+
+    def has_answer(self, error_code: int, session_id: int, answered: Collection[TopicPartition]) -> str | None:
+        """Take in an answer.
+
+        Args:
+            answered: The partitions that it tells of.
+
+        Returns:
+            Why it says nothing; None: it is one.
+        """
+        was_full = self._epoch == FULL_EPOCH
+        if error_code:
+            if error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+                self._id = NO_SESSION
+            self._epoch = FULL_EPOCH
+            return ErrorCode(error_code).name
+        if was_full and len(answered) != len(self.asked):
+            return self._reset(f"an answer for {len(answered)} partitions instead of {len(self.asked)}")
+        for key in answered:
+            if key not in self.asked:
+                return self._reset(f"an answer for {key}, for which nobody asked")
+        if session_id == NO_SESSION:
+            # Never begun, or ended.
+            self._id, self._epoch = NO_SESSION, FULL_EPOCH
+        elif not was_full and session_id != self._id:
+            return self._reset(f"an answer in session {session_id} instead of {self._id}")
+        else:
+            self._id = session_id
+            self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
+        return None
+
+    def has_failed(self) -> None:
+        """Begin anew: nobody knows whether the request arrived."""
+        self._epoch = FULL_EPOCH
+
+    def _reset(self, why: str) -> str:
+        self._epoch = FULL_EPOCH
+        return why

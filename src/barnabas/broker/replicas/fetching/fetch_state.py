@@ -1,0 +1,242 @@
+"""How far a fetcher is with each of its partitions, and what follows from an answer. Pure.
+
+    add ─► TRUNCATING ─► FETCHING ─► SEEKING_END ─► FETCHING
+                                        └─► SEEKING_START ─► FETCHING
+
+| phase | what is asked of the leader | it goes on |
+| --- | --- | --- |
+| TRUNCATING | where the newest epoch of the own log ended | when all is cut off that the leader does not have |
+| FETCHING | records from the fetch offset on | for as long as it goes well |
+| SEEKING_END | its end, as it does not have the fetch offset | where that is lower: there, after truncation |
+| SEEKING_START | its log start offset | where that is higher: there, in a log begun anew |
+
+A log without epochs is cut at its high watermark, and nobody is asked.
+
+An error delays a partition; `FAIL` takes it out until the controller speaks again.
+
+Invariants:
+- A partition has one fetch offset: the end of its log, once it is FETCHING.
+- A partition that is added again is another `Progress`: answers to what was asked for the one before are not for it.
+- What is found here costs by what has changed, not by the number of partitions: a fetch of a thousand idle ones and a
+  busy one looks at one.
+
+Source: KIP-101, KIP-279, KIP-320; facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, NamedTuple
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_EPOCH, TopicPartition
+
+UNKNOWN_LAG: Final = -1
+# differs from Kafka (short-first-back-off): it waits replica.fetch.backoff.ms at once, also for a leader that is a
+# moment behind its followers, and twice that after a lost connection.
+FIRST_BACK_OFF_MS: Final = 50
+
+
+class Phase(Enum):
+    """What a partition is about; see above."""
+
+    TRUNCATING = "truncating"
+    FETCHING = "fetching"
+    SEEKING_END = "seeking the leader's end"
+    SEEKING_START = "seeking the leader's start"
+
+
+class Reaction(Enum):
+    """What an error of a leader means for a partition."""
+
+    SEEK = "seek"
+    FAIL = "fail"
+    DELAY = "delay"
+
+
+class Progress:
+    """How far one partition is, since it was added with its leader epoch.
+
+    Attributes:
+        leader_epoch: That of the leader, as the controller told it.
+        offset: Of the next record to fetch; while it is TRUNCATING, where its log ends at the least: the high
+            watermark.
+        lag: By how many records it is behind the leader's high watermark; `UNKNOWN_LAG` before the first answer.
+        error_count: How many attempts have failed since records were fetched last, or could have been.
+        last_error: Why the last of them did; None: none has.
+        retry_at_ms: Nothing is asked before; None: it is not delayed.
+    """
+
+    __slots__ = (
+        "error_count",
+        "key",
+        "lag",
+        "last_error",
+        "leader_epoch",
+        "offset",
+        "phase",
+        "retry_at_ms",
+    )
+
+    def __init__(self, key: TopicPartition, leader_epoch: int, offset: int) -> None:
+        self.key = key
+        self.leader_epoch = leader_epoch
+        self.offset = offset
+        self.phase = Phase.TRUNCATING
+        self.lag = UNKNOWN_LAG
+        self.error_count = 0
+        self.last_error: str | None = None
+        self.retry_at_ms: int | None = None
+
+    @property
+    def is_fetchable(self) -> bool:
+        """Whether records may be asked for."""
+        return self.phase is Phase.FETCHING and self.retry_at_ms is None
+
+
+class FetchState:
+    """The partitions of one fetcher.
+
+    Attributes:
+        partitions: In the order in which they are served: those that gave records go to the end.
+        changed: Those of which something else is to be asked than in the last fetch.
+    """
+
+    __slots__ = ("_delayed", "_unready", "changed", "partitions")
+
+    def __init__(self) -> None:
+        self.partitions: dict[TopicPartition, Progress] = {}
+        self.changed: dict[TopicPartition, None] = {}
+        self._unready: dict[TopicPartition, Progress] = {}
+        self._delayed: dict[TopicPartition, Progress] = {}
+
+    def add(self, key: TopicPartition, leader_epoch: int, offset: int) -> None:
+        """Begin with a partition, or anew: with truncation; `offset` is its high watermark."""
+        self.remove(key)
+        self.partitions[key] = self._unready[key] = Progress(key, leader_epoch, offset)
+        self.changed[key] = None
+
+    def remove(self, key: TopicPartition) -> None:
+        """Go on without a partition; harmless where there is none."""
+        if self.partitions.pop(key, None) is not None:
+            self._unready.pop(key, None)
+            self._delayed.pop(key, None)
+            self.changed[key] = None
+
+    def is_current(self, progress: Progress) -> bool:
+        """Return whether its partition is still there, with the same epoch."""
+        return self.partitions.get(progress.key) is progress
+
+    def enter(self, progress: Progress, phase: Phase, offset: int) -> None:
+        """Go on with a partition in a phase from an offset on."""
+        key = progress.key
+        progress.phase = phase
+        progress.offset = offset
+        if phase is Phase.FETCHING:
+            self._unready.pop(key, None)
+        else:
+            self._unready[key] = progress
+        self.changed[key] = None
+
+    def has_fetched(self, progress: Progress, offset: int, leader_high_watermark: int) -> None:
+        """Take in what a fetch has brought: `offset` is the end of the log after it."""
+        # hot path: benchmarks/load (every partition of every answer)
+        progress.lag = max(0, leader_high_watermark - offset)
+        progress.error_count = 0
+        progress.last_error = None
+        if offset != progress.offset:
+            progress.offset = offset
+            key = progress.key
+            self.partitions[key] = self.partitions.pop(key)
+            self.changed[key] = None
+
+    def delay(self, progress: Progress, error: str, now_ms: int, most_ms: int) -> bool:
+        """Leave a partition out for a while.
+
+        Args:
+            error: Why.
+            most_ms: replica.fetch.backoff.ms.
+
+        Returns:
+            Whether this is another error than that before.
+        """
+        progress.error_count += 1
+        progress.retry_at_ms = now_ms + back_off_ms(progress.error_count, most_ms)
+        is_new, progress.last_error = error != progress.last_error, error
+        if progress.phase in (Phase.SEEKING_END, Phase.SEEKING_START):
+            # It asks for its offset once more: the leader may have it by then.
+            progress.phase = Phase.FETCHING
+            self._unready.pop(progress.key, None)
+        self._delayed[progress.key] = progress
+        self.changed[progress.key] = None
+        return is_new
+
+    def wake(self, now_ms: int) -> None:
+        """Go on with those whose delay is over."""
+        due = [each for each in self._delayed.values() if each.retry_at_ms is not None and each.retry_at_ms <= now_ms]
+        for progress in due:
+            progress.retry_at_ms = None
+            del self._delayed[progress.key]
+            self.changed[progress.key] = None
+
+    @property
+    def next_wake_ms(self) -> int | None:
+        """When the next delay is over; None: nothing is delayed."""
+        return min((each.retry_at_ms for each in self._delayed.values() if each.retry_at_ms is not None), default=None)
+
+    def unready(self, phase: Phase) -> list[Progress]:
+        """Return those of a phase that are not delayed; not for FETCHING."""
+        return [each for each in self._unready.values() if each.phase is phase and each.retry_at_ms is None]
+
+
+class Truncation(NamedTuple):
+    """Where a follower's log is to end.
+
+    Attributes:
+        is_done: From there on it is the leader's; if not the leader is asked once more, for the then newest epoch.
+    """
+
+    offset: int
+    is_done: bool
+
+
+def truncation(
+    epoch: int,
+    end_offset: int,
+    least_offset: int,
+    log_end_offset: int,
+    own_end_of: Callable[[int], tuple[int, int]],
+) -> Truncation:
+    """Decide from the leader's answer where a follower's log is to end.
+
+    Args:
+        epoch: The largest at or below the asked one that the leader knows; -1 where the answer does not say it (v0).
+        end_offset: Its end in the leader's log; -1: the leader knows of none.
+        least_offset: What is replicated: the follower's high watermark.
+        log_end_offset: The follower's.
+        own_end_of: See `LeaderEpochs.end_offset_for`, of the follower's log.
+    """
+    if end_offset < 0:
+        return Truncation(least_offset, is_done=True)
+    if epoch == NO_EPOCH:
+        return Truncation(min(end_offset, log_end_offset), is_done=True)
+    own_epoch, own_end_offset = own_end_of(epoch)
+    if own_end_offset < 0:
+        return Truncation(min(end_offset, log_end_offset), is_done=True)
+    if own_epoch == epoch:
+        return Truncation(min(own_end_offset, end_offset, log_end_offset), is_done=True)
+    # The leader never had what this log has of that epoch and those after the own one: they may part even earlier.
+    return Truncation(min(own_end_offset, log_end_offset), is_done=False)
+
+
+def reaction(error_code: int) -> Reaction:
+    """Return what an error means; the leader epoch that was asked with is still the partition's."""
+    if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        return Reaction.SEEK
+    if error_code == ErrorCode.FENCED_LEADER_EPOCH:
+        return Reaction.FAIL
+    return Reaction.DELAY
+
+
+def back_off_ms(error_count: int, most_ms: int) -> int:
+    """Return how long to wait after so many failures, one after the other: longer each time."""
+    return min(most_ms, FIRST_BACK_OFF_MS << min(error_count - 1, 16))

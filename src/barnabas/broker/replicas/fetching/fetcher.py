@@ -1,0 +1,651 @@
+"""Copies from one leader: one request after the other for all of its partitions, made of what the last one brought.
+
+    go_on ─► truncations without epochs ─► OffsetForLeaderEpoch ─► ListOffsets ─► Fetch ─► appends side by side ─► go_on
+
+There is no task: each step is called by what ends the one before. One request is on its way at a time; it is the
+leader that waits for records (`replica.fetch.wait.max.ms`), but not longer than until a delayed partition is due. A
+partition that is added while a leader with nothing to say waits does not: the fetch is given up, and made anew.
+
+Invariants:
+- An answer counts for a partition only if it is still followed, with the leader epoch and the offset of the request, in
+  the turn in which it is used.
+- Records lie where they were received, so nothing else is asked for until all of an answer are appended.
+- While something is done to a partition's log (`busy`, for all fetchers) nothing else is: a partition that was added
+  anew waits for what was begun before.
+- A partition that fails costs the others nothing.
+
+Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread, ReplicaFetcherThread.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, Protocol, TypeVar
+
+from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES
+from barnabas.broker.interbroker.versions import NOT_USED, version_of
+from barnabas.broker.replicas.fetching.fetch_session import Asked, FetchSession, Question
+from barnabas.broker.replicas.fetching.fetch_state import (
+    FetchState,
+    Phase,
+    Progress,
+    Reaction,
+    back_off_ms,
+    reaction,
+    truncation,
+)
+from barnabas.broker.replicas.fetching.followed import Followed
+from barnabas.broker.replicas.fetching.questions import (
+    EARLIEST,
+    LATEST,
+    epochs_answers,
+    epochs_request,
+    fetch_answers,
+    fetch_request,
+    offset_of,
+    offsets_answers,
+    offsets_request,
+)
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, StorageError
+from barnabas.core.pending import Pending
+from barnabas.core.timers import Timer, Timers
+from barnabas.core.types import NO_EPOCH, TopicPartition
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.fetch import FetchResponse, PartitionData
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartitionResponse, ListOffsetsResponse
+from barnabas.wire.protocol.messages.offset_for_leader_epoch import EpochEndOffset, OffsetForLeaderEpochResponse
+from barnabas.wire.protocol.wire import Message
+from barnabas.wire.records.errors import CorruptRecordsError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Message)
+
+# What is done for partitions in one turn of the loop.
+_PARTITIONS_PER_TURN: Final = 64
+# Truncations are waited for, that all of their partitions are in the next fetch; then it goes without those that last.
+_PATIENCE_MS: Final = 50
+_GATHER_MS: Final = 10
+_FOREVER_MS: Final = 1 << 62
+_SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
+# Of a leader that was told of its leadership a moment later than this broker.
+_USUAL_ERRORS: Final = frozenset(
+    (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER.name,
+        ErrorCode.UNKNOWN_LEADER_EPOCH.name,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name,
+    )
+)
+_NOTHING: Final = memoryview(b"")
+
+
+class Surroundings(Protocol):
+    """What all fetchers share.
+
+    Attributes:
+        busy: Partitions to whose logs something is done.
+    """
+
+    broker_id: int
+    config: BrokerConfig
+    channels: BrokerChannels
+    timers: Timers
+    clock: Clock
+    busy: set[TopicPartition]
+
+    def is_free(self, key: TopicPartition) -> None:
+        """Nothing is done to a partition's log any more, which is perhaps another fetcher's by now."""
+        ...
+
+    def has_failed(self, key: TopicPartition) -> None:
+        """A partition is copied no more until it is added again."""
+        ...
+
+    def is_gone(self, key: TopicPartition) -> None:
+        """A partition turned out not to be followed any more."""
+        ...
+
+
+class Fetcher:
+    """Copies partitions from one leader. Belongs to the event loop's thread.
+
+    Attributes:
+        leader, number: Which one it is.
+        state: How far it is.
+        request_count, byte_count: Fetches that it sent, and bytes of records that they brought.
+    """
+
+    __slots__ = (
+        "_address",
+        "_appending_count",
+        "_epochs_version",
+        "_failure_count",
+        "_fetch_version",
+        "_followed",
+        "_hurry_timer",
+        "_interrupted_ms",
+        "_is_busy",
+        "_is_closed",
+        "_is_handed_out",
+        "_is_interrupted",
+        "_is_polling",
+        "_last_failure",
+        "_patient_until_ms",
+        "_resume_ms",
+        "_session",
+        "_surroundings",
+        "_timer",
+        "_truncating_count",
+        "_was_empty",
+        "byte_count",
+        "lane",
+        "leader",
+        "number",
+        "request_count",
+        "state",
+    )
+
+    def __init__(self, surroundings: Surroundings, leader: int, number: int) -> None:
+        spoken = surroundings.config.inter_broker_protocol_version
+        self._surroundings = surroundings
+        self.leader = leader
+        self.number = number
+        self.lane = f"fetcher-{number}"
+        self.state = FetchState()
+        self.request_count = self.byte_count = 0
+        self._fetch_version = version_of(ApiKey.FETCH, spoken)
+        self._epochs_version = version_of(ApiKey.OFFSET_FOR_LEADER_EPOCH, spoken)
+        self._session = FetchSession(self._fetch_version)
+        self._followed: dict[TopicPartition, Followed] = {}
+        # A request is on its way, or its answer is taken in.
+        self._is_busy = self._is_closed = False
+        # All of a fetch's answer was given to the logs, so many of which have not taken it yet.
+        self._is_handed_out = True
+        self._appending_count = 0
+        self._truncating_count = 0
+        self._patient_until_ms = 0
+        # Of requests that failed as a whole, one after the other.
+        self._failure_count = 0
+        self._last_failure: str | None = None
+        self._resume_ms = 0
+        self._timer: Timer | None = None
+        # A fetch is on its way, and the one before brought no records: the leader waits for some.
+        self._is_polling = self._is_interrupted = False
+        self._interrupted_ms = -_FOREVER_MS
+        self._hurry_timer: Timer | None = None
+        self._was_empty = False
+        self._address: tuple[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    def leader_epoch_of(self, key: TopicPartition) -> int:
+        """Return the leader epoch with which a partition was added."""
+        return self.state.partitions[key].leader_epoch
+
+    def add(self, followed: Followed, leader_epoch: int, offset: int) -> None:
+        """Copy a partition, too, or anew; `go_on` is to be called when all are added.
+
+        Args:
+            offset: What its log holds up to there is the leader's, too: its high watermark.
+        """
+        key = followed.topic_partition
+        self.state.add(key, leader_epoch, offset)
+        self._followed[key] = followed
+
+    def remove(self, key: TopicPartition) -> Followed:
+        """Copy a partition no longer."""
+        self.state.remove(key)
+        return self._followed.pop(key)
+
+    def close(self) -> None:
+        """Ask for nothing any more; what is written to logs goes on."""
+        self._is_closed = True
+        self._cancel_timer()
+        if self._hurry_timer is not None:
+            self._hurry_timer.cancel()
+        self._surroundings.channels.drop(self.leader, self.lane)
+
+    def go_on(self) -> None:
+        """Do what is to be done next, unless something is on its way already."""
+        if self._is_busy or self._is_closed:
+            return
+        self._cancel_timer()
+        # Truncations may be over at once, and requests lost: both call this again.
+        self._is_busy = True
+        if not self._do_next(self._surroundings.clock.monotonic_ms()):
+            self._is_busy = False
+
+    def hurry(self) -> None:
+        """Go on, as partitions were added or became free: also with a leader that could not be reached before."""
+        self._resume_ms = 0
+        self.go_on()
+        if self._is_polling and self._hurry_timer is None:
+            # Others may be added yet.
+            self._hurry_timer = self._surroundings.timers.call_later(_GATHER_MS, self._interrupt, self.request_count)
+
+    def _interrupt(self, request_count: int) -> None:
+        """Give a fetch up that waits for records, so that partitions that were added are in the next one."""
+        # differs from Kafka (new-partitions-wait): they wait until the leader answers, up to half a second.
+        self._hurry_timer = None
+        now_ms = self._surroundings.clock.monotonic_ms()
+        wait_ms = self._surroundings.config.replica_fetch_wait_max_ms
+        if self._is_polling and self.request_count == request_count and now_ms >= self._interrupted_ms + wait_ms:
+            self._interrupted_ms = now_ms
+            self._is_interrupted = True
+            self._surroundings.channels.drop(self.leader, self.lane)
+
+    def check_address(self) -> None:
+        """Do not wait for an answer of a leader that is elsewhere by now."""
+        address = self._surroundings.channels.address_of(self.leader)
+        if self._is_busy and address not in (None, self._address):
+            self._surroundings.channels.drop(self.leader, self.lane)
+
+    def _do_next(self, now_ms: int) -> bool:
+        """Begin the next request; whether there is one."""
+        state = self.state
+        if now_ms < self._resume_ms:
+            self._wait_until(self._resume_ms, now_ms)
+            return False
+        state.wake(now_ms)
+        asking = self._begin_truncations()
+        if asking:
+            self._ask_epochs(asking)
+            return True
+        if self._truncating_count and now_ms < self._patient_until_ms:
+            self._wait_until(self._patient_until_ms, now_ms)
+            return False
+        for phase, timestamp in ((Phase.SEEKING_END, LATEST), (Phase.SEEKING_START, EARLIEST)):
+            seeking = self._free(phase)
+            if seeking:
+                self._ask_offsets(seeking, timestamp)
+                return True
+        question = self._session.ask(self._wanted, state.partitions, state.changed)
+        state.changed.clear()
+        if question is not None:
+            self._fetch(question, now_ms)
+            return True
+        wake_ms = state.next_wake_ms
+        if wake_ms is not None:
+            self._wait_until(wake_ms, now_ms)
+        return False
+
+    # --- truncation
+
+    def _begin_truncations(self) -> list[Progress]:
+        """Truncate what has no epochs; those whose epochs the leader is to be asked for."""
+        asking = []
+        for progress in self._free(Phase.TRUNCATING):
+            followed = self._current(progress)
+            if followed is None:
+                continue
+            if self._epochs_version != NOT_USED and followed.latest_epoch != NO_EPOCH:
+                asking.append(progress)
+            else:
+                self._truncate(progress, followed, progress.offset, is_done=True)
+        return asking
+
+    def _ask_epochs(self, asking: list[Progress]) -> None:
+        request = epochs_request(
+            self._surroundings.broker_id, [(each, self._followed[each.key].latest_epoch) for each in asking]
+        )
+
+        def take(response: OffsetForLeaderEpochResponse) -> None:
+            self._take_round(asking, epochs_answers(response), self._take_epoch)
+
+        self._send(request, self._epochs_version, OffsetForLeaderEpochResponse).then(take, self._lost)
+
+    def _take_epoch(self, progress: Progress, followed: Followed, answer: EpochEndOffset) -> None:
+        found = truncation(
+            answer.leader_epoch,
+            answer.end_offset,
+            progress.offset,
+            followed.log_end_offset,
+            followed.end_offset_for_epoch,
+        )
+        self._truncate(progress, followed, found.offset, found.is_done)
+
+    def _truncate(self, progress: Progress, followed: Followed, offset: int, is_done: bool) -> None:
+        phase = Phase.FETCHING if is_done else Phase.TRUNCATING
+        self._change(progress, followed, partial(followed.truncate, offset), phase)
+
+    def _change(
+        self, progress: Progress, followed: Followed, change: Callable[[], Pending[None]], phase: Phase
+    ) -> None:
+        """Cut a log; then its partition goes on in a phase."""
+        key, busy = progress.key, self._surroundings.busy
+        if not self._truncating_count:
+            self._patient_until_ms = self._surroundings.clock.monotonic_ms() + _PATIENCE_MS
+        self._truncating_count += 1
+        busy.add(key)
+
+        def end() -> None:
+            self._truncating_count -= 1
+            busy.discard(key)
+            if not self.state.is_current(progress):
+                self._surroundings.is_free(key)
+            self.go_on()
+
+        def done(_: None) -> None:
+            if self.state.is_current(progress):
+                offset = followed.log_end_offset if phase is Phase.FETCHING else progress.offset
+                self.state.enter(progress, phase, offset)
+            end()
+
+        def failed(error: BaseException) -> None:
+            self._change_failed(progress, error)
+            end()
+
+        try:
+            pending = change()
+        except Exception as error:
+            failed(error)
+        else:
+            pending.then(done, failed)
+
+    # --- offsets that the leader does not have
+
+    def _ask_offsets(self, seeking: list[Progress], timestamp: int) -> None:
+        surroundings = self._surroundings
+        version = version_of(ApiKey.LIST_OFFSETS, surroundings.config.inter_broker_protocol_version)
+        request = offsets_request(surroundings.broker_id, seeking, timestamp)
+        take = self._take_end if timestamp == LATEST else self._take_start
+
+        def take_one(progress: Progress, followed: Followed, answer: ListOffsetsPartitionResponse) -> None:
+            offset = offset_of(answer, version)
+            if offset < 0:
+                self._delay(progress, f"an answer of offset {offset}")
+            else:
+                take(progress, followed, offset)
+
+        def take_all(response: ListOffsetsResponse) -> None:
+            self._take_round(seeking, offsets_answers(response), take_one)
+
+        self._send(request, version, ListOffsetsResponse).then(take_all, self._lost)
+
+    def _take_end(self, progress: Progress, followed: Followed, leader_end_offset: int) -> None:
+        if leader_end_offset < followed.log_end_offset:
+            log.warning(
+                "%s is cut from %d to %d, where its leader %d ends: an unclean leader was elected",
+                progress.key,
+                followed.log_end_offset,
+                leader_end_offset,
+                self.leader,
+            )
+            self._truncate(progress, followed, leader_end_offset, is_done=True)
+        else:
+            self.state.enter(progress, Phase.SEEKING_START, progress.offset)
+
+    def _take_start(self, progress: Progress, followed: Followed, leader_start_offset: int) -> None:
+        if leader_start_offset > followed.log_end_offset:
+            log.info("%s begins anew at %d, where its leader begins", progress.key, leader_start_offset)
+            self._change(progress, followed, partial(followed.start_anew, leader_start_offset), Phase.FETCHING)
+        else:
+            # The leader has it after all.
+            self._delay(progress, "an offset that its leader did not have, and has")
+
+    # --- fetches
+
+    def _wanted(self, key: TopicPartition) -> Asked | None:
+        """Return what a partition is asked for now; None: nothing. Whoever throttles followers does it here."""
+        # hot path: benchmarks/load (every partition that is asked for)
+        progress = self.state.partitions.get(key)
+        if progress is None or not progress.is_fetchable or key in self._surroundings.busy:
+            return None
+        return Asked(progress, progress.offset, self._followed[key].log_start_offset)
+
+    def _fetch(self, question: Question, now_ms: int) -> None:
+        config = self._surroundings.config
+        request = fetch_request(
+            self._surroundings.broker_id,
+            question,
+            self._wait_ms(now_ms),
+            config.replica_fetch_min_bytes,
+            config.replica_fetch_response_max_bytes,
+            config.replica_fetch_max_bytes,
+        )
+        # The first batch of an answer may be larger than what is asked for, and is not larger than a request.
+        most_bytes = config.replica_fetch_response_max_bytes + max(config.socket_request_max_bytes, MAX_ANSWER_BYTES)
+        self.request_count += 1
+        self._is_polling = self._was_empty
+        self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
+
+    def _wait_ms(self, now_ms: int) -> int:
+        """Return how long the leader may wait for records: until something else is to be asked for."""
+        longest_ms = self._surroundings.config.replica_fetch_wait_max_ms
+        if self._truncating_count:
+            longest_ms = min(longest_ms, _PATIENCE_MS)
+        wake_ms = self.state.next_wake_ms
+        return longest_ms if wake_ms is None else max(0, min(longest_ms, wake_ms - now_ms))
+
+    def _take_fetch(self, response: FetchResponse) -> None:
+        self._is_polling = False
+        answered = fetch_answers(response)
+        why = self._session.has_answer(response.error_code, response.session_id, answered)
+        if why is not None and response.error_code in _SESSION_ERRORS and not self._failure_count:
+            # The leader gave the session's place to somebody else.
+            self._failure_count = 1
+            self._finish()
+        elif why is not None:
+            self._has_failed(why)
+        else:
+            self._has_succeeded()
+            self._was_empty = not any(data.records for data in answered.values())
+            self._is_handed_out = False
+            self._in_turns(iter(answered.items()), self._take_partition, self._handed_out)
+
+    def _handed_out(self) -> None:
+        self._is_handed_out = True
+        self._finish_fetch()
+
+    def _finish_fetch(self) -> None:
+        if self._is_handed_out and not self._appending_count:
+            self._finish()
+
+    def _take_partition(self, answered: tuple[TopicPartition, PartitionData]) -> None:
+        # hot path: benchmarks/load (every partition of every answer)
+        key, data = answered
+        asked = self._session.asked[key]
+        progress = asked.progress
+        if not progress.is_fetchable or progress.offset != asked.offset:
+            return
+        followed = self._current(progress)
+        if followed is None:
+            return
+        if data.error_code:
+            self._refused(progress, data.error_code)
+        elif followed.log_end_offset != asked.offset:
+            self._fail(progress, f"its log ends at {followed.log_end_offset} and not at {asked.offset}")
+        else:
+            self._append(progress, followed, data)
+
+    def _append(self, progress: Progress, followed: Followed, data: PartitionData) -> None:
+        records = data.records
+        view = records if isinstance(records, memoryview) else _NOTHING
+        self.byte_count += len(view)
+        try:
+            pending = followed.append(view, data.high_watermark, data.log_start_offset)
+        except Exception as error:
+            self._change_failed(progress, error)
+            return
+        if pending is None:
+            self._appended(progress, followed, data.high_watermark, len(view))
+            return
+        key, busy = progress.key, self._surroundings.busy
+        busy.add(key)
+        self._appending_count += 1
+
+        def end() -> None:
+            self._appending_count -= 1
+            busy.discard(key)
+            if not self.state.is_current(progress):
+                self._surroundings.is_free(key)
+            self._finish_fetch()
+
+        def done(_: None) -> None:
+            if self.state.is_current(progress):
+                self._appended(progress, followed, data.high_watermark, len(view))
+            end()
+
+        def failed(error: BaseException) -> None:
+            self._change_failed(progress, error)
+            end()
+
+        pending.then(done, failed)
+
+    def _appended(self, progress: Progress, followed: Followed, leader_high_watermark: int, size_bytes: int) -> None:
+        end_offset = followed.log_end_offset
+        if size_bytes and end_offset == progress.offset:
+            # Before Fetch v3 a leader cuts what is larger than replica.fetch.max.bytes.
+            self._delay(progress, f"an answer of {size_bytes} bytes that holds no whole batch")
+            return
+        self.state.has_fetched(progress, end_offset, leader_high_watermark)
+        # The leader is told of it with the next fetch.
+        if followed.log_start_offset != self._session.asked[progress.key].log_start_offset:
+            self.state.changed[progress.key] = None
+
+    # --- what goes wrong
+
+    def _refused(self, progress: Progress, error_code: int) -> None:
+        what = reaction(error_code)
+        if what is Reaction.FAIL:
+            self._fail(progress, f"its leader's epoch is higher than {progress.leader_epoch}", logging.INFO)
+        elif what is Reaction.SEEK and progress.phase is Phase.FETCHING:
+            log.info("%s: leader %d does not have offset %d", progress.key, self.leader, progress.offset)
+            self.state.enter(progress, Phase.SEEKING_END, progress.offset)
+        else:
+            self._delay(progress, ErrorCode(error_code).name)
+
+    def _delay(self, progress: Progress, why: str) -> None:
+        surroundings = self._surroundings
+        most_ms = surroundings.config.replica_fetch_backoff_ms
+        if self.state.delay(progress, why, surroundings.clock.monotonic_ms(), most_ms):
+            level = logging.INFO if why in _USUAL_ERRORS else logging.WARNING
+            log.log(level, "%s is not copied from leader %d for a while: %s", progress.key, self.leader, why)
+
+    def _change_failed(self, progress: Progress, error: BaseException) -> None:
+        """Nobody knows what became of a log, or nothing did."""
+        if not self.state.is_current(progress):
+            return
+        if isinstance(error, CorruptRecordsError):
+            self._delay(progress, str(error))
+            return
+        if not isinstance(error, BarnabasError):
+            log.error("a bug in what copies %s", progress.key, exc_info=error)
+        # A failed disk is told of by the log.
+        self._fail(progress, str(error), logging.WARNING if isinstance(error, StorageError) else logging.ERROR)
+
+    def _fail(self, progress: Progress, why: str, level: int = logging.ERROR) -> None:
+        """Copy a partition no longer, until it is added again."""
+        key = progress.key
+        log.log(level, "%s is not copied from leader %d any more: %s", key, self.leader, why)
+        self._surroundings.has_failed(key)
+
+    def _current(self, progress: Progress) -> Followed | None:
+        """Return a partition, if what was asked for it still counts."""
+        if not self.state.is_current(progress):
+            return None
+        followed = self._followed[progress.key]
+        if followed.is_followed(self.leader, progress.leader_epoch):
+            return followed
+        self._surroundings.is_gone(progress.key)
+        return None
+
+    def _fetch_lost(self, error: BaseException) -> None:
+        self._session.has_failed()
+        self._is_polling = False
+        is_interrupted, self._is_interrupted = self._is_interrupted, False
+        if is_interrupted:
+            self._finish()
+        else:
+            self._lost(error)
+
+    def _lost(self, error: BaseException) -> None:
+        self._has_failed(str(error))
+
+    def _has_failed(self, why: str) -> None:
+        """A request failed as a whole."""
+        if self._is_closed:
+            return
+        self._failure_count += 1
+        most_ms = self._surroundings.config.replica_fetch_backoff_ms
+        self._resume_ms = self._surroundings.clock.monotonic_ms() + back_off_ms(self._failure_count, most_ms)
+        if why != self._last_failure:
+            self._last_failure = why
+            log.warning("nothing is copied from leader %d for a while: %s", self.leader, why)
+        self._finish()
+
+    def _has_succeeded(self) -> None:
+        self._failure_count = 0
+        self._last_failure = None
+
+    # --- how requests are made and taken in
+
+    def _send(
+        self, request: Message, version: int, answer: type[R], max_answer_bytes: int = MAX_ANSWER_BYTES
+    ) -> Pending[R]:
+        surroundings = self._surroundings
+        self._address = surroundings.channels.address_of(self.leader)
+        timeout_ms = surroundings.config.replica_socket_timeout_ms
+        return surroundings.channels.send(
+            self.leader, request, version, answer, self.lane, timeout_ms, max_answer_bytes
+        )
+
+    def _free(self, phase: Phase) -> list[Progress]:
+        """Return those of a phase that can be asked for now."""
+        busy = self._surroundings.busy
+        return [each for each in self.state.unready(phase) if each.key not in busy]
+
+    def _take_round(
+        self,
+        asking: list[Progress],
+        answers: "dict[TopicPartition, EpochEndOffset] | dict[TopicPartition, ListOffsetsPartitionResponse]",
+        take: Callable[..., object],
+    ) -> None:
+        """Take in an answer to OffsetForLeaderEpoch or ListOffsets."""
+        self._has_succeeded()
+
+        def take_one(progress: Progress) -> None:
+            followed = self._current(progress)
+            if followed is None:
+                return
+            answer = answers.get(progress.key)
+            if answer is None:
+                self._delay(progress, "no answer for it")
+            elif answer.error_code:
+                self._refused(progress, answer.error_code)
+            else:
+                take(progress, followed, answer)
+
+        self._in_turns(iter(asking), take_one, self._finish)
+
+    def _in_turns(self, items: Iterator[T], take: Callable[[T], object], then: Callable[[], object]) -> None:
+        """Take in some, and the others in the loop's next turns."""
+        if self._is_closed:
+            return
+        for _ in range(_PARTITIONS_PER_TURN):
+            try:
+                item = next(items)
+            except StopIteration:
+                then()
+                return
+            take(item)
+        self._surroundings.timers.call_later(0, self._in_turns, items, take, then)
+
+    def _finish(self) -> None:
+        """The answer is taken in."""
+        self._is_busy = False
+        self.go_on()
+
+    def _wait_until(self, at_ms: int, now_ms: int) -> None:
+        self._timer = self._surroundings.timers.call_later(at_ms - now_ms, self.go_on)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,166 @@
+"""All fetchers of a broker: one for each leader and number, each with the partitions that Kafka's hash gives it.
+
+    number = abs(31 * hash(topic) + partition) % num.replica.fetchers
+
+A partition is with one fetcher, or has failed, or is none of the broker's to follow. A fetcher goes a while after its
+last partition: by then it has told the leader so, which ends its session.
+
+Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherManager.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.replicas.fetching.fetcher import Fetcher
+from barnabas.broker.replicas.fetching.followed import Followed
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig
+from barnabas.core.java_hash import as_int32, java_hash_code, kafka_abs
+from barnabas.core.timers import Timers
+from barnabas.core.types import TopicPartition
+
+_IDLE_MS: Final = 1_000
+
+
+class Fetchers:
+    """The fetchers of a broker. Belongs to the event loop's thread; see `fetcher.Surroundings`.
+
+    Attributes:
+        fetchers: By leader and number.
+    """
+
+    __slots__ = (
+        "_failed",
+        "_is_closed",
+        "_places",
+        "broker_id",
+        "busy",
+        "channels",
+        "clock",
+        "config",
+        "fetchers",
+        "timers",
+    )
+
+    def __init__(
+        self, broker_id: int, config: BrokerConfig, channels: BrokerChannels, timers: Timers, clock: Clock
+    ) -> None:
+        self.broker_id = broker_id
+        self.config = config
+        self.channels = channels
+        self.timers = timers
+        self.clock = clock
+        self.busy: set[TopicPartition] = set()
+        self.fetchers: dict[tuple[int, int], Fetcher] = {}
+        self._places: dict[TopicPartition, Fetcher] = {}
+        self._failed: set[TopicPartition] = set()
+        self._is_closed = False
+
+    def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None:
+        """Copy partitions from their leaders; those that are copied from there in that epoch go on.
+
+        Args:
+            partitions: Each with its leader and the leader's epoch.
+        """
+        self._add([(followed, leader, epoch, followed.high_watermark) for followed, leader, epoch in partitions])
+
+    def _add(self, partitions: Iterable[tuple[Followed, int, int, int]]) -> None:
+        if self._is_closed:
+            return
+        begun: dict[Fetcher, None] = {}
+        for followed, leader, leader_epoch, offset in partitions:
+            key = followed.topic_partition
+            self._failed.discard(key)
+            place = self._places.get(key)
+            if place is not None:
+                if place.leader == leader and place.leader_epoch_of(key) == leader_epoch:
+                    continue
+                self._take_out(key)
+            fetcher = self._fetcher_of(key, leader)
+            fetcher.add(followed, leader_epoch, offset)
+            self._places[key] = fetcher
+            begun[fetcher] = None
+        for fetcher in begun:
+            fetcher.check_address()
+            fetcher.hurry()
+
+    def forget(self, keys: Iterable[TopicPartition]) -> None:
+        """Copy partitions no longer; harmless for others."""
+        for key in keys:
+            self._failed.discard(key)
+            if key in self._places:
+                self._take_out(key)
+
+    def resize(self) -> None:
+        """Go by a num.replica.fetchers that has changed."""
+        partitions = []
+        for fetcher in self.fetchers.values():
+            for key, progress in list(fetcher.state.partitions.items()):
+                partitions.append((fetcher.remove(key), fetcher.leader, progress.leader_epoch, progress.offset))
+            fetcher.close()
+        self.fetchers.clear()
+        self._places.clear()
+        self._add(partitions)
+
+    def close(self) -> None:
+        """Copy nothing any more."""
+        self._is_closed = True
+        for fetcher in self.fetchers.values():
+            fetcher.close()
+        self.fetchers.clear()
+        self._places.clear()
+
+    # --- what fetchers tell
+
+    def is_free(self, key: TopicPartition) -> None:
+        place = self._places.get(key)
+        if place is not None:
+            place.state.changed[key] = None
+            place.hurry()
+
+    def has_failed(self, key: TopicPartition) -> None:
+        self._take_out(key)
+        self._failed.add(key)
+
+    def is_gone(self, key: TopicPartition) -> None:
+        self._take_out(key)
+
+    # --- figures, by Kafka's names
+
+    @property
+    def failed_count(self) -> int:
+        """FailedPartitionsCount."""
+        return len(self._failed)
+
+    @property
+    def max_lag(self) -> int:
+        """MaxLag: of all partitions; those without an answer yet do not count."""
+        lags = (each.lag for fetcher in self.fetchers.values() for each in fetcher.state.partitions.values())
+        return max(0, max(lags, default=0))
+
+    # --- places
+
+    def _take_out(self, key: TopicPartition) -> None:
+        fetcher = self._places.pop(key)
+        fetcher.remove(key)
+        if not fetcher:
+            self.timers.call_later(_IDLE_MS, self._close_if_idle, fetcher)
+
+    def _close_if_idle(self, fetcher: Fetcher) -> None:
+        place = fetcher.leader, fetcher.number
+        if not fetcher and self.fetchers.get(place) is fetcher:
+            del self.fetchers[place]
+            fetcher.close()
+
+    def _fetcher_of(self, key: TopicPartition, leader: int) -> Fetcher:
+        number = fetcher_number(key, self.config.num_replica_fetchers)
+        fetcher = self.fetchers.get((leader, number))
+        if fetcher is None:
+            fetcher = self.fetchers[leader, number] = Fetcher(self, leader, number)
+        return fetcher
+
+
+def fetcher_number(key: TopicPartition, fetcher_count: int) -> int:
+    """Return the number of the fetcher that copies a partition."""
+    return kafka_abs(as_int32(31 * java_hash_code(key.topic) + key.partition)) % fetcher_count
