@@ -123,7 +123,11 @@ class BrokerConnection:
             if not 0 <= size <= self._max_bytes or received > end or self._answered is None:
                 self.close(f"an answer of {size} bytes is none of Kafka's, or nobody asked for it")
                 return
-            self._fit(end)
+            try:
+                self._fit(end)
+            except OSError as error:
+                self.close(f"no memory for an answer of {size} bytes: {error}")
+                return
         if received == end and self._answered is not None:
             answered, self._answered = self._answered, None
             self._received = self._end = 0
