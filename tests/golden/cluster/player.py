@@ -12,11 +12,10 @@ from barnabas.broker.controller.leaders import Election, elect_leaders
 from barnabas.broker.controller.reassignment import reassign
 from barnabas.broker.controller.requests import ControlRequest
 from barnabas.broker.controller.sender import Delivered, Sender
-from barnabas.broker.controller.versions import version_of
+from barnabas.broker.interbroker.versions import version_of
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import EndSessionOp, Tree, TreeOp, Znode
 from barnabas.core.config import BrokerConfig
-from barnabas.core.config.versions import kafka_version
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
@@ -147,7 +146,7 @@ class Player:
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._protocol = kafka_version(recording.ibp)
+        self._protocol = recording.ibp
         self._left = recording.answers()
         self._is_noting = False
         self._controllers: dict[int, Controller] = {}

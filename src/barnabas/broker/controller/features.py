@@ -29,7 +29,7 @@ _FEATURES_SINCE = kafka_version("2.7-IV0")
 
 async def settle_features(term: Term) -> None:
     """Write at the start of a term whether features are on, where the node does not say it."""
-    is_enabled = term.protocol >= _FEATURES_SINCE
+    is_enabled = kafka_version(term.protocol) >= _FEATURES_SINCE
     wanted = encode_features(FeatureNode(is_enabled, {}))
     try:
         data, _ = await term.registry.get(paths.FEATURES)

@@ -8,8 +8,7 @@ from typing import Protocol, TypeVar
 
 from barnabas.broker.controller.requests import ControlRequest
 from barnabas.broker.controller.sender import Delivered
-from barnabas.broker.controller.versions import version_of
-from barnabas.core.config.versions import KafkaVersion
+from barnabas.broker.interbroker.versions import version_of
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
@@ -30,7 +29,7 @@ class RemoteLink:
 
     __slots__ = ("_broker_id", "_channels", "_protocol")
 
-    def __init__(self, broker_id: int, channels: Channels, protocol: Callable[[], KafkaVersion]) -> None:
+    def __init__(self, broker_id: int, channels: Channels, protocol: Callable[[], str]) -> None:
         """Args:
         channels: Those of the controller alone; they know the brokers by `Controller.address_of`.
         protocol: `inter.broker.protocol.version`.

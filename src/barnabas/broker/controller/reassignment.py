@@ -31,9 +31,10 @@ from barnabas.broker.controller.state import (
     set_or_drop,
 )
 from barnabas.broker.controller.term import Term
-from barnabas.core.config.versions import kafka_version
+from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import (
     BadVersionError,
@@ -51,7 +52,6 @@ from barnabas.wire.registry.znodes.topics import decode_assignment, encode_assig
 log = logging.getLogger(__name__)
 
 _PARTITIONS_PER_TURN = 100
-_ALTER_ISR = kafka_version("2.7-IV2")
 
 
 class ReassignmentResult(NamedTuple):
@@ -165,7 +165,7 @@ async def isr_set(term: Term, partition: TopicPartition) -> None:
 
 async def _watch_isr(term: Term, partition: TopicPartition) -> None:
     """Hear of states that leaders write themselves; the others ask the controller for that."""
-    if term.protocol < _ALTER_ISR:
+    if version_of(ApiKey.ALTER_ISR, term.protocol) == NOT_USED:
         path = paths.partition_state(*partition)
         await term.registry.exists(path, term.watch(IsrSet(partition)))
 

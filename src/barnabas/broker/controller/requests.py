@@ -18,9 +18,8 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from barnabas.broker.controller.state import ControllerState, Moving
-from barnabas.broker.controller.versions import version_of
+from barnabas.broker.interbroker.versions import version_of
 from barnabas.core.config.listeners import Endpoint
-from barnabas.core.config.versions import KafkaVersion
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
@@ -74,7 +73,7 @@ class Addressed(NamedTuple):
 class RequestBatch:
     """What the brokers are to be told of one change of states."""
 
-    def __init__(self, state: ControllerState, controller_id: int, protocol: KafkaVersion, listener_name: str) -> None:
+    def __init__(self, state: ControllerState, controller_id: int, protocol: str, listener_name: str) -> None:
         """Args:
         protocol: `inter.broker.protocol.version`.
         listener_name: The listener that brokers use among each other, for the leaders' addresses.

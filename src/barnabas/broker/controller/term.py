@@ -20,7 +20,6 @@ from barnabas.broker.controller.events import Event, LeadersAnswered, QueueEvent
 from barnabas.broker.controller.requests import Addressed, ControlResponse, RequestBatch, deleted_partitions
 from barnabas.broker.controller.sender import Sender
 from barnabas.broker.controller.state import ControllerState
-from barnabas.core.config.versions import KafkaVersion, kafka_version
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
@@ -101,9 +100,9 @@ class Term:
         self._is_over = False
 
     @property
-    def protocol(self) -> KafkaVersion:
+    def protocol(self) -> str:
         """`inter.broker.protocol.version`."""
-        return kafka_version(self.settings.inter_broker_protocol_version)
+        return self.settings.inter_broker_protocol_version
 
     def end(self) -> None:
         """Let nothing of this term be written or sent any more."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from barnabas.broker.administration.scram import ScramAdmin
     from barnabas.broker.administration.topics import TopicAdmin
     from barnabas.broker.cluster.image import ClusterView
+    from barnabas.broker.controller.controller import Controller
     from barnabas.broker.groups.coordinator import GroupCoordinator
     from barnabas.broker.log.disk.cold_reads import ColdReads
     from barnabas.broker.quotas.history import History
@@ -68,6 +69,7 @@ class Services:
         topic_parts: What Metadata said of topics, encoded.
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
         clients_of_0_7: Those whose protocol is not ours.
+        controller: This broker's part in controlling the cluster.
         tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
     """
 
@@ -103,6 +105,7 @@ class Services:
     quota_history: "History | None" = None
     throttled: ThrottledConnections = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
+    controller: "Controller | None" = None
 
     def __post_init__(self) -> None:
         self.throttled = ThrottledConnections(self.quotas, self.clock, self.timers)

@@ -224,6 +224,7 @@ class Node:
             scram_admin=self.logins.new_scram_admin(registry, self._configs),
             tokens=self.logins.tokens,
             quotas=self.quotas,
+            controller=controller,
         )
         self._quota_history = await start_quota_history(self.config, self._env, self._executors.log, services)
         self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
