@@ -23,6 +23,8 @@ class Channels(Protocol):
 
     def send(self, broker_id: int, request: Message, version: int, answer: type[R]) -> Pending[R]: ...
 
+    def drop(self, broker_id: int) -> None: ...
+
 
 class RemoteLink:
     """A `BrokerLink` to another process."""
@@ -37,6 +39,8 @@ class RemoteLink:
         self._broker_id = broker_id
         self._channels = channels
         self._protocol = protocol
+        # What is left of a connection to an earlier life of the broker leads nowhere.
+        channels.drop(broker_id)
 
     def send(self, request: ControlRequest, then: Delivered) -> None:
         version = version_of(request.API_KEY, self._protocol())

@@ -421,7 +421,7 @@ class Node:
         def link_to(broker_id: int) -> BrokerLink:
             if broker_id == self.broker_id:
                 return local
-            return RemoteLink(broker_id, channels, lambda: kafka_version(self.config.inter_broker_protocol_version))
+            return RemoteLink(broker_id, channels, lambda: self.config.inter_broker_protocol_version)
 
         controller = self._controller = Controller(
             self.broker_id,

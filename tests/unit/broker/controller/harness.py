@@ -11,8 +11,9 @@ from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.local_link import LocalLink
-from barnabas.broker.controller.requests import ControlRequest
+from barnabas.broker.controller.requests import ControlRequest, ControlResponse
 from barnabas.broker.controller.sender import BrokerLink, Delivered, Sender
+from barnabas.broker.interbroker.versions import version_of
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Stage, Tree
 from barnabas.broker.replicas.control import ControlRequests
@@ -24,6 +25,7 @@ from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import bootstrap, register_broker
 from barnabas.wire.registry.store import CreateOp, DeleteOp, SetOp
@@ -70,14 +72,21 @@ class NotedReplicas:
 
 
 class NotedLink:
-    """Another broker's link: takes notes and says yes."""
+    """Another broker's link: takes notes and says yes, or what `answer` gives."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: str) -> None:
+        self._protocol = protocol
         self.requests: list[ControlRequest] = []
+        self.answer: Callable[[ControlRequest], ControlResponse | None] | None = None
 
     def send(self, request: ControlRequest, then: Delivered) -> None:
+        # It is one that can be sent.
+        request.encode(version_of(request.API_KEY, self._protocol), WireBuffer())
         self.requests.append(request)
-        if isinstance(request, LeaderAndIsrRequest):
+        response = None if self.answer is None else self.answer(request)
+        if response is not None:
+            then(response)
+        elif isinstance(request, LeaderAndIsrRequest):
             then(LeaderAndIsrResponse(ErrorCode.NONE))
         elif isinstance(request, StopReplicaRequest):
             then(StopReplicaResponse(ErrorCode.NONE))
@@ -116,7 +125,7 @@ class Cluster:
     def _link_to(self, broker_id: int) -> BrokerLink:
         if broker_id == 0:
             return LocalLink(self.control)
-        link = self.links[broker_id] = NotedLink()
+        link = self.links[broker_id] = NotedLink(self.config.inter_broker_protocol_version)
         return link
 
     async def start(self) -> None:
@@ -131,6 +140,7 @@ class Cluster:
         path = paths.broker(broker_id)
         await self.registry.multi([CreateOp(path, is_ephemeral=True), SetOp(path, data)])
         await until(lambda: broker_id in self.view.image.brokers)
+        await settle()
 
     async def remove_broker(self, broker_id: int) -> None:
         """Another broker's session ends."""
