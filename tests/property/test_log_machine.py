@@ -1,14 +1,23 @@
-"""A log against a list of batches: append, roll, read, cut, delete, stop, kill and power cut in any order."""
+"""A log against a list of batches: append, copy, roll, read, cut, delete, stop, kill and power cut in any order.
+
+Kills come in the middle of cuts, too: behind any change of a file.
+"""
 
 import contextlib
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from barnabas.broker.log.appends.copies import check_copies
+from barnabas.broker.log.appends.errors import OutOfOrderCopiesError
+from barnabas.broker.log.disk.files import LocalRecordFile
 from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.startup.recovery import open_log
@@ -19,10 +28,71 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.records.batch import batches, read_header
 from barnabas.wire.records.builder import BatchBuilder
 
+T = TypeVar("T")
 BROKER = BrokerConfig.from_properties({}, None, "test")
+
+
+class StoppedError(BaseException):
+    """The process was killed: nobody catches it."""
+
+
+class StoppingDisk(FaultyDisk):
+    """Kills the process after some changes of files.
+
+    Attributes:
+        left_count: After so many; None for never.
+    """
+
+    left_count: int | None = None
+
+    def _changed(self) -> None:
+        if self.left_count is not None:
+            self.left_count -= 1
+            if self.left_count < 0:
+                raise StoppedError
+
+    def rename(self, source: Path, target: Path) -> None:
+        self._changed()
+        super().rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        self._changed()
+        super().remove(path)
+
+    def write(self, path: Path, data: bytes) -> None:
+        self._changed()
+        super().write(path, data)
+
+    def truncate(self, path: Path, size: int) -> None:
+        self._changed()
+        super().truncate(path, size)
+
+    def note_cut(self, path: Path, size: int) -> None:
+        super().note_cut(path, size)
+        self._changed()
+
+    def open_records(self, path: Path, *, is_new: bool = False) -> LocalRecordFile:
+        if is_new:
+            self._changed()
+        return super().open_records(path, is_new=is_new)
+
+
+class HeldExecutor:
+    """Works at once, or when it is told to."""
+
+    def __init__(self) -> None:
+        self.inline, self.held = InlineExecutor(), ManualExecutor()
+        self.is_held = False
+
+    def run(
+        self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
+    ) -> None:
+        (self.held if self.is_held else self.inline).run(work, then, failed)
+
 
 record_counts = st.integers(1, 4)
 value_sizes = st.sampled_from([0, 10, 300])
@@ -36,7 +106,8 @@ class LogMachine(RuleBasedStateMachine):
         super().__init__()
         self.directory = Path(tempfile.mkdtemp())
         self.clock = ManualClock()
-        self.disk = FaultyDisk()
+        self.disk = StoppingDisk()
+        self.executor = HeldExecutor()
         self.model: list[tuple[int, int, int, int, bytes]] = []
         self.start_offset = self.end_offset = 0
         self.leader_epoch = 0
@@ -52,7 +123,7 @@ class LogMachine(RuleBasedStateMachine):
         self.open(was_clean=True, recovery_point=0)
 
     def open(self, *, was_clean: bool, recovery_point: int) -> None:
-        env = LogEnvironment(self.clock, self.clock, InlineExecutor(), self.disk)
+        env = LogEnvironment(self.clock, self.clock, self.executor, self.disk)
         self.log: PartitionLog = open_log(
             env,
             TopicPartition("t", 0),
@@ -121,16 +192,131 @@ class LogMachine(RuleBasedStateMachine):
         self.log.remove_old_snapshots()
         assert self.log.recovery_point == self.end_offset
 
-    @rule(part=st.floats(0, 1))
-    def truncate(self, part: float) -> None:
+    def build_copies(self, gaps: list[int], count: int, size: int) -> list[tuple[int, int, int, int, bytes]]:
+        """Batches of another replica, as the model has them."""
+        copies, offset = [], self.end_offset
+        for gap in gaps:
+            offset += gap
+            if gap == 3:
+                self.leader_epoch += 1
+            builder = BatchBuilder()
+            for _ in range(count):
+                builder.append(gap * 10, b"k", b"v" * size)
+            batch = builder.build(offset, self.leader_epoch)
+            copies.append((offset, count, gap * 10, self.leader_epoch, bytes(batch)))
+            offset += count
+        return copies
+
+    @rule(gaps=st.lists(st.sampled_from([0, 0, 0, 1, 3]), min_size=1, max_size=20), count=record_counts, size=value_sizes)
+    def copy(self, gaps: list[int], count: int, size: int) -> None:
+        copies = self.build_copies(gaps, count, size)
+        run = memoryview(b"".join(each[4] for each in copies) + copies[0][4][:30])
+        assert self.log.append_copies(check_copies(run, self.end_offset)) is None
+        self.take(copies)
+
+    def take(self, copies: list[tuple[int, int, int, int, bytes]]) -> None:
+        self.model += copies
+        self.end_offset = copies[-1][0] + copies[-1][1]
+
+    @rule()
+    def copy_what_it_has(self) -> None:
+        if self.model and self.end_offset > self.start_offset:
+            with pytest.raises(OutOfOrderCopiesError):
+                self.log.append_copies(check_copies(memoryview(self.model[-1][4]), 0))
+
+    def end_to_cut_at(self, part: float) -> int:
         # Where a batch is cut in two the log ends within it only until the next start.
         ends = [each[0] + each[1] for each in self.model if each[0] + each[1] >= self.start_offset]
         offset = [self.start_offset, *ends][int(len(ends) * part)]
-        if any(each[0] < offset < each[0] + each[1] for each in self.model):
-            return
-        self.log.truncate(offset)
-        self.model = [each for each in self.model if each[0] + each[1] <= offset]
-        self.end_offset = offset
+        return self.end_offset if any(each[0] < offset < each[0] + each[1] for each in self.model) else offset
+
+    def cut(self, offset: int) -> None:
+        if offset < self.end_offset:
+            self.model = [each for each in self.model if each[0] + each[1] <= offset]
+            self.end_offset = offset
+            self.forget_from_end()
+
+    @rule(part=st.floats(0, 1))
+    def truncate(self, part: float) -> None:
+        offset = self.end_to_cut_at(part)
+        assert self.log.truncate(offset).is_done
+        self.cut(offset)
+
+    @rule(parts=st.lists(st.floats(0, 1), min_size=1, max_size=3), steps=st.integers(0, 3))
+    def truncate_while_others_wait(self, parts: list[float], steps: int) -> None:
+        self.executor.is_held = True
+        offsets = []
+        for part in parts:
+            offsets.append(self.end_to_cut_at(part))
+            cut = self.log.truncate(offsets[-1])
+        self.cut(min(offsets))
+        copies = self.build_copies([0, 1], 1, 10)
+        run = memoryview(b"".join(each[4] for each in copies))
+        copied = self.log.append_copies(check_copies(run, self.end_offset))
+        flushed: list[BaseException | None] = []
+        self.log.flush(flushed.append)
+        for _ in range(min(steps, self.executor.held.waiting_count)):
+            self.executor.held.run_next()
+        if self.log.is_truncating:
+            batch = BatchBuilder()
+            batch.append(1, b"k", b"v")
+            result = self.log.append(memoryview(batch.build()), self.leader_epoch)
+            assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        idle = self.log.idle()
+        self.executor.held.run_all()
+        self.executor.is_held = False
+        assert cut.is_done
+        assert idle.is_done
+        assert copied is None or copied.is_done
+        assert flushed == [None]
+        assert not self.log.is_busy
+        self.take(copies)
+
+    @rule(offset=st.integers(0, 60), copy=st.booleans())
+    def start_anew(self, offset: int, copy: bool) -> None:
+        assert self.log.start_anew(offset).is_done
+        self.model.clear()
+        self.start_offset = self.end_offset = offset
+        self.forget_from_end()
+        if copy and offset >= 2:
+            # The leader's first batch begins below its log start.
+            self.end_offset = offset - 2
+            copies = self.build_copies([0, 0], 3, 10)
+            run = memoryview(b"".join(each[4] for each in copies))
+            pending = self.log.append_copies(check_copies(run, offset))
+            assert pending is not None
+            assert pending.is_done
+            self.start_offset = self.end_offset
+            self.take(copies)
+
+    @rule(part=st.floats(0, 1), steps=st.integers(0, 12), is_anew=st.booleans(), loses_power=st.booleans())
+    def be_killed_in_a_cut(self, part: float, steps: int, is_anew: bool, loses_power: bool) -> None:
+        offset = self.end_to_cut_at(part)
+        recovery_point = self.log.recovery_point
+        self.disk.left_count = steps
+        with contextlib.suppress(StoppedError):
+            if is_anew:
+                self.log.start_anew(offset)
+            else:
+                self.log.truncate(offset)
+        self.disk.left_count = None
+        self.log.release()
+        if loses_power:
+            self.disk.crash(keep_names=lambda change_count: change_count)
+        else:
+            self.disk.kill()
+        # What the checkpoints said last: they are not behind what the log says before it goes on.
+        start_offset = self.start_offset
+        self.open(was_clean=False, recovery_point=recovery_point)
+        found = [bytes(batch) for batch in self.log.batches(self.log.log_start_offset, self.log.log_end_offset)]
+        known = [each for each in self.model if each[0] + each[1] > start_offset]
+        assert found == [each[4] for each in known[: len(found)]]
+        if not is_anew and not loses_power:
+            assert len(found) >= sum(each[0] + each[1] <= offset for each in known)
+        self.model = [each for each in self.model if each[0] + each[1] <= self.log.log_end_offset]
+        self.start_offset, self.end_offset = self.log.log_start_offset, self.log.log_end_offset
+        if not found:
+            self.model.clear()
         self.forget_from_end()
 
     @rule(part=st.floats(0, 1))

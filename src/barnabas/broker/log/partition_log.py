@@ -317,7 +317,7 @@ class PartitionLog:
         """Append batches of another replica as they are, with their offsets and epochs.
 
         What is large is written in the executor; while the log is busy they wait for that, in order. An empty log whose
-        end lies within the first batch begins anew with it.
+        end lies within the first batch begins anew with it. A closed one takes nothing, which counts as done.
 
         Args:
             copies: From the log end on; there may be gaps before and between them.
@@ -330,7 +330,7 @@ class PartitionLog:
             StorageError: The disk did not take them all; what it took is as if appended by itself.
             OutOfOrderCopiesError: They begin below the log's end; nothing was appended.
         """
-        if not copies.batch_count:
+        if not copies.batch_count or self.is_closed:
             return None
         if self.is_busy:
             return self._when_idle(lambda: self._append_later(copies, is_wanted))
@@ -364,7 +364,8 @@ class PartitionLog:
         return self.append_copies(copies, is_wanted) if is_wanted() else None
 
     def _place_copies(self, copies: Copies, segment: Segment) -> None:
-        copies.write(segment, self._index_interval_bytes, self._chain.tail, self.epochs, self.producers)
+        end_offset, interval_bytes = self.log_end_offset, self._index_interval_bytes
+        copies.write(segment, end_offset, interval_bytes, self._chain.tail, self.epochs, self.producers)
         self.log_end_offset = copies.last_offset + 1
         if self.log_end_offset >= self._durability.due_offset:
             self._durability.request()
@@ -386,14 +387,17 @@ class PartitionLog:
         def finish(error: BaseException | None) -> None:
             self._is_copying = False
             self._is_held = self._cut_count > 0
+            self._ahead = None
             try:
-                self.drop_ahead()
+                file.drop_ahead()
             except StorageError as failure:
                 error = error or failure
+            # Before those who wait: the rest of the same run may follow.
             if error is None:
                 pending.complete(None)
             else:
                 pending.fail(error)
+            self._go_on()
 
         self._work.beside(partial(file.write_ahead, copies.data), written, finish)
         return pending
@@ -573,7 +577,7 @@ class PartitionLog:
         truncating: see the module's invariants.
 
         Returns:
-            Completes when that is done; fails with the reason, the log having failed then.
+            Completes when that is done, at once for a closed log; fails with the reason, the log having failed then.
         """
         return self._cut(lambda: self._begin_truncation(offset))
 
@@ -597,9 +601,7 @@ class PartitionLog:
 
     def _cut(self, begin: Callable[[], Pending[None] | None]) -> Pending[None]:
         if self.is_closed:
-            failed: Pending[None] = Pending()
-            failed.fail(StorageError(f"{self.directory}: the log is closed", self.directory))
-            return failed
+            return completed(None)
         is_first = not self.is_busy
         self._cut_count += 1
         self._is_held = True
