@@ -207,7 +207,9 @@ class LogMachine(RuleBasedStateMachine):
             offset += count
         return copies
 
-    @rule(gaps=st.lists(st.sampled_from([0, 0, 0, 1, 3]), min_size=1, max_size=20), count=record_counts, size=value_sizes)
+    @rule(
+        gaps=st.lists(st.sampled_from([0, 0, 0, 1, 3]), min_size=1, max_size=20), count=record_counts, size=value_sizes
+    )
     def copy(self, gaps: list[int], count: int, size: int) -> None:
         copies = self.build_copies(gaps, count, size)
         run = memoryview(b"".join(each[4] for each in copies) + copies[0][4][:30])

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class FollowedPartition:
-    """A partition in one leader epoch; see `fetching.manager.Followed`."""
+    """A partition in one leader epoch; see `fetching.followed.Followed`."""
 
     __slots__ = ("_executor", "_leader", "_leader_epoch", "_partition", "_raised", "topic_partition")
 

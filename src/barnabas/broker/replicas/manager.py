@@ -17,6 +17,7 @@ from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas.append_queues import Append, AppendQueues, Timed, untimed
+from barnabas.broker.replicas.fetching.followed import Followed
 from barnabas.broker.replicas.following import FollowedPartition
 from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.partition import Partition
@@ -60,22 +61,18 @@ class LeadershipListener(Protocol):
     def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
 
 
-class Fetchers(Protocol):
-    """Copies from leaders what this broker follows; `fetching/manager.py`."""
+class FollowsPartitions(Protocol):
+    """Copies from leaders what this broker follows; see `fetching.manager.Fetchers`."""
 
-    def follow(self, partitions: Sequence[tuple[FollowedPartition, int, int]]) -> None:
-        """Follow partitions, each with its leader and leader epoch, from their high watermarks on."""
-        ...
+    def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None: ...
 
-    def forget(self, keys: Iterable[TopicPartition]) -> None:
-        """Follow partitions no longer."""
-        ...
+    def forget(self, keys: Iterable[TopicPartition]) -> None: ...
 
 
 class NobodyToFollow:
     """The fetchers of a broker that is alone."""
 
-    def follow(self, partitions: Sequence[tuple[FollowedPartition, int, int]]) -> None:
+    def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None:
         return
 
     def forget(self, keys: Iterable[TopicPartition]) -> None:
@@ -128,7 +125,7 @@ class ReplicaManager:
         self._broker_id = broker_id
         self._executor = append_executor
         self.leading = leading
-        self.fetchers: Fetchers = NobodyToFollow()
+        self.fetchers: FollowsPartitions = NobodyToFollow()
         # Whoever leads a partition that is appended to; nobody once the broker stops.
         self._appending_leader: int | None = broker_id
         self._logs = logs

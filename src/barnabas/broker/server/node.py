@@ -143,6 +143,7 @@ class Node:
         self._channels: BrokerChannels | None = None
         self._control_channels: BrokerChannels | None = None
         self._replicas: ReplicaManager | None = None
+        self._replication: Replication | None = None
         self._quota_history: QuotaHistory | None = None
 
     async def start(self) -> None:
@@ -173,7 +174,7 @@ class Node:
         transactions = self._start_transactions(replicas, producer_ids)
         replicas.on_leadership = self._on_leadership
         assert self._channels is not None
-        Replication(
+        self._replication = Replication(
             self.config,
             self.broker_id,
             registry,
@@ -252,6 +253,8 @@ class Node:
             self._groups.close()
         if self._transactions is not None:
             self._transactions.close()
+        if self._replication is not None:
+            self._replication.fetchers.close()
         if self._channels is not None:
             self._channels.close()
         if self._replicas is not None:
@@ -564,6 +567,7 @@ class Node:
         live.subscribe(["log.cleaner.threads"], lambda: self._executors.cleaner.resize(config.log_cleaner_threads))
         live.subscribe(_CLEANER_SETTINGS, self._on_cleaner_settings)
         live.subscribe(_TOPIC_DEFAULTS, self._on_topic_defaults)
+        live.subscribe(["num.replica.fetchers"], self._on_fetchers)
         live.subscribe(LISTENER_SETTINGS, self._on_listeners)
         live.subscribe(CONNECTION_LIMITS, self._listeners.limits_changed)
         live.subscribe(TLS_SETTINGS, self._listeners.tls_changed)
@@ -586,6 +590,10 @@ class Node:
     def _on_topic_defaults(self) -> None:
         if self._replicas is not None:
             self._spawner.spawn(self._replicas.update_all_configs())
+
+    def _on_fetchers(self) -> None:
+        if self._replication is not None:
+            self._replication.fetchers.resize()
 
     def _on_leadership(self, led: list[Partition], resigned: list[TopicPartition]) -> None:
         coordinators = {GROUP_OFFSETS_TOPIC: self._groups, TRANSACTION_STATE_TOPIC: self._transactions}

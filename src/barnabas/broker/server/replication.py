@@ -10,6 +10,7 @@ from barnabas.broker.cluster.image import ClusterView, ImageChange
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.replicas.altered_isr import AlteredIsr
+from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.broker.replicas.isr_changes import IsrChanges
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.broker.replicas.written_isr import WrittenIsr
@@ -25,7 +26,11 @@ _ISR_LANE = "isr"
 
 
 class Replication:
-    """Serves one broker's `ReplicaManager`. Owned by the event loop."""
+    """Serves one broker's `ReplicaManager`. Owned by the event loop.
+
+    Attributes:
+        fetchers: Copy what this broker follows.
+    """
 
     def __init__(
         self,
@@ -54,6 +59,7 @@ class Replication:
         else:
             changes = self._altered = AlteredIsr(broker_id, lambda: view.broker_epoch, self._alter_isr, timers)
         replicas.leading.changes = changes
+        self.fetchers = replicas.fetchers = Fetchers(broker_id, config, channels, timers, clock)
         view.on_change(self._on_image)
 
     def _alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
