@@ -79,15 +79,19 @@ def _is_zookeeper_ready(connection: socket.socket) -> bool:
     return bool(connection.recv(1))
 
 
-def _is_broker_ready(connection: socket.socket) -> bool:
-    """Tell whether the cluster's metadata names a broker.
+def _knows_brokers(count: int) -> Callable[[socket.socket], bool]:
+    """Return what tells whether the cluster's metadata names at least so many brokers.
 
     Kafka listens before it has registered itself (and may still fail), and answers before it knows the cluster; clients
     that ask then wait for their next refresh.
     """
-    connection.sendall(_METADATA_REQUEST)
-    answer = connection.recv(65_536)
-    return len(answer) >= 12 and struct.unpack_from(">i", answer, 8)[0] > 0
+
+    def is_ready(connection: socket.socket) -> bool:
+        connection.sendall(_METADATA_REQUEST)
+        answer = connection.recv(65_536)
+        return len(answer) >= 12 and bool(struct.unpack_from(">i", answer, 8)[0] >= count)
+
+    return is_ready
 
 
 def _wait_until(
@@ -104,7 +108,7 @@ def _wait_until(
 
 
 class KafkaServer:
-    """A Kafka broker, 2.7.2 if nothing else is said, with a ZooKeeper of its own.
+    """A Kafka broker, 2.7.2 if nothing else is said, with a ZooKeeper of its own or in somebody else's.
 
     Args:
         directory: Where both keep their data; a temporary one, removed at the end, when None.
@@ -112,6 +116,7 @@ class KafkaServer:
         jvm_options: Of the broker.
         jar_set: Which broker; one of `jars.JAR_SETS` that has one.
         port: Of the broker; a free one when 0.
+        zookeeper_connect: Of a ZooKeeper that runs; the server starts its own when empty.
     """
 
     def __init__(
@@ -121,6 +126,7 @@ class KafkaServer:
         jvm_options: Sequence[str] = BROKER_JVM_OPTIONS,
         jar_set: str = KAFKA,
         port: int = 0,
+        zookeeper_connect: str = "",
     ) -> None:
         self._is_temporary = directory is None
         self.directory = directory or Path(tempfile.mkdtemp(prefix="kafka-server-"))
@@ -132,7 +138,8 @@ class KafkaServer:
         self._jar_set = jar_set
         self._zookeeper: subprocess.Popen[bytes] | None = None
         self._broker: subprocess.Popen[bytes] | None = None
-        self._zookeeper_port = free_port()
+        self._zookeeper_port = 0 if zookeeper_connect else free_port()
+        self._zookeeper_connect = zookeeper_connect or f"127.0.0.1:{self._zookeeper_port}"
 
     @property
     def host(self) -> str:
@@ -144,8 +151,8 @@ class KafkaServer:
 
     @property
     def zookeeper_connect(self) -> str:
-        """`host:port` of its ZooKeeper."""
-        return f"127.0.0.1:{self._zookeeper_port}"
+        """The address of its ZooKeeper."""
+        return self._zookeeper_connect
 
     @property
     def pid(self) -> int:
@@ -164,8 +171,9 @@ class KafkaServer:
         return log.read_text(errors="replace") if log.exists() else ""
 
     def start(self) -> None:
-        """Start ZooKeeper, wait for it, start the broker, and wait until it serves clients."""
-        self.start_zookeeper()
+        """Start its own ZooKeeper, if it has one, then the broker, and wait until it serves clients."""
+        if self._zookeeper_port:
+            self.start_zookeeper()
         self.start_broker()
         self.wait()
 
@@ -206,11 +214,11 @@ class KafkaServer:
                 stderr=output,
             )
 
-    def wait(self) -> None:
-        """Return when the broker serves clients."""
+    def wait(self, broker_count: int = 1) -> None:
+        """Return when the broker serves clients, and knows so many brokers of its cluster."""
         if self._broker is None:
             raise ServerError("the broker is not running")
-        _wait_until(_is_broker_ready, self.port, self._broker, self.directory / "server.log")
+        _wait_until(_knows_brokers(broker_count), self.port, self._broker, self.directory / "server.log")
 
     def stop(self) -> None:
         """Stop the broker as SIGTERM does, and keep ZooKeeper and the data."""
@@ -219,6 +227,14 @@ class KafkaServer:
     def kill(self) -> None:
         """End the broker as `kill -9` does, and keep ZooKeeper and the data."""
         self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Have the broker stand still, as SIGSTOP does, until `resume`."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a broker that stands still go on."""
+        os.kill(self.pid, signal.SIGCONT)
 
     def restart(self) -> None:
         """Start the broker again on its port and data; it is stopped first if it runs."""
@@ -279,6 +295,7 @@ class QuickKafkaServer(KafkaServer):
         jvm_options: Beside its own.
         jar_set: As of `KafkaServer`.
         port: As of `KafkaServer`.
+        zookeeper_connect: As of `KafkaServer`.
     """
 
     def __init__(
@@ -288,10 +305,12 @@ class QuickKafkaServer(KafkaServer):
         jvm_options: Sequence[str] = (),
         jar_set: str = KAFKA,
         port: int = 0,
+        zookeeper_connect: str = "",
     ) -> None:
         archive = class_archive(jar_set)
         archived = (f"-XX:SharedArchiveFile={archive}",) if archive.exists() else ()
-        super().__init__(directory, config, (*_QUICK_JVM_OPTIONS, *archived, *jvm_options), jar_set, port)
+        options = (*_QUICK_JVM_OPTIONS, *archived, *jvm_options)
+        super().__init__(directory, config, options, jar_set, port, zookeeper_connect)
 
 
 def class_archive(jar_set: str) -> Path:

@@ -1,4 +1,4 @@
-"""ZooKeeper alone, from Kafka 2.7.2's jars: a server whose tree stays while brokers come and go."""
+"""ZooKeeper alone, from Kafka 2.7.2's jars: one server, or three, whose tree stays while brokers come and go."""
 
 import contextlib
 import socket
@@ -53,6 +53,11 @@ class ZooKeeper:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the server without waiting for it."""
         self.directory.mkdir(parents=True, exist_ok=True)
         config = self.directory / "zookeeper.properties"
         # Short ticks: a killed broker's session expires soon.
@@ -63,16 +68,20 @@ class ZooKeeper:
         )
         log = self.directory / "zookeeper.log"
         with log.open("ab") as output:
-            process = self._process = start_java(
-                "org.apache.zookeeper.server.ZooKeeperServerMain",
+            self._process = start_java(
+                "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                 str(config),
                 jvm_options=[*_JVM_OPTIONS, *self._jvm_options],
                 stdout=output,
                 stderr=output,
             )
+
+    def wait(self) -> None:
+        """Return when the server answers; one of several does so when a majority agrees on a leader."""
+        process, log = self._process, self.directory / "zookeeper.log"
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while time.monotonic() < deadline and process.poll() is None:
-            if self._is_ready():
+        while process is not None and time.monotonic() < deadline and process.poll() is None:
+            if self.mode():
                 return
             time.sleep(0.02)
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
@@ -86,14 +95,80 @@ class ZooKeeper:
             self._process.wait()
             self._process = None
 
-    def _is_ready(self) -> bool:
+    def mode(self) -> str:
+        """Return what the server is: `standalone`, `leader` or `follower`; nothing while it does not serve."""
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
             connection.sendall(b"srvr")
-            return b"Mode" in connection.recv(4096)
-        return False
+            _, is_there, after = connection.recv(4096).decode(errors="replace").partition("Mode: ")
+            return after.split()[0] if is_there else ""
+        return ""
 
     def __enter__(self) -> Self:
         self.start()
+        return self
+
+    def __exit__(
+        self, exception_type: type[BaseException] | None, exception: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class ZooKeeperEnsemble:
+    """Servers that agree with each other, of which the smaller part may fail.
+
+    Attributes:
+        servers: Each can be closed, and started again, by itself.
+
+    Args:
+        directory: Where each has a directory of its own; the caller's, and left behind.
+        count: How many.
+    """
+
+    def __init__(self, directory: Path, count: int = 3) -> None:
+        members = [
+            f"server.{number}=127.0.0.1:{free_port()}:{free_port()}" for number in range(1, count + 1)
+        ]
+        config = [*members, "initLimit=20", "syncLimit=10"]
+        self.servers = [ZooKeeper(directory / f"server-{number}", config) for number in range(1, count + 1)]
+
+    @property
+    def connect(self) -> str:
+        """The addresses of all, for zookeeper.connect."""
+        return ",".join(server.connect for server in self.servers)
+
+    @property
+    def leader(self) -> ZooKeeper:
+        """The server that leads now.
+
+        Raises:
+            ServerError: None does.
+        """
+        for server in self.servers:
+            if server.mode() == "leader":
+                return server
+        raise ServerError("no ZooKeeper leads")
+
+    def start(self) -> None:
+        """Start all servers and wait until they answer."""
+        for number, server in enumerate(self.servers, 1):
+            data = server.directory / "data"
+            data.mkdir(parents=True, exist_ok=True)
+            (data / "myid").write_text(f"{number}\n")
+            server.launch()
+        for server in self.servers:
+            server.wait()
+
+    def close(self) -> None:
+        """Stop all servers; their data stays."""
+        for server in self.servers:
+            server.close()
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(

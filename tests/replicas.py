@@ -1,0 +1,52 @@
+"""What each broker of a cluster has on its disk of a partition, and whether it is the same everywhere."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.wire.records.batch import read_header
+from barnabas.wire.records.formats import batches_of_any_magic
+from tests.patience import PATIENCE_S
+
+
+class StoredBatch(NamedTuple):
+    """What a batch of a log says of itself; the CRC stands for all that is in it."""
+
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    crc: int
+
+
+def stored_batches(data_dir: Path, topic: str, partition: int) -> list[StoredBatch]:
+    """Return the batches of a partition in order, whatever segments they are in. The last one may be half there."""
+    found = []
+    for segment in sorted((data_dir / f"{topic}-{partition}").glob("*.log")):
+        for batch in batches_of_any_magic(memoryview(segment.read_bytes())):
+            header = read_header(batch)
+            crc = int.from_bytes(batch[17:21], "big")
+            found.append(StoredBatch(header.base_offset, header.last_offset, header.partition_leader_epoch, crc))
+    return found
+
+
+def wait_for_equal_replicas(data_dirs: Mapping[int, Path], topic: str, partition_count: int) -> None:
+    """Wait until all brokers hold the same batches at the same offsets; fail with the first place where they don't."""
+    deadline = time.monotonic() + PATIENCE_S
+    for partition in range(partition_count):
+        while True:
+            logs = {broker: stored_batches(path, topic, partition) for broker, path in data_dirs.items()}
+            first = next(iter(logs.values()))
+            if all(log == first for log in logs.values()):
+                break
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{topic}-{partition}: {_difference(logs)}")
+            time.sleep(0.1)
+
+
+def _difference(logs: Mapping[int, list[StoredBatch]]) -> str:
+    least = min(map(len, logs.values()))
+    for index in range(least):
+        if len({log[index] for log in logs.values()}) > 1:
+            return ", ".join(f"broker {broker} has {log[index]}" for broker, log in logs.items())
+    return ", ".join(f"broker {broker} has {len(log)} batches" for broker, log in logs.items())
