@@ -186,7 +186,8 @@ class Channel:
             timeout_ms: How long to wait for the answer; the channel's own `request_timeout_ms` when None.
 
         Raises:
-            KafkaError: NETWORK_EXCEPTION (the connection is gone), REQUEST_TIMED_OUT, UNSUPPORTED_VERSION.
+            KafkaError: NETWORK_EXCEPTION (the connection is gone), REQUEST_TIMED_OUT (and the connection is given up),
+                UNSUPPORTED_VERSION.
             EncodeError: The request cannot be said in that version.
             ProtocolError: The answer is malformed.
         """
@@ -209,9 +210,10 @@ class Channel:
                 frame = await future
         except TimeoutError:
             name = APIS[request.API_KEY].message
-            raise KafkaError(
-                ErrorCode.REQUEST_TIMED_OUT, f"{self.host}:{self.port} did not answer {name} within {timeout_ms} ms"
-            ) from None
+            what = f"did not answer {name} within {timeout_ms} ms"
+            # Answers come in order: whoever asks next would wait behind this one, and should look for another broker.
+            self._fail(self._lost(f"the broker {what}"))
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{self.host}:{self.port} {what}") from None
         finally:
             self._waiting.pop(correlation_id, None)
             if future.done() and not future.cancelled():

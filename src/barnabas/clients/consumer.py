@@ -31,6 +31,9 @@ class FetchedBatch(NamedTuple):
 
 Fetched = list[FetchedBatch]
 
+OFFSETS_TIMEOUT_MS = 60_000
+"""How long where to begin may be asked for: one broker that does not answer, and another one after it."""
+
 
 class Consumer:
     """Reads from positions that its user sets; groups are `GroupMember`'s business.
@@ -54,7 +57,7 @@ class Consumer:
         """
         self.positions: dict[TopicPartition, int] = {}
         self._pool = pool
-        self._admin = Admin(pool)
+        self._admin = Admin(pool, OFFSETS_TIMEOUT_MS)
         self._reset = auto_offset_reset
         self._fetch_max_wait_ms = fetch_max_wait_ms
         self._fetch_min_bytes = fetch_min_bytes
@@ -62,6 +65,9 @@ class Consumer:
         self._max_partition_fetch_bytes = max_partition_fetch_bytes
         self._polls: dict[Channel, asyncio.Task[FetchResponse]] = {}
         self._asked: dict[Channel, dict[TopicPartition, int]] = {}
+        # One for each topic whose leaders must be asked for, and for each leader that is being connected to: others are
+        # read meanwhile.
+        self._searches: dict[str | int, asyncio.Task[None]] = {}
         self._pauses_until: dict[TopicPartition, float] = {}
         # What one partition failed with while others gave records: raised by the next poll.
         self._failure: BarnabasError | None = None
@@ -99,14 +105,15 @@ class Consumer:
             failure, self._failure = self._failure, None
             if failure is not None:
                 raise failure
-            await self._ask()
+            self._ask()
             left = deadline - loop.time()
             if left <= 0:
                 return []
-            if not self._polls:
+            waiting = [*self._polls.values(), *self._searches.values()]
+            if not waiting:
                 await asyncio.sleep(min(left, RETRY_BACKOFF_MS / 1000))
                 continue
-            done, _ = await asyncio.wait(self._polls.values(), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             fetched: Fetched = []
             for channel in [channel for channel, task in self._polls.items() if task in done]:
                 await self._collect(channel, fetched)
@@ -115,30 +122,44 @@ class Consumer:
 
     async def close(self) -> None:
         """Give up what is being waited for."""
-        tasks = list(self._polls.values())
+        tasks = [*self._polls.values(), *self._searches.values()]
         self._polls.clear()
+        self._searches.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _ask(self) -> None:
-        """Start a long poll at each leader that none runs at."""
+    def _ask(self) -> None:
+        """Start a long poll at each leader that none runs at, and a search for those that are not known."""
         now = asyncio.get_running_loop().time()
         wanted: dict[Channel, dict[TopicPartition, int]] = {}
         for partition, offset in self.positions.items():
             if self._pauses_until.get(partition, 0.0) > now:
                 continue
-            try:
-                channel = await self._pool.leader(partition)
-            except KafkaError as error:
-                self._pause(partition, error)
+            channel = self._pool.known_leader(partition)
+            if channel is not None:
+                wanted.setdefault(channel, {})[partition] = offset
                 continue
-            wanted.setdefault(channel, {})[partition] = offset
+            leader_id = self._pool.known_leader_id(partition)
+            key = partition.topic if leader_id is None else leader_id
+            if key not in self._searches:
+                self._searches[key] = asyncio.get_running_loop().create_task(self._search(key, partition))
         for channel, offsets in wanted.items():
             if channel not in self._polls:
                 self._asked[channel] = offsets
                 coroutine = channel.send(self._request(offsets), FetchResponse, max_version=11)
                 self._polls[channel] = asyncio.get_running_loop().create_task(coroutine)
+
+    async def _search(self, key: str | int, partition: TopicPartition) -> None:
+        try:
+            await self._pool.leader(partition)
+        except BarnabasError as error:
+            try:
+                self._pause(partition, error)
+            except BarnabasError:
+                self._failure = self._failure or error
+        finally:
+            self._searches.pop(key, None)
 
     def _request(self, offsets: Mapping[TopicPartition, int]) -> FetchRequest:
         topics: dict[str, FetchTopic] = {}

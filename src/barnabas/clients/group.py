@@ -42,6 +42,10 @@ from barnabas.wire.protocol.messages.offset_commit import (
 from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 
 _ASSIGNOR = "range"
+# Joining takes as long as the others need to join, and somewhat more.
+_JOIN_GRACE_MS = 5_000
+# Where to begin: one broker may not answer, and another one is asked.
+_OFFSETS_TIMEOUT_MS = 60_000
 
 # Answers that mean: join again.
 _REJOIN = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
@@ -69,7 +73,7 @@ class GroupMember:
         self.assignment: list[TopicPartition] = []
         self.needs_rejoin = True
         self._pool = pool
-        self._admin = Admin(pool)
+        self._admin = Admin(pool, _OFFSETS_TIMEOUT_MS)
         self._group_id = group_id
         self._topics = sorted(topics)
         self._session_timeout_ms = session_timeout_ms
@@ -133,12 +137,14 @@ class GroupMember:
 
         async def attempt() -> None:
             channel = await self._pool.coordinator(self._group_id)
-            response = await channel.send(request, OffsetCommitResponse, max_version=6)
+            response = await channel.send(
+                request, OffsetCommitResponse, max_version=6, timeout_ms=self._session_timeout_ms
+            )
             for topic in response.topics:
                 for part in topic.partitions:
                     self._check(part.error_code)
 
-        await retry(attempt, self._session_timeout_ms)
+        await retry(attempt, self._rebalance_timeout_ms)
 
     async def leave(self) -> None:
         """Leave the group, so that the others need not wait for the session to end."""
@@ -159,7 +165,8 @@ class GroupMember:
             raise self._failure
 
     async def _join_once(self) -> list[TopicPartition]:
-        joined = await retry(self._send_join, self._rebalance_timeout_ms)
+        patience_ms = 2 * (self._rebalance_timeout_ms + _JOIN_GRACE_MS)
+        joined = await retry(self._send_join, patience_ms)
         self._generation = joined.generation_id
         assignments: list[SyncGroupRequestAssignment] = []
         if joined.leader == self._member_id:
@@ -168,12 +175,12 @@ class GroupMember:
 
         async def attempt() -> SyncGroupResponse:
             channel = await self._pool.coordinator(self._group_id)
-            timeout_ms = self._rebalance_timeout_ms + 5_000
+            timeout_ms = self._rebalance_timeout_ms + _JOIN_GRACE_MS
             response = await channel.send(request, SyncGroupResponse, max_version=2, timeout_ms=timeout_ms)
             self._check(response.error_code)
             return response
 
-        return decode_assignment((await retry(attempt, self._rebalance_timeout_ms)).assignment)
+        return decode_assignment((await retry(attempt, patience_ms)).assignment)
 
     async def _send_join(self) -> JoinGroupResponse:
         channel = await self._pool.coordinator(self._group_id)
@@ -185,7 +192,7 @@ class GroupMember:
             protocol_type=PROTOCOL_TYPE,
             protocols=[JoinGroupRequestProtocol(_ASSIGNOR, encode_subscription(self._topics))],
         )
-        timeout_ms = self._rebalance_timeout_ms + 5_000
+        timeout_ms = self._rebalance_timeout_ms + _JOIN_GRACE_MS
         response = await channel.send(request, JoinGroupResponse, max_version=4, timeout_ms=timeout_ms)
         if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self._member_id = request.member_id = response.member_id
@@ -217,13 +224,17 @@ class GroupMember:
 
         async def attempt() -> None:
             channel = await self._pool.coordinator(self._group_id)
-            response = await channel.send(request, HeartbeatResponse, max_version=2)
+            # Silent for as long as a session lives, it is taken for gone.
+            response = await channel.send(
+                request, HeartbeatResponse, max_version=2, timeout_ms=self._session_timeout_ms
+            )
             self._check(response.error_code)
 
         try:
             while True:
                 await asyncio.sleep(self._heartbeat_interval_ms / 1000)
-                await retry(attempt, self._session_timeout_ms)
+                # Another coordinator may need longer than a session to take over; it then begins sessions anew.
+                await retry(attempt, self._rebalance_timeout_ms)
         except Exception as error:
             # Whatever it is, the member must not go on as if it still beat: `raise_failure` tells its user.
             self.needs_rejoin = True

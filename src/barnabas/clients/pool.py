@@ -1,7 +1,8 @@
 """Connections to all brokers of a cluster, and what is known of its topics and leaders.
 
-Connections open when they are needed and are replaced when they broke. Metadata is asked for again when a caller says
-that it was wrong (`forget`) or when it is older than `metadata_max_age_ms`.
+Connections open when they are needed and are replaced when they broke; who wants one that is being opened waits for that
+one. Metadata is asked for again when a caller says that it was wrong (`forget`) or when it is older than
+`metadata_max_age_ms`; a coordinator, when the connection to it is gone. Brokers that failed last are asked last.
 
 Source: protocol guide, Metadata and FindCoordinator.
 """
@@ -64,6 +65,7 @@ class Pool:
         client_id: What the brokers see.
         env: The world.
         metadata_max_age_ms: How old a leader may be before it is asked for again.
+        request_timeout_ms: How long an answer may take, where a request does not say so itself.
     """
 
     def __init__(
@@ -90,13 +92,16 @@ class Pool:
         self.metadata_max_age_ms = metadata_max_age_ms
         self._bootstrap = parse_servers(bootstrap_servers)
         self._connect_timeout_ms = connect_timeout_ms
-        self._request_timeout_ms = request_timeout_ms
+        self.request_timeout_ms = request_timeout_ms
         self.env = env or machine_environment()
         self._clock = self.env.clock
         self._security = security
         self._channels: dict[tuple[str, int, str], Channel] = {}
-        self._locks: dict[tuple[str, int, str], asyncio.Lock] = {}
+        self._connecting: dict[tuple[str, int, str], asyncio.Task[Channel]] = {}
+        # When an address was found not to work, by the order of these finds.
+        self._failures: dict[tuple[str, int], int] = {}
         self._brokers: dict[int, tuple[str, int]] = {}
+        self._controller_id = -1
         self._topics: dict[str, tuple[int, TopicMetadata]] = {}
         self._coordinators: dict[str, tuple[str, int]] = {}
 
@@ -108,6 +113,10 @@ class Pool:
 
     async def close(self) -> None:
         """Close all connections."""
+        connecting = list(self._connecting.values())
+        for task in connecting:
+            task.cancel()
+        await asyncio.gather(*connecting, return_exceptions=True)
         channels = list(self._channels.values())
         self._channels.clear()
         await asyncio.gather(*(channel.close() for channel in channels))
@@ -122,11 +131,13 @@ class Pool:
         Raises:
             UnreachableError: None can be reached; says why for the last one tried.
         """
-        for (_, _, group_id), channel in self._channels.items():
-            if channel.is_open and not group_id:
-                return channel
+        is_open = [channel for place, channel in self._channels.items() if channel.is_open and not place[2]]
+        if is_open:
+            # Not always the same one: it may know less than others do.
+            return is_open[self.env.dice.randrange(len(is_open))] if len(is_open) > 1 else is_open[0]
         failure: KafkaError | None = None
-        for address in dict.fromkeys([*self._bootstrap, *self._brokers.values()]):
+        known = dict.fromkeys([*self._bootstrap, *self._brokers.values()])
+        for address in sorted(known, key=lambda address: self._failures.get(address, 0)):
             try:
                 return await self._channel(address)
             except KafkaError as error:
@@ -159,7 +170,7 @@ class Pool:
         Raises:
             KafkaError: COORDINATOR_NOT_AVAILABLE: ask again later. INVALID_REPLICATION_FACTOR: that won't help.
         """
-        address = self._coordinators.get(group_id)
+        address = self._known_coordinator(group_id, group_id)
         if address is None:
             channel = await self.any_broker()
             response = await channel.send(FindCoordinatorRequest(group_id), FindCoordinatorResponse)
@@ -179,7 +190,7 @@ class Pool:
     async def transaction_coordinator(self, transactional_id: str) -> Channel:
         """A connection to a transactional id's coordinator. Raises KafkaError (COORDINATOR_NOT_AVAILABLE, ...)."""
         key = f"transaction {transactional_id}"
-        address = self._coordinators.get(key)
+        address = self._known_coordinator(key, "")
         if address is None:
             channel = await self.any_broker()
             request = FindCoordinatorRequest(transactional_id, _TRANSACTION_KEY)
@@ -193,6 +204,15 @@ class Pool:
         except KafkaError:
             self.forget_transaction_coordinator(transactional_id)
             raise
+
+    def _known_coordinator(self, key: str, group_id: str) -> tuple[str, int] | None:
+        """Where a coordinator was found, if it was and the connection to it did not break since."""
+        address = self._coordinators.get(key)
+        channel = None if address is None else self._channels.get((*address, group_id))
+        if channel is not None and not channel.is_open:
+            del self._coordinators[key]
+            return None
+        return address
 
     async def _check_offsets_topic(self) -> None:
         """Find out whether there will ever be a coordinator: its topic may ask for more brokers than there are.
@@ -212,7 +232,11 @@ class Pool:
         self, topics: Sequence[str] | None, *, allow_auto_topic_creation: bool = False
     ) -> ClusterMetadata:
         """Ask for the cluster's brokers and for topics (None: all of them). Raises KafkaError."""
-        channel = await self.any_broker()
+        return await self._ask_metadata(await self.any_broker(), topics, allow_auto_topic_creation)
+
+    async def _ask_metadata(
+        self, channel: Channel, topics: Sequence[str] | None, allow_auto_topic_creation: bool
+    ) -> ClusterMetadata:
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         request = MetadataRequest(wanted, allow_auto_topic_creation)
         if not allow_auto_topic_creation and channel.version_of(request.API_KEY) < 4:
@@ -229,8 +253,14 @@ class Pool:
         known = self._topics.get(name)
         if known is not None and self._clock.monotonic_ms() - known[0] < self.metadata_max_age_ms:
             return known[1]
-        metadata = await self.metadata([name], allow_auto_topic_creation=allow_auto_topic_creation)
-        topic = metadata.topics.get(name)
+        channel = await self.any_broker()
+        topic = (await self._ask_metadata(channel, [name], allow_auto_topic_creation)).topics.get(name)
+        if topic is None or topic.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            # A new one is known to the controller first.
+            controller = self._brokers.get(self._controller_id)
+            if controller is not None and controller != (channel.host, channel.port):
+                channel = await self._channel(controller)
+                topic = (await self._ask_metadata(channel, [name], allow_auto_topic_creation)).topics.get(name)
         if topic is None or topic.error_code is not ErrorCode.NONE:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
             raise KafkaError(code, _topic_message(name, code))
@@ -248,7 +278,8 @@ class Pool:
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {partition.topic} has no partition {partition.partition}"
             )
-        if known.leader_id < 0:
+        if known.leader_id not in self._brokers:
+            # None was elected yet, also where the last one is gone.
             self.forget(partition.topic)
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {partition} has no leader now")
         try:
@@ -256,6 +287,21 @@ class Pool:
         except KafkaError:
             self.forget(partition.topic)
             raise
+
+    def known_leader(self, partition: TopicPartition) -> Channel | None:
+        """The connection to a partition's leader, as far as both are known and need not be asked for."""
+        leader_id = self.known_leader_id(partition)
+        address = None if leader_id is None else self._brokers.get(leader_id)
+        channel = None if address is None else self._channels.get((*address, ""))
+        return channel if channel is not None and channel.is_open else None
+
+    def known_leader_id(self, partition: TopicPartition) -> int | None:
+        """The id of a partition's leader; None when it must be asked for."""
+        known = self._topics.get(partition.topic)
+        if known is None or self._clock.monotonic_ms() - known[0] >= self.metadata_max_age_ms:
+            return None
+        metadata = known[1].partitions.get(partition.partition)
+        return None if metadata is None or metadata.leader_id < 0 else metadata.leader_id
 
     def forget(self, topic: str) -> None:
         """A leader turned out to be wrong: ask again before the next use."""
@@ -271,26 +317,45 @@ class Pool:
 
     async def _channel(self, address: tuple[str, int], group_id: str = "") -> Channel:
         place = (*address, group_id)
-        lock = self._locks.setdefault(place, asyncio.Lock())
-        async with lock:
-            channel = self._channels.get(place)
-            if channel is None or not channel.is_open:
-                if channel is not None:
-                    await channel.close()
-                channel = await Channel.connect(
-                    *address,
-                    self.client_id,
-                    self._connect_timeout_ms,
-                    self.env,
-                    request_timeout_ms=self._request_timeout_ms,
-                    security=self._security,
-                )
-                self._channels[place] = channel
+        channel = self._channels.get(place)
+        if channel is not None and channel.is_open:
             return channel
+        task = self._connecting.get(place)
+        if task is None:
+            # As a task: who gives up waiting does not take the connection from the others, and they share its failure.
+            task = asyncio.get_running_loop().create_task(self._connect(address, group_id))
+            self._connecting[place] = task
+            task.add_done_callback(lambda done: self._connected(place, done))
+        return await asyncio.shield(task)
+
+    async def _connect(self, address: tuple[str, int], group_id: str) -> Channel:
+        broken = self._channels.pop((*address, group_id), None)
+        if broken is not None:
+            await broken.close()
+        return await Channel.connect(
+            *address,
+            self.client_id,
+            self._connect_timeout_ms,
+            self.env,
+            request_timeout_ms=self.request_timeout_ms,
+            security=self._security,
+        )
+
+    def _connected(self, place: tuple[str, int, str], task: "asyncio.Task[Channel]") -> None:
+        del self._connecting[place]
+        if task.cancelled():
+            return
+        address = place[:2]
+        if task.exception() is None:
+            self._channels[place] = task.result()
+            self._failures.pop(address, None)
+        else:
+            self._failures[address] = max(self._failures.values(), default=0) + 1
 
     def _learn(self, response: MetadataResponse) -> ClusterMetadata:
         now_ms = self._clock.monotonic_ms()
         self._brokers = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
+        self._controller_id = response.controller_id
         metadata = ClusterMetadata(response.cluster_id, response.controller_id, self._brokers)
         for found in response.topics:
             partitions = {

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from barnabas.clients.channel import UnreachableError
 from barnabas.clients.partitioner import StickyPartition, partition_for_key
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.error_code import RETRIABLE, ErrorCode
@@ -202,8 +203,10 @@ class Producer:
                 known = await self._pool.topic(topic, allow_auto_topic_creation=True)
                 return len(known.partitions)
             except KafkaError as error:
-                # A topic that this very question creates has its leader a moment later.
-                if error.code is not ErrorCode.LEADER_NOT_AVAILABLE or _now() > deadline:
+                # A topic that this very question creates has its leader a moment later, and another broker may answer
+                # where one does not.
+                is_over = isinstance(error, UnreachableError) or _now() > deadline
+                if is_over or error.code not in RETRIABLE or error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     raise
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 

@@ -73,11 +73,24 @@ def test_an_api_on_which_they_cannot_agree_is_told(versions):
     with_channel(story)
 
 
-def test_an_answer_that_comes_too_late_is_dropped_and_the_next_one_found():
+def test_a_request_that_is_not_answered_in_time_ends_the_connection():
     async def story(channel):
         with pytest.raises(KafkaError, match="did not answer Heartbeat within 500 ms") as caught:
             await beat(channel, timeout_ms=500)
         assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+        assert not channel.is_open
+        with pytest.raises(KafkaError, match=r"NETWORK_EXCEPTION.* lost: the broker did not answer Heartbeat"):
+            await beat(channel)
+
+    with_channel(story, HEARTBEAT=lambda request: None)
+
+
+def test_the_answer_to_who_waits_no_longer_is_dropped_and_the_next_one_found():
+    async def story(channel):
+        asked = asyncio.ensure_future(beat(channel))
+        await asyncio.sleep(1)
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
         # The first request's answer, to nobody.
         channel._reader.feed_data(struct.pack(">iiih", 10, 1, 0, 99))
         assert await beat(channel) == HeartbeatResponse(0, 27)

@@ -183,7 +183,9 @@ def test_an_answer_to_a_question_of_before_is_dropped():
     async def use(pool):
         consumer = Consumer(pool)
         consumer.assign(at(0))
-        await consumer._ask()
+        await pool.leader(next(iter(at(0))))
+        consumer._ask()
+        assert consumer._polls
         consumer.assign(at(0, 2))
         assert values(await consumer.poll(1_000)) == {(0, 2): b"a2"}
         await consumer.close()

@@ -137,11 +137,11 @@ class TransactionalProducer:
 
     async def _produce(self, partition: TopicPartition, batch: bytearray) -> int:
         data = [TopicProduceData(partition.topic, partition_data=[PartitionProduceData(partition.partition, batch)])]
-        request = ProduceRequest(self.transactional_id, ACKS_ALL, self._timeout_ms, data)
+        request = ProduceRequest(self.transactional_id, ACKS_ALL, self._pool.request_timeout_ms, data)
         channel = await self._pool.leader(partition)
         if channel.version_of(request.API_KEY) < _LEAST_PRODUCE_VERSION:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the broker at {channel.host} knows no transactions")
-        answer = await channel.send(request, ProduceResponse, timeout_ms=2 * self._timeout_ms)
+        answer = await channel.send(request, ProduceResponse)
         self._pause_until_s = asyncio.get_running_loop().time() + answer.throttle_time_ms / 1000
         for topic in answer.responses:
             for part in topic.partition_responses:
