@@ -25,8 +25,7 @@ def stored_batches(data_dir: Path, topic: str, partition: int) -> list[StoredBat
     for segment in sorted((data_dir / f"{topic}-{partition}").glob("*.log")):
         for batch in batches_of_any_magic(memoryview(segment.read_bytes())):
             header = read_header(batch)
-            crc = int.from_bytes(batch[17:21], "big")
-            found.append(StoredBatch(header.base_offset, header.last_offset, header.partition_leader_epoch, crc))
+            found.append(StoredBatch(header.base_offset, header.last_offset, header.leader_epoch, header.crc))
     return found
 
 

@@ -134,7 +134,7 @@ class ClusterLoad:
                         await writer.begin(*partitions)
                         for partition in partitions:
                             batch = BatchBuilder(producer_id=0, producer_epoch=0, base_sequence=0, is_transactional=True)
-                            batch.append(0, None, b"%d" % number, ())
+                            batch.append(int(time.time() * 1000), None, b"%d" % number, ())
                             await writer.send(partition, batch.build(), 1)
                         await writer.commit()
                         self.copied.append(number)
@@ -149,7 +149,7 @@ class ClusterLoad:
         async with self._pool("reader") as pool:
             member = GroupMember(
                 pool, f"{self.name}-group", [self.name], session_timeout_ms=6_000, heartbeat_interval_ms=300,
-                rebalance_timeout_ms=10_000,
+                rebalance_timeout_ms=30_000,
             )
             consumer = Consumer(pool, auto_offset_reset="none")
             while not self._has_read_all():

@@ -238,6 +238,22 @@ class Broker:
         if self._process is not None:
             self._process.end(signal.SIGKILL)
 
+    def pause(self) -> None:
+        """Have the broker stand still in the middle of whatever it does, as SIGSTOP does, until `resume`.
+
+        Raises:
+            RuntimeError: The broker is not running.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a broker that stands still go on.
+
+        Raises:
+            RuntimeError: The broker is not running.
+        """
+        os.kill(self.pid, signal.SIGCONT)
+
     def restart(self) -> None:
         """Stop the broker, if it is still running, and start it on the same port with the same data.
 

@@ -1,0 +1,226 @@
+"""`barnabas cluster`: several brokers of one cluster on this machine, one process for each, started and stopped together.
+
+One broker computes on one core. On a machine with more of them a user starts as many as are to be used; each has a port
+and a directory of its own, and a part of the partitions.
+
+Invariants:
+
+- Brokers end with this process, however it ends (`--die-with-parent`); they stand in sessions of their own, so Ctrl-C
+  reaches this process alone.
+- Where one can't start none stays. One that ends later by itself is told of, and the others go on.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
+from typing import Annotated, Final
+
+from barnabas.cli.options import Option, paragraphs, run_async, stop_on_signals
+from barnabas.cli.output import note, say
+from barnabas.core.errors import BarnabasError
+
+HELP = "Run several brokers of one cluster on this machine."
+START_HELP = paragraphs(
+    """Start brokers, one process for each, and stop them all on Ctrl-C or SIGTERM.
+
+Broker N has the id --first-id + N, listens on --port + N, keeps its logs in DATA/broker-ID and says what happens in
+DATA/broker-ID.log. One line tells when clients can connect. A topic is copied to as many brokers as it was created with
+(default.replication.factor); what brokers keep for themselves, to three where there are as many. All of them are on one
+machine: this is for its cores, not against its loss. A broker that ends by itself is told of, and the others go on.
+
+Example:
+
+  barnabas cluster start --brokers 4 --zookeeper localhost:2181/barnabas --port 9092 --data /var/lib/barnabas
+"""
+)
+
+_MOST_BROKERS: Final = 64
+_START_TIMEOUT_S: Final = 120.0
+# What each broker must have for itself, and the option that says so.
+_OWN: Final = {
+    "broker.id": "--first-id",
+    "listeners": "--host and --port",
+    "log.dir": "--data",
+    "log.dirs": "--data",
+    "zookeeper.connect": "--zookeeper",
+}
+
+
+def start(
+    file: Annotated[
+        str | None, Option(metavar="server.properties", help="Kafka's own configuration file, for all brokers.")
+    ] = None,
+    brokers: Annotated[
+        int, Option("--brokers", metavar="N", min=1, max=_MOST_BROKERS, help="How many; as many as cores are to work.")
+    ] = 1,
+    zookeeper: Annotated[
+        str,
+        Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="Where the cluster is, as in zookeeper.connect."),
+    ] = "127.0.0.1:2181",
+    host: Annotated[str, Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int,
+        Option("--port", metavar="PORT", min=0, max=65535, help="Of the first; 0 lets the system choose all of them."),
+    ] = 9092,
+    data: Annotated[Path, Option("--data", metavar="DIRECTORY", help="Where the brokers keep theirs.")] = Path(
+        "barnabas-data"
+    ),
+    first_id: Annotated[
+        int, Option("--first-id", metavar="ID", min=0, max=2**31 - 1 - _MOST_BROKERS, help="The first broker's id.")
+    ] = 0,
+    override: Annotated[
+        list[str] | None,
+        Option("--override", metavar="NAME=VALUE", help="A setting of all brokers; may be repeated."),
+    ] = None,
+) -> int:
+    settings = _settings(brokers, zookeeper, override or [])
+    if port and port + brokers - 1 > 65535:
+        raise BarnabasError(f"--port {port}: {brokers} brokers need ports up to {port + brokers - 1}; 65535 is the last")
+    if data.exists() and not data.is_dir():
+        raise BarnabasError(f"--data {data}: is no directory")
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    members = []
+    for number in range(brokers):
+        broker_id = first_id + number
+        options = [*([file] if file else []), "--host", host, "--port", str(port + number if port else 0)]
+        for setting in (f"broker.id={broker_id}", *settings):
+            options += ["--override", setting]
+        members.append(_Member(broker_id, data / f"broker-{broker_id}", options))
+    return run_async(_run(members))
+
+
+SUBCOMMANDS = {"start": (start, START_HELP)}
+
+
+def _settings(broker_count: int, zookeeper: str, overrides: Sequence[str]) -> list[str]:
+    """Return what all brokers are given; later ones win. Raises BarnabasError: a setting that each has for itself."""
+    replicas = min(3, broker_count)
+    settings = [
+        f"zookeeper.connect={zookeeper}",
+        f"offsets.topic.replication.factor={replicas}",
+        f"transaction.state.log.replication.factor={replicas}",
+        f"transaction.state.log.min.isr={min(2, broker_count)}",
+    ]
+    for text in overrides:
+        name = text.partition("=")[0].strip()
+        if name in _OWN:
+            raise BarnabasError(f"--override {name}: {_OWN[name]} says so for each broker")
+    return [*settings, *overrides]
+
+
+class _Member:
+    """One broker: its process, and where it can be reached once it said so."""
+
+    def __init__(self, broker_id: int, data_dir: Path, options: Sequence[str]) -> None:
+        self.broker_id = broker_id
+        self.address = ""
+        self._data_dir = data_dir
+        self._log_path = data_dir.with_name(f"{data_dir.name}.log")
+        self._options = options
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start the process and wait until clients can connect. Raises BarnabasError: it ended, or takes too long."""
+        ready, write_fd = os.pipe()
+        # -P: modules in the working directory must not stand in for the library's.
+        command = [sys.executable, "-P", "-m", "barnabas.broker.server.main", *self._options]
+        command += ["--data-dir", str(self._data_dir), "--ready-fd", str(write_fd)]
+        command += ["--die-with-parent", "--parent-pid", str(os.getpid())]
+        try:
+            log_fd = os.open(self._log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log_fd,
+                    stderr=log_fd,
+                    pass_fds=(write_fd,),
+                    start_new_session=True,
+                )
+            finally:
+                os.close(log_fd)
+        except BaseException:
+            os.close(ready)
+            raise
+        finally:
+            os.close(write_fd)
+        line = await _read_line(ready)
+        if not line:
+            await self._process.wait()
+            raise BarnabasError(f"broker {self.broker_id} did not start: {self.last_line()}")
+        said = json.loads(line)
+        self.address = f"[{said['host']}]:{said['port']}" if ":" in said["host"] else f"{said['host']}:{said['port']}"
+
+    async def wait(self) -> int:
+        """Wait for the end of the process; its exit status."""
+        assert self._process is not None
+        return await self._process.wait()
+
+    def send(self, number: Signals) -> None:
+        """Send a signal to the process, if it runs."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(number)
+
+    async def end(self, number: Signals) -> None:
+        """Send a signal and wait for the end, if it runs."""
+        self.send(number)
+        if self._process is not None:
+            await self._process.wait()
+
+    def last_line(self) -> str:
+        """Return what the broker said last."""
+        lines = self._log_path.read_text(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"it ended without a word in {self._log_path}"
+
+
+async def _run(members: Sequence[_Member]) -> int:
+    """Run all brokers until a signal comes; the exit code: 1 where one ended by itself. Raises BarnabasError."""
+    stopped = stop_on_signals()
+    stopping = asyncio.create_task(stopped.wait())
+    starting = asyncio.gather(*(member.start() for member in members))
+    try:
+        done, _ = await asyncio.wait((starting, stopping), timeout=_START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            raise BarnabasError(f"the brokers are not ready after {_START_TIMEOUT_S:g} s: {members[0].last_line()}")
+        if stopping in done:
+            return 0
+        await starting
+        say(f"Clients can connect: {','.join(member.address for member in members)}", flush=True)
+        ends = [asyncio.create_task(_tell_of_end(member, stopped)) for member in members]
+        await asyncio.wait((stopping, asyncio.gather(*ends)), return_when=asyncio.FIRST_COMPLETED)
+        for member in members:
+            member.send(SIGTERM)
+        return int(any(await asyncio.gather(*ends)))
+    finally:
+        stopping.cancel()
+        starting.cancel()
+        await asyncio.gather(stopping, starting, return_exceptions=True)
+        await asyncio.gather(*(member.end(SIGKILL) for member in members))
+
+
+async def _tell_of_end(member: _Member, stopped: asyncio.Event) -> bool:
+    """Wait for the end of a broker; whether it came by itself, or was none in good order."""
+    status = await member.wait()
+    if status and not stopped.is_set():
+        note(f"broker {member.broker_id} has ended ({_told(status)}): {member.last_line()}")
+    return status != 0 or not stopped.is_set()
+
+
+def _told(status: int) -> str:
+    return f"exit status {status}" if status >= 0 else Signals(-status).name
+
+
+async def _read_line(fd: int) -> bytes:
+    """Read from a pipe to its end or the end of a line, and close it."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb"))
+    try:
+        return await reader.readline()
+    finally:
+        transport.close()
