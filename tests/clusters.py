@@ -1,10 +1,17 @@
 """What tests of several brokers use of them, be they Kafka's or ours."""
 
-from collections.abc import Mapping
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
+from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
+from tools.kafka.cluster import REPLICATED, SESSION_TIMEOUT_MS, kafka_member
 
 
 class Member(Protocol):
@@ -30,18 +37,127 @@ class Member(Protocol):
     def restart(self) -> None: ...
 
 
-def servers_of(members: Mapping[int, Member]) -> str:
+Members = Mapping[int, Member]
+
+
+@contextmanager
+def cluster_of(
+    kinds: Sequence[str], directory: Path, zookeeper_connect: str, config: Mapping[str, str] | None = None
+) -> Iterator[Members]:
+    """Start brokers with the ids 1, 2, ... on one ZooKeeper, or on a broker that serves its registry as one.
+
+    Args:
+        kinds: What each is, `kafka` or `barnabas`, in the order in which they are started: the first is the controller.
+        directory: Where each has a directory of its own.
+        zookeeper_connect: With a tree of the cluster's own.
+        config: Settings of all, above `REPLICATED`.
+    """
+    members: dict[int, Member] = {}
+    with ExitStack() as stack:
+        for broker_id, kind in enumerate(kinds, 1):
+            if kind == "kafka":
+                place = directory / f"broker-{broker_id}"
+                members[broker_id] = stack.enter_context(
+                    kafka_member(place, zookeeper_connect, broker_id, config or {})
+                )
+            else:
+                members[broker_id] = stack.enter_context(
+                    barnabas_member(directory / f"broker-{broker_id}", zookeeper_connect, broker_id, config or {})
+                )
+        wait_for_members(members)
+        yield members
+
+
+def barnabas_member(directory: Path, zookeeper_connect: str, broker_id: int, config: Mapping[str, str]) -> Broker:
+    """Return a broker of ours that is to be one of several; it is not started."""
+    settings = {
+        **REPLICATED,
+        "broker.id": str(broker_id),
+        "zookeeper.connect": zookeeper_connect,
+        "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
+        "zookeeper.connection.timeout.ms": "60000",
+        "group.initial.rebalance.delay.ms": "0",
+        **config,
+    }
+    return Broker(config=settings, data_dir=directory, start_timeout_s=PATIENCE_S)
+
+
+def wait_for_members(members: Members) -> None:
+    """Wait until each broker knows all of them."""
+
+    async def knows_all(member: Member) -> None:
+        async with Pool(member.bootstrap_servers, "judge") as pool:
+            while (await pool.metadata([])).brokers.keys() != members.keys():
+                await asyncio.sleep(0.05)
+
+    async def wait() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*map(knows_all, members.values()))
+
+    asyncio.run(wait())
+
+
+def servers_of(members: Members) -> str:
     """Return the addresses of all brokers, for a client."""
     return ",".join(member.bootstrap_servers for member in members.values())
 
 
-async def controller_of(members: Mapping[int, Member]) -> int:
+def create_topic(members: Members, topic: str, partition_count: int) -> None:
+    """Create a topic that each broker has a copy of, and of which two must have what is acknowledged."""
+
+    async def create() -> None:
+        async with Pool(servers_of(members), "judge") as pool:
+            configs = {"min.insync.replicas": str(min(2, len(members)))}
+            await Admin(pool).create_topic(NewTopic(topic, partition_count, len(members), configs))
+
+    asyncio.run(create())
+
+
+async def controller_of(members: Members) -> int:
     """Return the id of the broker that is the controller, as the cluster says; -1 while it says none."""
     async with Pool(servers_of(members), "judge") as pool:
         return (await pool.metadata([])).controller_id
 
 
-async def leader_of(members: Mapping[int, Member], topic: str, partition: int) -> int:
+async def leader_of(members: Members, topic: str, partition: int) -> int:
     """Return the id of the broker that leads a partition; -1 while none does."""
     async with Pool(servers_of(members), "judge") as pool:
         return (await pool.metadata([topic])).topics[topic].partitions[partition].leader_id
+
+
+def make_controller(members: Members, broker_id: int) -> None:
+    """Have a broker be the controller: the one that is stops, while no third one can stand for election."""
+    now = asyncio.run(controller_of(members))
+    if now == broker_id:
+        return
+    others = [member for each, member in members.items() if each not in (now, broker_id)]
+    for other in others:
+        other.pause()
+    try:
+        members[now].stop()
+        deadline = time.monotonic() + PATIENCE_S
+        while asyncio.run(controller_of({broker_id: members[broker_id]})) != broker_id:
+            assert time.monotonic() < deadline, f"broker {broker_id} is not elected"
+            time.sleep(0.05)
+    finally:
+        for other in others:
+            other.resume()
+    members[now].restart()
+
+
+def wait_for_in_sync(members: Members, topic: str) -> None:
+    """Wait until all replicas of a topic are in sync, as every broker says."""
+
+    async def is_in_sync(member: Member) -> None:
+        async with Pool(member.bootstrap_servers, "judge") as pool:
+            while True:
+                found = (await pool.metadata([topic])).topics[topic].partitions.values()
+                if found and all(set(each.isr) == set(each.replicas) for each in found):
+                    return
+                await asyncio.sleep(0.05)
+
+    async def wait() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*map(is_in_sync, members.values()))
+
+    asyncio.run(wait())

@@ -38,6 +38,7 @@ _OTHERS = ("broker", "pipeline")
 _RUN_ELSEWHERE = {
     "barnabas adopt": "tests/integration/test_moving_runbook.py",
     "barnabas release": "tests/integration/test_moving_runbook.py",
+    "barnabas cluster start": "tests/integration/test_cluster_command.py",
     "barnabas groups translate": "tests/integration/test_groups_translate.py",
     "barnabas groups migrate": "tests/integration/test_groups_migrate.py",
     "barnabas mirror": "tests/integration/test_mirror_command.py",

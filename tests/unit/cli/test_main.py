@@ -48,7 +48,7 @@ def test_every_command_explains_itself(run, command):
         (["topcis"], "barnabas: no such command: topcis; did you mean topics?"),
         (
             ["fly"],
-            "barnabas: no such command: fly; there are broker, topics, produce, consume, groups, groups translate, ",
+            "barnabas: no such command: fly; there are broker, cluster, topics, produce, consume, ",
         ),
         (["perf", "fly"], "barnabas perf: No such command 'fly' (barnabas perf --help shows all options)"),
         (["topics"], "barnabas topics: say what to do: one of --list, --create, --describe, --alter"),

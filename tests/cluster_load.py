@@ -22,7 +22,9 @@ from barnabas.core.error_code import RETRIABLE
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
+from tests.clusters import Members, controller_of, leader_of, servers_of
 from tests.patience import PATIENCE_S
+from tests.replicas import wait_for_equal_replicas
 
 _PARTITIONS = 3
 _IN_ORDER = 20
@@ -85,6 +87,12 @@ class ClusterLoad:
         """Stop writing, and let the reader reach the end."""
         self._is_ending = True
         await self.until(lambda: all(task.done() for task in self._tasks))
+
+    async def close(self) -> None:
+        """Give up what still runs."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def wrong(self) -> list[str]:
         """Tell what is not as it should be: one line for each."""
@@ -152,18 +160,24 @@ class ClusterLoad:
                 rebalance_timeout_ms=30_000,
             )
             consumer = Consumer(pool, auto_offset_reset="none")
-            while not self._has_read_all():
-                consumer.assign(await member.join("earliest"))
-                while not (member.needs_rejoin or self._has_read_all()):
-                    for batch in await consumer.poll(200):
-                        self.read[batch.partition.partition] += [int(record.value or b"") for record in batch.records]
-                    try:
-                        await member.commit(consumer.positions)
-                    except KafkaError:
-                        if not member.needs_rejoin:
-                            raise
-            await consumer.close()
-            await member.leave()
+            try:
+                while not self._has_read_all():
+                    consumer.assign(await member.join("earliest"))
+                    await self._read(consumer, member)
+            finally:
+                await consumer.close()
+                await member.leave()
+
+    async def _read(self, consumer: Consumer, member: GroupMember) -> None:
+        """Read and commit until the group rebalances, or all was read."""
+        while not (member.needs_rejoin or self._has_read_all()):
+            for batch in await consumer.poll(200):
+                self.read[batch.partition.partition] += [int(record.value or b"") for record in batch.records]
+            try:
+                await member.commit(consumer.positions)
+            except KafkaError:
+                if not member.needs_rejoin:
+                    raise
 
     def _has_read_all(self) -> bool:
         return (
@@ -203,6 +217,45 @@ def values_of(servers: str, topic: str) -> dict[int, list[int]]:
         return found
     finally:
         reader.close()
+
+
+def play_ends(members: Members, name: str) -> list[str]:
+    """Have brokers come to an end in every way while clients work: a leader is killed, then the controller; a leader
+    stands still for longer than its session and comes back; another one is stopped in good order.
+
+    Returns:
+        What was lost, doubled or torn, and where replicas differ; nothing.
+    """
+    load = ClusterLoad(servers_of(members), name)
+
+    async def story() -> None:
+        await load.start()
+        try:
+            await load.goes_on()
+            for found in (leader_of(members, name, 0), controller_of(members)):
+                killed = members[await found]
+                killed.kill()
+                await load.goes_on()
+                await asyncio.to_thread(killed.restart)
+                await load.goes_on()
+            standing = members[await leader_of(members, name, 1)]
+            standing.pause()
+            await load.goes_on()
+            standing.resume()
+            await load.goes_on()
+            stopped = members[await leader_of(members, name, 2)]
+            await asyncio.to_thread(stopped.stop)
+            await load.goes_on()
+            await asyncio.to_thread(stopped.restart)
+            await load.end()
+        finally:
+            await load.close()
+
+    asyncio.run(story())
+    wrong = load.wrong()
+    for topic in (name, f"{name}-copied"):
+        wait_for_equal_replicas({broker_id: each.data_dir for broker_id, each in members.items()}, topic, _PARTITIONS)
+    return wrong
 
 
 def _difference(expected: list[int], found: list[int]) -> str:

@@ -1,0 +1,37 @@
+"""Three processes of ours are a cluster: what they acknowledged is there, whichever of them comes to an end.
+
+The cluster's state is in a fourth one's registry, which is spoken to as a ZooKeeper: no JVM is needed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.testing import Broker
+from tests.cluster_load import play_ends
+from tests.clusters import cluster_of, create_topic, make_controller
+from tools.kafka.server import free_port
+
+TOPIC = "numbers"
+pytestmark = pytest.mark.skip(reason="Barnabas brokers do not follow a leader yet")
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[str]:
+    """A registry that outlives the brokers of a test; each uses a tree of its own."""
+    port = free_port()
+    with Broker(config={"barnabas.registry.listeners": f":{port}"}):
+        yield f"127.0.0.1:{port}"
+
+
+def test_nothing_acknowledged_is_lost_while_brokers_come_and_go(registry: str, tmp_path: Path) -> None:
+    with cluster_of(("barnabas",) * 3, tmp_path, f"{registry}/ends") as members:
+        assert play_ends(members, TOPIC) == []
+
+
+def test_each_broker_can_be_the_controller(registry: str, tmp_path: Path) -> None:
+    with cluster_of(("barnabas",) * 3, tmp_path, f"{registry}/controllers") as members:
+        for broker_id in members:
+            make_controller(members, broker_id)
+            create_topic(members, f"{TOPIC}-{broker_id}", 2)
