@@ -141,7 +141,9 @@ class ClusterLoad:
                         number += 1
                         await writer.begin(*partitions)
                         for partition in partitions:
-                            batch = BatchBuilder(producer_id=0, producer_epoch=0, base_sequence=0, is_transactional=True)
+                            batch = BatchBuilder(
+                                producer_id=0, producer_epoch=0, base_sequence=0, is_transactional=True
+                            )
                             batch.append(int(time.time() * 1000), None, b"%d" % number, ())
                             await writer.send(partition, batch.build(), 1)
                         await writer.commit()
@@ -156,7 +158,11 @@ class ClusterLoad:
     async def _consume(self) -> None:
         async with self._pool("reader") as pool:
             member = GroupMember(
-                pool, f"{self.name}-group", [self.name], session_timeout_ms=6_000, heartbeat_interval_ms=300,
+                pool,
+                f"{self.name}-group",
+                [self.name],
+                session_timeout_ms=6_000,
+                heartbeat_interval_ms=300,
                 rebalance_timeout_ms=30_000,
             )
             consumer = Consumer(pool, auto_offset_reset="none")

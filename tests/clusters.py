@@ -87,7 +87,7 @@ def wait_for_members(members: Members) -> None:
 
     async def knows_all(member: Member) -> None:
         async with Pool(member.bootstrap_servers, "judge") as pool:
-            while (await pool.metadata([])).brokers.keys() != members.keys():
+            while (await pool.metadata([])).brokers.keys() != members.keys():  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
     async def wait() -> None:
@@ -120,9 +120,13 @@ async def controller_of(members: Members) -> int:
 
 
 async def leader_of(members: Members, topic: str, partition: int) -> int:
-    """Return the id of the broker that leads a partition; -1 while none does."""
-    async with Pool(servers_of(members), "judge") as pool:
-        return (await pool.metadata([topic])).topics[topic].partitions[partition].leader_id
+    """Return the id of the broker that leads a partition, as soon as a broker knows one."""
+    async with Pool(servers_of(members), "judge") as pool, asyncio.timeout(PATIENCE_S):
+        while True:
+            found = (await pool.metadata([topic])).topics[topic].partitions.get(partition)
+            if found is not None and found.leader_id >= 0:
+                return found.leader_id
+            await asyncio.sleep(0.05)
 
 
 def make_controller(members: Members, broker_id: int) -> None:

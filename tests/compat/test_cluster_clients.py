@@ -1,4 +1,4 @@
-"""Our own clients find leaders, coordinators and the controller wherever they go, in a cluster of three Kafka brokers."""
+"""Our own clients find leaders, coordinators and the controller wherever they go, in a cluster of three Kafkas."""
 
 from pathlib import Path
 

@@ -75,9 +75,7 @@ class Writer:
         assert self.failure is None, self.failure
 
 
-@pytest.mark.parametrize(
-    "kinds", [pytest.param(("kafka",) * 3, id="kafka", marks=pytest.mark.whole), MIXED]
-)
+@pytest.mark.parametrize("kinds", [pytest.param(("kafka",) * 3, id="kafka", marks=pytest.mark.whole), MIXED])
 def test_nothing_is_lost_whoever_is_the_controller(
     kinds: tuple[str, ...], tmp_path: Path, connect: str, name: str
 ) -> None:

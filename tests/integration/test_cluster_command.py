@@ -42,7 +42,8 @@ def cluster(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def member_pids(process: subprocess.Popen[str]) -> list[int]:
     """Return the ids of the brokers' processes."""
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True, check=False)
+    command = ["ps", "-o", "pid=", "--ppid", str(process.pid)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
     return [int(each) for each in found.stdout.split()]
 
 
@@ -51,9 +52,7 @@ def told(process: subprocess.Popen[str]) -> tuple[str, str]:
     return process.communicate(timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize(
-    "count", [1, pytest.param(2, marks=pytest.mark.skip(reason="Barnabas brokers do not follow a leader yet"))]
-)
+@pytest.mark.parametrize("count", [1, 3])
 def test_brokers_begin_and_end_together_and_keep_what_they_had(registry: str, tmp_path: Path, count: int) -> None:
     data = tmp_path / "data"
     options = ("--brokers", count, "--zookeeper", f"{registry}/together-{count}", "--data", data, "--first-id", 7)

@@ -1,4 +1,4 @@
-"""Several Kafka brokers on one ZooKeeper, or three: each can be killed, stopped, made to stand still, and started again.
+"""Several Kafka brokers on one ZooKeeper, or three: each can be killed, stopped, paused and started again.
 
 The heaps are small: three brokers and their ZooKeeper take about a gigabyte. They start and are compiled as
 `QuickKafkaServer`'s are, and are none to be measured.

@@ -19,7 +19,7 @@ from tools.kafka.tool_host import ToolHost
 
 TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 """For tools that live a second or two: start fast, use one thread."""
-# The kernel takes the thread that started a process for its parent: this one lives as long as the process that it is of,
+# The kernel takes the thread that started a process for its parent: this one lives as long as its own process,
 # whichever thread of it asks.
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="java-starter")
 _LOG4J = Path(__file__).with_name("log4j.properties")
@@ -119,8 +119,11 @@ def start_java(
         extra_classpath=extra_classpath,
         log_level=log_level,
     )
-    start = functools.partial(subprocess.Popen[bytes], command, cwd=cwd, preexec_fn=die_with_parent)
-    return _STARTER.submit(start, stdin=stdin, stdout=stdout, stderr=stderr).result()
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, preexec_fn=die_with_parent)
+
+    return _STARTER.submit(start).result()
 
 
 def compiled(source: Path, jar_set: str) -> Path:

@@ -125,9 +125,7 @@ class ZooKeeperEnsemble:
     """
 
     def __init__(self, directory: Path, count: int = 3) -> None:
-        members = [
-            f"server.{number}=127.0.0.1:{free_port()}:{free_port()}" for number in range(1, count + 1)
-        ]
+        members = [f"server.{number}=127.0.0.1:{free_port()}:{free_port()}" for number in range(1, count + 1)]
         config = [*members, "initLimit=20", "syncLimit=10"]
         self.servers = [ZooKeeper(directory / f"server-{number}", config) for number in range(1, count + 1)]
 

@@ -1,4 +1,4 @@
-"""`barnabas cluster`: several brokers of one cluster on this machine, one process for each, started and stopped together.
+"""`barnabas cluster`: several brokers of one cluster on this machine, one process each, started and stopped together.
 
 One broker computes on one core. On a machine with more of them a user starts as many as are to be used; each has a port
 and a directory of its own, and a part of the partitions.
@@ -80,7 +80,9 @@ def start(
 ) -> int:
     settings = _settings(brokers, zookeeper, override or [])
     if port and port + brokers - 1 > 65535:
-        raise BarnabasError(f"--port {port}: {brokers} brokers need ports up to {port + brokers - 1}; 65535 is the last")
+        raise BarnabasError(
+            f"--port {port}: {brokers} brokers need ports up to {port + brokers - 1}; 65535 is the last"
+        )
     if data.exists() and not data.is_dir():
         raise BarnabasError(f"--data {data}: is no directory")
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -184,7 +186,9 @@ async def _run(members: Sequence[_Member]) -> int:
     stopping = asyncio.create_task(stopped.wait())
     starting = asyncio.gather(*(member.start() for member in members))
     try:
-        done, _ = await asyncio.wait((starting, stopping), timeout=_START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(
+            (starting, stopping), timeout=_START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED
+        )
         if not done:
             raise BarnabasError(f"the brokers are not ready after {_START_TIMEOUT_S:g} s: {members[0].last_line()}")
         if stopping in done:

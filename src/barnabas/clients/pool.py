@@ -1,7 +1,7 @@
 """Connections to all brokers of a cluster, and what is known of its topics and leaders.
 
-Connections open when they are needed and are replaced when they broke; who wants one that is being opened waits for that
-one. Metadata is asked for again when a caller says that it was wrong (`forget`) or when it is older than
+Connections open when they are needed and are replaced when they broke; who wants one that is being opened waits for
+that one. Metadata is asked for again when a caller says that it was wrong (`forget`) or when it is older than
 `metadata_max_age_ms`; a coordinator, when the connection to it is gone. Brokers that failed last are asked last.
 
 Source: protocol guide, Metadata and FindCoordinator.
