@@ -21,11 +21,7 @@ from tools.kafka.jars import KAFKA
 
 _PARTITIONS = 3
 
-MIXED = pytest.param(
-    ("kafka", "barnabas", "barnabas"),
-    id="mixed",
-    marks=pytest.mark.skip(reason="Barnabas brokers do not follow a leader yet"),
-)
+MIXED = pytest.param(("kafka", "barnabas", "barnabas"), id="mixed")
 
 
 class Writer:

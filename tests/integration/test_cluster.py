@@ -25,7 +25,6 @@ def registry() -> Iterator[str]:
         yield f"127.0.0.1:{port}"
 
 
-@pytest.mark.skip(reason="Barnabas brokers do not follow a leader yet")
 def test_nothing_acknowledged_is_lost_while_brokers_come_and_go(registry: str, tmp_path: Path) -> None:
     with cluster_of(("barnabas",) * 3, tmp_path, f"{registry}/ends") as members:
         assert play_ends(members, TOPIC) == []

@@ -291,9 +291,10 @@ class Leading:
             isr = followers.shrink(partition.log.log_end_offset, now_ms, max_lag_ms)
             if isr is not None:
                 self._propose(partition, isr)
-                self._advance(partition, now_ms)
             else:
                 self._expel(partition)
+            # Who had just caught up and then died holds it back until his time is up, and nobody else may come then.
+            self._advance(partition, now_ms)
         left = partitions[len(some) :]
         if left:
             self._timers.call_later(0, self._look_at, left)
