@@ -8,6 +8,7 @@ Source: replication.md, brokers come and go; Kafka 2.7.2, KafkaController.proces
 onBrokerFailure, onReplicasBecomeOffline.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
@@ -123,8 +124,12 @@ async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
     state = term.state
     on_their_way_out = [replica for replica in replicas if replica.partition.topic in state.deleting]
     others = [replica for replica in replicas if replica.partition.topic not in state.deleting]
+    # There may be very many of all these: each step takes its turn of the loop.
+    await asyncio.sleep(0)
     leaderless = state.partitions_without_live_leader()
+    await asyncio.sleep(0)
     set_phases(state, leaderless, PartitionPhase.OFFLINE)
+    await asyncio.sleep(0)
     await bring_waiting_online(term)
     await change_replicas(term, others, ReplicaPhase.OFFLINE)
     if on_their_way_out:

@@ -17,7 +17,7 @@ from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import set_phases
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import REPLICA_BEFORE, ControllerState, PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
+from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term, in_turns
 from barnabas.broker.controller.topics import take_in_topics
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -42,7 +42,7 @@ async def deletions_changed(term: Term) -> None:
         else:
             await delete_with_children(term.registry, paths.delete_topic(topic))
     queue_deletions(state, wanted)
-    await try_deletions(term)
+    await try_deletions(term, wanted)
 
 
 def queue_deletions(state: ControllerState, topics: Iterable[str]) -> None:
@@ -63,7 +63,7 @@ async def resume_deletion(term: Term, topics: Iterable[str]) -> None:
     resumed = term.state.deleting.intersection(topics)
     if resumed:
         term.state.deletion_ineligible -= resumed
-        await try_deletions(term)
+        await try_deletions(term, resumed)
 
 
 async def fail_deletion(term: Term, replicas: Sequence[Replica]) -> None:
@@ -77,7 +77,7 @@ async def fail_deletion(term: Term, replicas: Sequence[Replica]) -> None:
     topics = {replica.partition.topic for replica in failed}
     log.info("topics %s are deleted once all of their replicas can be", sorted(topics))
     hold_deletions(term.state, topics)
-    await try_deletions(term)
+    await try_deletions(term, topics)
 
 
 async def replicas_stopped(
@@ -96,15 +96,16 @@ async def replicas_stopped(
     done = started(deleted)
     if done:
         await change_replicas(term, done, ReplicaPhase.DELETION_SUCCESSFUL)
-        await try_deletions(term)
+        await try_deletions(term, {replica.partition.topic for replica in done})
 
 
-async def try_deletions(term: Term) -> None:
-    """Take every topic that is to go as far as it can be taken now."""
+async def try_deletions(term: Term, topics: Iterable[str]) -> None:
+    """Take topics that are to go as far as they can be taken now."""
     state = term.state
     retried: list[Replica] = []
     begun: list[str] = []
-    for topic in sorted(state.deleting):
+    for topic in sorted(state.deleting.intersection(topics)):
+        await asyncio.sleep(0)
         replicas = state.topic_replicas(topic)
         phases = [state.replica_phase(replica) for replica in replicas]
         if all(phase is ReplicaPhase.DELETION_SUCCESSFUL for phase in phases):
@@ -135,7 +136,7 @@ async def _begin(term: Term, topics: Sequence[str]) -> None:
     state.deletion_started.update(topics)
     await term.tell_brokers(None, partitions)
     dead, alive = [], []
-    for partition in partitions:
+    async for partition in in_turns(partitions):
         for broker_id in state.replicas(partition):
             replica = Replica(partition, broker_id)
             if not state.is_online(broker_id, partition):

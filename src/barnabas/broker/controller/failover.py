@@ -17,7 +17,7 @@ from barnabas.broker.controller.partition_states import bring_waiting_online, re
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.term import Term
+from barnabas.broker.controller.term import Term, in_turns
 from barnabas.broker.controller.topics import take_in_topics
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import delete_with_children
@@ -41,11 +41,11 @@ async def take_over(term: Term, admits: Admits) -> None:
     await _queue_deletions(term, asked)
     await term.tell_brokers()
     await _settle_replicas(term)
-    _settle_partitions(term)
+    await _settle_partitions(term)
     await bring_waiting_online(term)
     await reassign_as_asked(term)
     await resume_reassignments(term)
-    await try_deletions(term)
+    await try_deletions(term, state.deleting)
     await elect_as_asked(term)
 
 
@@ -64,7 +64,7 @@ async def _settle_replicas(term: Term) -> None:
     state = term.state
     online: list[Replica] = []
     others: list[Replica] = []
-    for partition in state.partitions(state.topics):
+    async for partition in in_turns(state.partitions(state.topics)):
         for broker_id in state.replicas(partition):
             replica = Replica(partition, broker_id)
             if state.is_online(broker_id, partition):
@@ -77,9 +77,9 @@ async def _settle_replicas(term: Term) -> None:
     await change_replicas(term, others, ReplicaPhase.OFFLINE)
 
 
-def _settle_partitions(term: Term) -> None:
+async def _settle_partitions(term: Term) -> None:
     state = term.state
-    for partition in state.partitions(state.topics):
+    async for partition in in_turns(state.partitions(state.topics)):
         leadership = state.leaders.get(partition)
         if leadership is None:
             phase = PartitionPhase.NEW

@@ -26,7 +26,7 @@ from barnabas.broker.controller.state import (
     Replica,
     ReplicaPhase,
 )
-from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
+from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term, in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
 
@@ -45,7 +45,7 @@ async def change_replicas(
         ControllerMovedError: This broker is the controller no more.
     """
     by_broker: dict[int, list[TopicPartition]] = {}
-    for replica in replicas:
+    async for replica in in_turns(replicas):
         before = term.state.replica_phase(replica)
         if before in REPLICA_BEFORE[phase]:
             by_broker.setdefault(replica.broker_id, []).append(replica.partition)
@@ -73,7 +73,7 @@ async def _change_on_broker(
         for start in range(0, len(partitions), PARTITIONS_PER_TURN):
             await _take_offline(term, batch, broker_id, partitions[start : start + PARTITIONS_PER_TURN])
         return
-    for partition in partitions:
+    async for partition in in_turns(partitions):
         replica = Replica(partition, broker_id)
         match phase:
             case ReplicaPhase.NEW:

@@ -84,6 +84,7 @@ class RequestBatch:
         self._listener_name = listener_name
         self._leaders: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState2]] = {}
         self._told_brokers: dict[int, None] = {}
+        self._tells_all = False
         self._told: dict[TopicPartition, None] = {}
         self._stops: dict[int, dict[TopicPartition, StopReplicaPartitionState]] = {}
 
@@ -114,7 +115,8 @@ class RequestBatch:
                 list(here.removing),
                 is_new or (before is not None and before.is_new),
             )
-        self.tell(self._state.brokers, [partition])
+        self._told[partition] = None
+        self._tells_all = True
 
     def tell(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
         """Let brokers know of partitions; all that are named in a batch go to all brokers that are."""
@@ -136,13 +138,15 @@ class RequestBatch:
         told = self._stops.setdefault(broker_id, {})
         told[partition] = StopReplicaPartitionState(partition.partition, leader_epoch, deletes)
 
-    def requests(self) -> Iterator[Addressed]:
-        """Yield the requests, in order for each broker."""
+    def requests(self) -> Iterator[Addressed | None]:
+        """Yield the requests, in order for each broker; None, where it is time to look after others."""
         brokers = self._state.brokers
         for broker_id, leaders in self._leaders.items():
             if broker_id in brokers:
                 for some in _some(leaders):
                     yield Addressed(broker_id, self._leader_and_isr(broker_id, some))
+        if self._tells_all:
+            self._told_brokers.update(dict.fromkeys(brokers))
         if any(broker_id in brokers for broker_id in self._told_brokers):
             yield from self._update_metadata()
         for broker_id, stops in self._stops.items():
@@ -188,22 +192,22 @@ class RequestBatch:
 
     # UpdateMetadata
 
-    def _update_metadata(self) -> Iterator[Addressed]:
+    def _update_metadata(self) -> Iterator[Addressed | None]:
         version = version_of(UpdateMetadataRequest.API_KEY, self._protocol)
         live_brokers = self._live_brokers(version)
         topics: dict[str, UpdateMetadataTopicState] = {}
-        for partition in self._told:
+        ungrouped: list[UpdateMetadataPartitionState] = []
+        for number, partition in enumerate(self._told, 1):
             told = self._metadata_of(partition)
-            if told is not None:
-                topics.setdefault(partition.topic, UpdateMetadataTopicState(partition.topic)).partition_states.append(
-                    told
-                )
-        ungrouped = [
-            _ungrouped_metadata(topic.topic_name, told, version)
-            for topic in topics.values()
-            for told in topic.partition_states
-            if version < 5
-        ]
+            if told is not None and version < 5:
+                ungrouped.append(_ungrouped_metadata(partition.topic, told, version))
+            elif told is not None:
+                topic = topics.get(partition.topic)
+                if topic is None:
+                    topic = topics[partition.topic] = UpdateMetadataTopicState(partition.topic)
+                topic.partition_states.append(told)
+            if number % PARTITIONS_PER_REQUEST == 0:
+                yield None
         for broker_id in self._told_brokers:
             if broker_id not in self._state.brokers:
                 continue

@@ -9,7 +9,7 @@ Source: replication.md, controller; zookeeper.md, controller election.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -37,11 +37,21 @@ from barnabas.wire.registry.store import (
 )
 
 K = TypeVar("K")
+T = TypeVar("T")
 
 PARTITIONS_PER_TURN = 500
 """So many partitions are read, written or told of before the loop looks after others."""
+_ITEMS_PER_TURN = 200
 
 _REFUSALS = BadVersionError, NoNodeError, NodeExistsError, NoChildrenForEphemeralsError, NotEmptyError
+
+
+async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+    """Give one after the other, and the loop to others now and then."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % _ITEMS_PER_TURN == 0:
+            await asyncio.sleep(0)
 
 
 class Settings(Protocol):
@@ -123,7 +133,8 @@ class Term:
         for addressed in batch.requests():
             if self._is_over:
                 return
-            self.sender.send(addressed.broker_id, addressed.request, partial(self._answered, addressed))
+            if addressed is not None:
+                self.sender.send(addressed.broker_id, addressed.request, partial(self._answered, addressed))
             await asyncio.sleep(0)
 
     async def tell_brokers(
