@@ -89,6 +89,7 @@ def _refusal(
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if asked.leader_epoch < leadership.node.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
+    # differs from Kafka (isr-proposals): it asks for none of this.
     is_sound = (
         leadership.node.leader == broker_id
         and asked.leader_epoch == leadership.node.leader_epoch
@@ -104,9 +105,10 @@ def _refusal(
 def _living(state: ControllerState, partition: TopicPartition, isr: Sequence[int]) -> tuple[int, ...]:
     """Those of a proposed list that were in sync before, or may lead.
 
-    Kafka takes in a broker that is about to stop, or is gone, whose last fetch the leader still had before it
-    (KIP-841). The leader takes what the answer says, so it goes on without that broker, and asks again when it is back.
+    The leader takes what the answer says, so it goes on without the others, and asks again when they are back.
     """
+    # differs from Kafka (stopping-replicas): it takes in a broker that is about to stop, or is gone, whose last fetch
+    # the leader still had before it (KIP-841).
     known = state.leaders[partition].node.isr
     return tuple(replica for replica in isr if replica in known or state.is_online(replica, partition))
 

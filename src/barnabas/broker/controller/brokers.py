@@ -134,7 +134,7 @@ async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
     await change_replicas(term, others, ReplicaPhase.OFFLINE)
     if on_their_way_out:
         await fail_deletion(term, on_their_way_out)
-    # Kafka leaves a dead broker without replicas in everybody's metadata while there is any partition without a leader.
+    # differs from Kafka (dead-broker-in-metadata): it is left there while there is any partition without a leader.
     if not leaderless or not others:
         await term.tell_brokers()
 

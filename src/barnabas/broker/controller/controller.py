@@ -385,5 +385,6 @@ class Controller:
                 dropped.append(event)
         if is_election_due:
             self._events.put_nowait(Signal.CONTROLLER_CHANGED)
+        # differs from Kafka (unanswered-proposals): it answers neither AlterIsr nor UpdateFeatures here.
         for asked in dropped:
             asked.answer.complete(asked.otherwise)

@@ -55,6 +55,7 @@ async def update_features(term: Term, request: UpdateFeaturesRequest) -> UpdateF
 
 
 def _refusal(update: FeatureUpdateKey, finalized: FeatureNode) -> str:
+    # differs from Kafka (feature-messages): it says each of these in other words.
     level, known = update.max_version_level, finalized.features.get(update.feature)
     if not update.feature:
         return "Feature name can not be empty."

@@ -63,6 +63,7 @@ async def reassign_as_asked(term: Term) -> None:
     Raises:
         ControllerMovedError: This broker is the controller no more.
     """
+    # differs from Kafka (added-reassignments): it reads the node when it is created, and never again.
     path = paths.REASSIGNMENT
     asked = await _read(term, path, Signal.REASSIGNMENT_ASKED)
     if asked is None:

@@ -252,7 +252,7 @@ async def _stop_replicas(
     after = state.leaders.get(partition)
     stop_epoch = None
     if is_epoch_known and before is not None and after is not None:
-        # Kafka names an epoch that the brokers know, so they do not obey: the copies stay for good (KAFKA-13972). The
+        # differs from Kafka (cancelled-reassignment): it names an epoch that the brokers know, so they do not obey. The
         # next one is that of the step which follows, and fences them in any case; a replica that is made new later is
         # in a yet higher one, so that this request can't delete it however late it comes.
         stop_epoch = max(before.node.leader_epoch + 1, after.node.leader_epoch)

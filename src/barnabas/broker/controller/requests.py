@@ -143,6 +143,7 @@ class RequestBatch:
         brokers = self._state.brokers
         for broker_id, leaders in self._leaders.items():
             if broker_id in brokers:
+                # differs from Kafka (large-leader-and-isr): it puts all of them into one request.
                 for some in _some(leaders):
                     yield Addressed(broker_id, self._leader_and_isr(broker_id, some))
         if self._tells_all:

@@ -189,6 +189,7 @@ class Term:
         Raises:
             ControllerMovedError: This broker is the controller no more.
         """
+        # differs from Kafka (states-together): it writes each in a transaction of its own.
         results: dict[K, list[OpResult] | RegistryError] = {}
         items = iter(wanted.items())
         while some := dict(islice(items, PARTITIONS_PER_TURN)):
