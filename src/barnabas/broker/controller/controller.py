@@ -26,7 +26,7 @@ from barnabas.broker.controller.brokers import broker_set, brokers_changed, lead
 from barnabas.broker.controller.controlled_shutdown import controlled_shutdown
 from barnabas.broker.controller.deletion import deletions_changed, replicas_stopped
 from barnabas.broker.controller.election import Elected, current_controller, elect, still_elected
-from barnabas.broker.controller.epoch_guard import ControllerMovedError
+from barnabas.broker.controller.epoch_guard import ControllerMovedError, write_as_controller
 from barnabas.broker.controller.events import (
     Asked,
     Event,
@@ -57,8 +57,9 @@ from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrResponse
 from barnabas.wire.protocol.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
 from barnabas.wire.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from barnabas.wire.registry import paths
 from barnabas.wire.registry.patience import RETRY_BACKOFF_MS, PatientRegistry
-from barnabas.wire.registry.store import Registry, RegistryClosedError, SessionState
+from barnabas.wire.registry.store import DeleteOp, Registry, RegistryClosedError, RegistryError, SessionState
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +125,8 @@ class Controller:
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self._balance_timer: Timer | None = None
+        # It failed to take over, and lets others try for a while.
+        self._is_backing_off = False
         self.meters = Meters()
 
     @property
@@ -255,8 +258,9 @@ class Controller:
                     event.answer.fail(error)
                 # Whatever it was: the next event may be handled, and a controller that stands still is worse.
                 log.exception("the controller could not handle %s", event)
-                if self._term is None:
-                    self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._events.put_nowait, Signal.CONTROLLER_CHANGED)
+                if self._term is None and not self._is_backing_off:
+                    self._is_backing_off = True
+                    self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._try_again)
             finally:
                 if isinstance(event, Asked):
                     # Where nothing was done: this broker is the controller no more.
@@ -319,7 +323,13 @@ class Controller:
 
     # Election
 
+    def _try_again(self) -> None:
+        self._is_backing_off = False
+        self._events.put_nowait(Signal.CONTROLLER_CHANGED)
+
     async def _stand_for_election(self) -> None:
+        if self._is_backing_off:
+            return
         await self._register()
         watch = QueueEvent(self._events, Signal.CONTROLLER_CHANGED)
         incumbent = await current_controller(self._registry, watch)
@@ -349,11 +359,20 @@ class Controller:
         )
         try:
             await take_over(term, self._admits)
-        except BaseException:
+        except BaseException as error:
             # Half a state is none.
             self._resign()
+            if isinstance(error, Exception) and not isinstance(error, ControllerMovedError | RegistryClosedError):
+                await self._step_aside(elected)
             raise
         self._balance_later(FIRST_BALANCE_MS)
+
+    async def _step_aside(self, elected: Elected) -> None:
+        """Let another broker try what failed here."""
+        try:
+            await write_as_controller(self._registry, elected.epoch_zk_version, [DeleteOp(paths.CONTROLLER)])
+        except (ControllerMovedError, RegistryError) as error:
+            log.warning("%s stays as it is: %s", paths.CONTROLLER, error)
 
     def _balance_later(self, delay_ms: int) -> None:
         self._stop_balancing()

@@ -9,6 +9,7 @@ Source: replication.md, controller; zookeeper.md, controller election.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,8 @@ from barnabas.wire.registry.store import (
     Registry,
     RegistryError,
 )
+
+log = logging.getLogger(__name__)
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -149,6 +152,9 @@ class Term:
         """Make an event of an answer that says something."""
         if self._is_over:
             return
+        if response is not None and response.error_code:
+            name = type(addressed.request).__name__
+            log.warning("broker %d refuses a %s: error %d", addressed.broker_id, name, response.error_code)
         if isinstance(response, LeaderAndIsrResponse):
             failed = self.state.failed_replicas.get(addressed.broker_id)
             if failed or any(each.error_code == ErrorCode.KAFKA_STORAGE_ERROR for each in response.partition_errors):

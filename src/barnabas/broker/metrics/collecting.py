@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.controller.controller import Controller
+from barnabas.broker.controller.state import NO_LEADER
 from barnabas.broker.groups.group import Phase
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.manager import LogManager
@@ -32,6 +33,7 @@ from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import RouteTable
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
 from barnabas.wire.quotas.limits import QuotaKind
 
 if TYPE_CHECKING:
@@ -69,7 +71,6 @@ _ZEROS = (
     f"{_TOPIC}replicationbytesout_total",
     f"{_REPLICAS}isrexpands_total",
     f"{_REPLICAS}isrshrinks_total",
-    "kafka_controller_controllerstats_uncleanleaderelections_total",
     "kafka_log_logcleaner_deadthreadcount",
 )
 
@@ -356,15 +357,18 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
         topic_count, deleting = len(state.topics), len(state.deleting)
         for topic, assignment in list(state.topics.items()):
             for index, replicas in assignment.replicas.items():
-                found = state.leaders.get((topic, index))  # type: ignore[call-overload]  # a pair equals a partition
-                leader = -1 if found is None else found.node.leader
-                partition_count += 1
-                offline += leader < 0
-                imbalanced += bool(replicas) and leader >= 0 and leader != replicas[0]
+                partition = TopicPartition(topic, index)
+                found = state.leaders.get(partition)
+                partition_count += found is not None
+                if topic not in state.deletion_started:
+                    offline += found is None or not state.is_online(found.node.leader, partition)
+                if found is not None and replicas and topic not in state.deleting:
+                    imbalanced += found.node.leader not in (NO_LEADER, replicas[0])
             adding, removing = assignment.adding, assignment.removing
             reassigning += sum(bool(adding.get(each) or removing.get(each)) for each in adding.keys() | removing.keys())
             yield MORE
     put(f"{_REPLICAS}reassigningpartitions", reassigning)
+    put("kafka_controller_controllerstats_uncleanleaderelections_total", controller.meters.unclean_election_count)
     put(f"{_CONTROLLER}globaltopiccount", topic_count)
     put(f"{_CONTROLLER}globalpartitioncount", partition_count)
     put(f"{_CONTROLLER}offlinepartitionscount", offline)

@@ -326,7 +326,7 @@ METRICS: tuple[Family, ...] = (
     _metric(
         Kind.COUNTER,
         "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
-        "Leaders that were not in sync; 0: this controller never elects such.",
+        "Leaders elected by this controller that were not in sync.",
     ),
     _metric(
         Kind.GAUGE,

@@ -86,6 +86,7 @@ log = logging.getLogger(__name__)
 
 _CONTROLLER_PATIENCE_MS = 30_000
 _TOPIC_DEFAULTS = frozenset(setting.extra for setting in TOPIC_SETTINGS.values())
+_UNCLEAN = "unclean.leader.election.enable"
 _CLEANER_SETTINGS = frozenset(name for name in BROKER_SETTINGS if name.startswith("log.cleaner."))
 
 
@@ -553,6 +554,12 @@ class Node:
         self._view.set_topic_overrides(topic, overrides)
         if is_changed and self._replicas is not None:
             self._replicas.update_topic_config(topic)
+        if is_changed and self._controller is not None and overrides.get(_UNCLEAN, "").lower() == "true":
+            self._controller.allow_unclean_leaders(topic)
+
+    def _on_unclean(self) -> None:
+        if self._controller is not None and self.config.unclean_leader_election_enable:
+            self._controller.allow_unclean_leaders()
 
     def _on_broker_config(self, broker: str, overrides: Mapping[str, str]) -> None:
         if broker == paths.DEFAULT_ENTITY:
@@ -568,6 +575,7 @@ class Node:
         live.subscribe(_CLEANER_SETTINGS, self._on_cleaner_settings)
         live.subscribe(_TOPIC_DEFAULTS, self._on_topic_defaults)
         live.subscribe(["num.replica.fetchers"], self._on_fetchers)
+        live.subscribe([_UNCLEAN], self._on_unclean)
         live.subscribe(LISTENER_SETTINGS, self._on_listeners)
         live.subscribe(CONNECTION_LIMITS, self._listeners.limits_changed)
         live.subscribe(TLS_SETTINGS, self._listeners.tls_changed)
