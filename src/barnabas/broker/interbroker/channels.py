@@ -261,6 +261,8 @@ class _Link:
     def _logged_in(self, error: object) -> None:
         self._is_dialling = False
         self._talk = None
+        if self._is_closed:
+            return
         if error is None:
             self._go_on()
             return
