@@ -71,7 +71,7 @@ _PARTITIONS_PER_TURN: Final = 64
 # Truncations are waited for, that all of their partitions are in the next fetch; then it goes without those that last.
 _PATIENCE_MS: Final = 50
 _GATHER_MS: Final = 10
-_FOREVER_MS: Final = 1 << 62
+_BETWEEN_INTERRUPTS_MS: Final = 100
 _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
 # Of a leader that was told of its leadership a moment later than this broker.
 _USUAL_ERRORS: Final = frozenset(
@@ -141,6 +141,7 @@ class Fetcher:
         "_surroundings",
         "_timer",
         "_truncating_count",
+        "_was_answered",
         "_was_empty",
         "byte_count",
         "lane",
@@ -176,9 +177,9 @@ class Fetcher:
         self._timer: Timer | None = None
         # A fetch is on its way, and the one before brought no records: the leader waits for some.
         self._is_polling = self._is_interrupted = False
-        self._interrupted_ms = -_FOREVER_MS
+        self._interrupted_ms = -_BETWEEN_INTERRUPTS_MS
         self._hurry_timer: Timer | None = None
-        self._was_empty = False
+        self._was_empty = self._was_answered = False
         self._address: tuple[str, int] | None = None
 
     def __len__(self) -> int:
@@ -227,16 +228,16 @@ class Fetcher:
         self.go_on()
         if self._is_polling and self._hurry_timer is None:
             # Others may be added yet.
-            self._hurry_timer = self._surroundings.timers.call_later(_GATHER_MS, self._interrupt, self.request_count)
+            now_ms = self._surroundings.clock.monotonic_ms()
+            delay_ms = max(_GATHER_MS, self._interrupted_ms + _BETWEEN_INTERRUPTS_MS - now_ms)
+            self._hurry_timer = self._surroundings.timers.call_later(delay_ms, self._interrupt)
 
-    def _interrupt(self, request_count: int) -> None:
+    def _interrupt(self) -> None:
         """Give a fetch up that waits for records, so that partitions that were added are in the next one."""
         # differs from Kafka (new-partitions-wait): they wait until the leader answers, up to half a second.
         self._hurry_timer = None
-        now_ms = self._surroundings.clock.monotonic_ms()
-        wait_ms = self._surroundings.config.replica_fetch_wait_max_ms
-        if self._is_polling and self.request_count == request_count and now_ms >= self._interrupted_ms + wait_ms:
-            self._interrupted_ms = now_ms
+        if self._is_polling and self.state.changed:
+            self._interrupted_ms = self._surroundings.clock.monotonic_ms()
             self._is_interrupted = True
             self._surroundings.channels.drop(self.leader, self.lane)
 
@@ -412,11 +413,17 @@ class Fetcher:
         # The first batch of an answer may be larger than what is asked for, and is not larger than a request.
         most_bytes = config.replica_fetch_response_max_bytes + max(config.socket_request_max_bytes, MAX_ANSWER_BYTES)
         self.request_count += 1
-        self._is_polling = self._was_empty
+        self._is_polling = self._was_empty and self._was_answered
         self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
 
     def _wait_ms(self, now_ms: int) -> int:
-        """Return how long the leader may wait for records: until something else is to be asked for."""
+        """Return how long the leader may wait for records: until something else is to be asked for.
+
+        Not at all in the first fetch, which may go on for long, as there may be much: whether there is nothing is known
+        then, and so are high watermarks.
+        """
+        if not self._was_answered:
+            return 0
         longest_ms = self._surroundings.config.replica_fetch_wait_max_ms
         if self._truncating_count:
             longest_ms = min(longest_ms, _PATIENCE_MS)
@@ -435,6 +442,7 @@ class Fetcher:
             self._has_failed(why)
         else:
             self._has_succeeded()
+            self._was_answered = True
             self._was_empty = not any(data.records for data in answered.values())
             self._is_handed_out = False
             self._in_turns(iter(answered.items()), self._take_partition, self._handed_out)
@@ -558,7 +566,7 @@ class Fetcher:
 
     def _fetch_lost(self, error: BaseException) -> None:
         self._session.has_failed()
-        self._is_polling = False
+        self._is_polling = self._was_answered = False
         is_interrupted, self._is_interrupted = self._is_interrupted, False
         if is_interrupted:
             self._finish()

@@ -40,12 +40,15 @@ def test_an_empty_log_is_cut_at_its_high_watermark_and_fetched_from_there() -> N
     assert (sent.broker_id, sent.lane, sent.version) == (LEADER, "fetcher-0", 12)
     assert sent.timeout_ms == 30_000
     assert sent.max_answer_bytes > 100 * 1024 * 1024
-    assert (request.replica_id, request.max_wait_ms, request.min_bytes) == (1, 500, 1)
+    # The leader waits for records only when it has said what there is.
+    assert (request.replica_id, request.max_wait_ms, request.min_bytes) == (1, 0, 1)
     assert (request.max_bytes, request.isolation_level, request.rack_id) == (10_485_760, 0, "")
     assert (request.session_id, request.session_epoch) == (0, 0)
     assert follower.fetched() == {("t", 0): (0, 1, 0)}
     part = request.topics[0].partitions[0]
     assert (part.last_fetched_epoch, part.partition_max_bytes) == (-1, 1_048_576)
+    follower.answer_fetch(records(A))
+    assert follower.asked.max_wait_ms == 500
 
 
 @pytest.mark.parametrize(
@@ -280,6 +283,7 @@ def test_a_truncation_that_lasts_does_not_hold_up_the_others_for_long() -> None:
     assert follower.is_idle
     follower.clock.advance(50)
     assert follower.fetched() == {("t", 1): (0, 1, 0)}
+    follower.answer_fetch(records(B))
     # The leader does not wait for records: the slow one may be ready any time.
     assert follower.asked.max_wait_ms == 50
     slow.release()
@@ -573,11 +577,16 @@ def test_a_partition_that_comes_while_the_leader_has_nothing_to_say_does_not_wai
     assert len(follower.fetched()) == 3
     follower.answer_fetch(*(records(key) for key in (A, B, C)))
     # Not again and again.
-    follower.follow(MemoryFollowed(TopicPartition("t", 3)))
+    fourth, fifth = (MemoryFollowed(TopicPartition("t", number)) for number in (3, 4))
+    follower.follow(fourth)
     follower.clock.advance(50)
     assert len(follower.channels.dropped) == 1
     follower.answer_fetch()
     assert follower.fetched() == {("t", 3): (0, 1, 0)}
+    follower.follow(fifth)
+    follower.clock.advance(50)
+    assert len(follower.channels.dropped) == 2
+    assert len(follower.fetched()) == 5
 
 
 def test_a_fetch_that_brings_records_is_not_given_up() -> None:
