@@ -178,7 +178,7 @@ class _Lock:
 
 
 class MemoryDisk:
-    """See `FileSystem`.
+    """All disks of a machine, below one root: a directory may be a disk of its own. See `FileSystem`.
 
     Attributes:
         free_bytes: What it still takes; None without a limit.
@@ -196,8 +196,30 @@ class MemoryDisk:
         self._note = note
         self._root = _Directory()
         self._locks: dict[Path, _Lock] = {}
+        self._failed: dict[Path, None] = {}
 
     # --- faults
+
+    def fail(self, directory: Path) -> None:
+        """The disk below a directory fails, until it is replaced or mended."""
+        self._failed[directory] = None
+
+    def mend(self, directory: Path) -> None:
+        """The disk below a directory works again, with all that was on it."""
+        self._failed.pop(directory, None)
+
+    def replace_by_empty(self, directory: Path) -> None:
+        """Put an empty disk where the one of a directory was. Files that are open remain those of the old one."""
+        self.mend(directory)
+        node: _Node = self._root
+        for name in directory.parts[1:-1]:
+            found = node.entries.get(name) if isinstance(node, _Directory) else None
+            if found is None:
+                return
+            node = found
+        if isinstance(node, _Directory) and directory.name in node.entries:
+            # A mount point: it is there whatever becomes of what is on it.
+            node.entries[directory.name] = node.durable[directory.name] = _Directory()
 
     def cut_power(self, dice: Random) -> None:
         """Lose what is not safe, in part or in whole."""
@@ -212,7 +234,7 @@ class MemoryDisk:
         """Raises:
         StorageError: The disk is broken.
         """
-        if self.is_broken:
+        if self.is_broken or (self._failed and any(path.is_relative_to(each) for each in self._failed)):
             raise _failure(path, errno.EIO)
 
     # --- nodes

@@ -4,7 +4,8 @@ Everything runs in one thread, in an order that its own calls decide: first come
 the next moment for which something was planned.
 
 What is planned belongs to the process that planned it, which a context variable names. When a process dies nothing of
-it runs any more: its callbacks, timers, tasks and the results of its threads are dropped when their turn comes.
+it runs any more: its callbacks, timers, tasks and the results of its threads are dropped when their turn comes. While a
+process stands still they wait for it to go on, in their order.
 
 Invariants: `time` never goes back; a callback planned for a moment does not run before it; two runs that plan the same
 run the same.
@@ -31,12 +32,16 @@ class Process:
     Attributes:
         name: For people.
         is_alive: Whether what it planned still runs.
+        is_standing: Whether it was stopped, and goes on later (SIGSTOP).
         tasks: All tasks that it began and that have not ended; kept, so that none is collected at a random moment.
+        waiting: What was its turn while it stood still.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.is_alive = True
+        self.is_standing = False
+        self.waiting: list[events.Handle] = []
         self.tasks: dict[asyncio.Task[Any], None] = {}
 
 
@@ -142,6 +147,9 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             handle, process = self._ready.popleft()
             if handle.cancelled() or (process is not None and not process.is_alive):
                 continue
+            if process is not None and process.is_standing:
+                process.waiting.append(handle)
+                continue
             handle._run()
             call_count += 1
             if call_count > _CALLS_PER_MOMENT:
@@ -158,6 +166,12 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             _, _, handle, process = heapq.heappop(planned)
             self._ready.append((handle, process))
         return True
+
+    def go_on(self, process: Process) -> None:
+        """Let a process that stood still do what it has missed, before anything new."""
+        process.is_standing = False
+        waiting, process.waiting = process.waiting, []
+        self._ready.extend((handle, process) for handle in waiting)
 
     def stop(self) -> None:
         self._is_stopping = True

@@ -2,7 +2,8 @@
 
 Each connection is a pair of ends. What one end sends arrives at the other in order, piece by piece, each after a while
 that the dice decide; connections overtake each other. A piece may be lost on the way and sent again, which costs more
-time. Between hosts that are apart nothing arrives until they are together again.
+time. Between hosts that are apart nothing arrives until they are together again; a cut may be of one direction alone,
+and a link may be slow.
 
 The broker's end is a `Channel`, driven by readiness; a client's end is an asyncio transport. When a process dies its
 ends are closed by the system; when its machine loses power nobody is told, and who sends to it later is told that there
@@ -29,6 +30,9 @@ from barnabas.wire.protocol.wire import Region
 _BUFFER_BYTES = 64 * 1024
 _PIECE_BYTES = 16 * 1024
 _RETRANSMISSION_US = 200_000
+
+# From a host to a host.
+_Link = tuple[str, str]
 
 
 class End:
@@ -123,7 +127,8 @@ class End:
     def _later(self, arrive: Callable[[], object]) -> None:
         """Plan an arrival at the peer: after all that was sent before."""
         network = self._network
-        self._arrival_us = max(self._arrival_us, network.loop.now_us + network.delay_us())
+        delay_us = network.delay_us(self.host, self.peer.host)
+        self._arrival_us = max(self._arrival_us, network.loop.now_us + delay_us)
         network.plan(self._arrival_us, self, arrive)
 
     def _arrive(self, data: bytes) -> None:
@@ -402,6 +407,11 @@ class HostNetwork:
         return await self._network.connect(self._host, host, port)
 
 
+def _links(sources: Iterable[str], targets: Iterable[str]) -> list[_Link]:
+    targets = list(targets)
+    return [(source, target) for source in sources for target in targets if source != target]
+
+
 class MemoryNetwork:
     """All hosts, all connections, and what is on its way between them.
 
@@ -421,26 +431,33 @@ class MemoryNetwork:
         self._connections: list[tuple[End, End]] = []
         self._connection_count = 0
         self._down: set[str] = set()
-        self._apart: set[frozenset[str]] = set()
-        # What would have arrived between hosts that are apart.
-        self._held: list[Callable[[], object]] = []
+        # From where nothing gets to where, and what each piece takes longer.
+        self._cuts: dict[_Link, None] = {}
+        self._slowness_us: dict[_Link, int] = {}
+        # What would have arrived over links that are cut.
+        self._held: list[tuple[_Link, Callable[[], object]]] = []
 
     def host(self, name: str) -> HostNetwork:
         return HostNetwork(self, name)
 
-    def delay_us(self) -> int:
-        """Draw how long the next piece takes."""
-        delay_us = self.dice.randint(20, 500)
+    def delay_us(self, source: str, target: str) -> int:
+        """Draw how long the next piece takes between two hosts."""
+        delay_us = self.dice.randint(20, 500) + self._slowness_us.get((source, target), 0)
         if self.loss and self.dice.random() < self.loss:
             delay_us += _RETRANSMISSION_US
         return delay_us
 
     def plan(self, when_us: int, sender: End, arrive: Callable[[], object]) -> None:
         """Let something arrive that `sender` sent, whatever becomes of the process that sent it."""
+        self.carry(when_us, sender.host, sender.peer.host, arrive)
+
+    def carry(self, when_us: int, source: str, target: str, arrive: Callable[[], object]) -> None:
+        """Let something arrive from a host at another one, at a moment or once the way is free."""
+        link = source, target
 
         def reach() -> None:
-            if frozenset((sender.host, sender.peer.host)) in self._apart:
-                self._held.append(arrive)
+            if link in self._cuts:
+                self._held.append((link, arrive))
             else:
                 arrive()
 
@@ -490,10 +507,10 @@ class MemoryNetwork:
             if is_taken and acceptor is not None:
                 self._connections.append((ours, theirs))
                 acceptor.put(theirs)
-            back_us = self.loop.now_us + self.delay_us()
+            back_us = self.loop.now_us + self.delay_us(host, source)
             self.plan(back_us, theirs, lambda: self.loop.call_soon(answer, is_taken, context=context))
 
-        self.plan(self.loop.now_us + self.delay_us(), ours, knock)
+        self.plan(self.loop.now_us + self.delay_us(source, host), ours, knock)
         try:
             is_taken = await answered
         except asyncio.CancelledError:
@@ -519,15 +536,40 @@ class MemoryNetwork:
 
     def part(self, hosts: Iterable[str], others: Iterable[str]) -> None:
         """Let nothing arrive between some hosts and some others."""
-        self._apart |= {frozenset((one, other)) for one in hosts for other in others}
+        hosts, others = list(hosts), list(others)
+        self.cut_way(hosts, others)
+        self.cut_way(others, hosts)
 
-    def heal(self) -> None:
-        """Let everything arrive, also what was held back."""
-        self._apart.clear()
+    def cut_way(self, sources: Iterable[str], targets: Iterable[str]) -> None:
+        """Let nothing arrive from some hosts at some others; the way back stays as it is."""
+        self._cuts.update(dict.fromkeys(_links(sources, targets)))
+
+    def slow_way(self, sources: Iterable[str], targets: Iterable[str], more_us: int) -> None:
+        """Let everything take longer from some hosts to some others; 0 ends it."""
+        self._slowness_us.update(dict.fromkeys(_links(sources, targets), more_us))
+
+    def is_cut(self, source: str, target: str) -> bool:
+        """Return whether nothing gets from a host to another one."""
+        return (source, target) in self._cuts
+
+    def heal_way(self, sources: Iterable[str], targets: Iterable[str]) -> None:
+        """Let everything arrive from some hosts at some others, also what was held back."""
+        for link in _links(sources, targets):
+            self._cuts.pop(link, None)
+            self._slowness_us.pop(link, None)
         held, self._held = self._held, []
         # At once: what follows on the same connection may be due in this very moment.
-        for arrive in held:
-            arrive()
+        for link, arrive in held:
+            if link in self._cuts:
+                self._held.append((link, arrive))
+            else:
+                arrive()
+
+    def heal(self) -> None:
+        """Let everything arrive everywhere, also what was held back."""
+        self._cuts.clear()
+        self._slowness_us.clear()
+        self.heal_way((), ())
 
     def is_up(self, host: str) -> bool:
         return host not in self._down

@@ -1,6 +1,7 @@
-"""Puts the simulated world together: one seed, one loop, one network, and hosts with a disk each.
+"""Puts the simulated world together: one seed, one loop, one network, and hosts with a clock and disks each.
 
-    Simulation ─► BrokerHost (disk, registry; survives what happens to the process) ─► Node
+    Simulation ─► BrokerHost (clock, disks, registry; survives what happens to the process) ─► Node
+               ─► Ensemble (the registry of a cluster of several)
                ─► client environments
 
 Everything that is left to chance is thrown with dice that come from the seed. What happens is noted in `history`, line
@@ -27,34 +28,21 @@ from barnabas.core.config import BrokerConfig
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending
 from barnabas.core.timers import LoopTimers
+from barnabas.testing.simulation.clocks import VirtualClock
 from barnabas.testing.simulation.disk import MemoryDisk
+from barnabas.testing.simulation.ensemble import Ensemble
+from barnabas.testing.simulation.ensemble_session import EnsembleSession
 from barnabas.testing.simulation.loop import CURRENT_PROCESS, Process, VirtualLoop
 from barnabas.testing.simulation.network import MemoryNetwork
+from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 T = TypeVar("T")
 
-_START_MS = 1_600_000_000_000
 DATA = Path("/data")
 PORT = 9092
 
 # Whether what runs now is work in an executor's thread; else it is the event loop's.
 IS_IN_EXECUTOR: ContextVar[bool] = ContextVar("IS_IN_EXECUTOR", default=False)
-
-
-class VirtualClock:
-    """The loop's time; see `Clock`."""
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
-
-    def now_ms(self) -> int:
-        return _START_MS + self._loop.now_us // 1_000
-
-    def monotonic_ms(self) -> int:
-        return self._loop.now_us // 1_000
-
-    def monotonic_ns(self) -> int:
-        return self._loop.now_us * 1_000
 
 
 class VirtualExecutor:
@@ -243,23 +231,33 @@ class BrokerHost:
 
     Attributes:
         name: Its address.
+        clock: Its time.
         disk: What is on it survives the process; a power cut takes what was not synced.
-        registry: What its broker keeps of the cluster.
+        registry: What its broker keeps of the cluster, where that is no ensemble.
+        ensemble: Where the cluster's state is; None: here.
+        session: With the ensemble: that of the broker that runs, or ran last.
+        node: The broker that runs, or ran last.
         http: Who looks at its broker asks here.
         slowness: By how much its disk is slower than usual.
         miss: How likely it is that the page cache does not hold what is read.
         is_stopping: Whether the broker was asked to stop, or stops as its disk failed.
     """
 
-    def __init__(self, simulation: "Simulation", name: str, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, simulation: "Simulation", name: str, settings: Mapping[str, str], ensemble: Ensemble | None = None
+    ) -> None:
         self.name = name
         self.slowness = 1
         self.miss = 0.05
         self.is_stopping = False
         self._simulation = simulation
         self._settings = dict(settings)
-        self.disk = MemoryDisk(simulation.clock.now_ms, simulation.note)
+        self.clock = VirtualClock(simulation.loop)
+        self.disk = MemoryDisk(self.clock.now_ms, simulation.note)
         self.registry = MemoryRegistry()
+        self.ensemble = ensemble
+        self.session: EnsembleSession | None = None
+        self.node: Node | None = None
         self.http = MemoryHttp()
         self._process: Process | None = None
         self._start_count = 0
@@ -271,12 +269,22 @@ class BrokerHost:
         """Whether a broker runs."""
         return self._process is not None
 
+    @property
+    def is_standing(self) -> bool:
+        """Whether its broker stands still."""
+        return self._process is not None and self._process.is_standing
+
+    async def _open_zookeeper(self, options: ZooKeeperOptions) -> EnsembleSession:
+        assert self.ensemble is not None
+        self.session = await EnsembleSession.open(self.ensemble, self.name, options, self._simulation.new_dice())
+        return self.session
+
     def _environment(self) -> Environment:
         simulation = self._simulation
         loop = simulation.loop
         return Environment(
             loop,
-            simulation.clock,
+            self.clock,
             LoopTimers(loop),
             simulation.new_dice(),
             lambda name, thread_count: VirtualExecutor(loop, self._work_us, thread_count),
@@ -287,6 +295,7 @@ class BrokerHost:
             self.registry,
             UnlimitedMachine(),
             self.http,
+            self._open_zookeeper,
         )
 
     def _work_us(self) -> int:
@@ -315,10 +324,17 @@ class BrokerHost:
                 stopping.set_result(reason)
 
         self._stop = stop
-        config = BrokerConfig.single_broker(
-            {"listeners": f"PLAINTEXT://{self.name}:{PORT}", "log.dirs": str(DATA), "broker.id": "0", **self._settings}
-        )
-        node = Node(self._environment(), config, stop)
+        settings = {
+            "listeners": f"PLAINTEXT://{self.name}:{PORT}",
+            "log.dirs": str(DATA),
+            "broker.id": "0",
+            **self._settings,
+        }
+        if self.ensemble is None:
+            config = BrokerConfig.single_broker(settings)
+        else:
+            config = BrokerConfig.from_properties({"zookeeper.connect": self.ensemble.connect, **settings})
+        node = self.node = Node(self._environment(), config, stop)
         try:
             await node.start()
             self._simulation.note(f"up {process.name}")
@@ -338,6 +354,24 @@ class BrokerHost:
         """kill -9."""
         if self._process is not None:
             self._bury("kill")
+
+    def stand_still(self) -> None:
+        """SIGSTOP: nothing of the process runs, what is sent to it waits, and it knows nothing of that."""
+        if self._process is not None:
+            self._simulation.note(f"stands still {self._process.name}")
+            self._process.is_standing = True
+
+    def go_on(self) -> None:
+        """SIGCONT: what is overdue is done now."""
+        if self._process is not None and self._process.is_standing:
+            self._simulation.note(f"goes on {self._process.name}")
+            self._simulation.loop.go_on(self._process)
+
+    def replace_disks(self) -> None:
+        """Put empty disks into the machine, whose broker does not run."""
+        assert self._process is None
+        self._simulation.note(f"empty disks {self.name}")
+        self.disk = MemoryDisk(self.clock.now_ms, self._simulation.note)
 
     def _bury(self, how: str) -> None:
         process = self._process
@@ -417,10 +451,18 @@ class Simulation:
     def note(self, text: str) -> None:
         self.history.append(f"{self.loop.now_us:>10} {text}")
 
-    def add_broker(self, name: str, settings: Mapping[str, str]) -> BrokerHost:
-        """A machine for a broker, which is not started yet."""
-        host = self.hosts[name] = BrokerHost(self, name, settings)
+    def add_broker(self, name: str, settings: Mapping[str, str], ensemble: Ensemble | None = None) -> BrokerHost:
+        """A machine for a broker, which is not started yet.
+
+        Args:
+            ensemble: Where its cluster keeps its state; None: it is one of its own.
+        """
+        host = self.hosts[name] = BrokerHost(self, name, settings, ensemble)
         return host
+
+    def add_ensemble(self, server_count: int = 3) -> Ensemble:
+        """A ZooKeeper for a cluster."""
+        return Ensemble(self.network, self.clock, self.new_dice(), self.note, server_count)
 
     def client(self, name: str) -> ClientEnvironment:
         """The world of a client on a machine of its own."""
