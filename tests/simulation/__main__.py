@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 
+from tests.simulation.cluster import ClusterHistory
 from tests.simulation.histories import History
 from tests.simulation.transactions import TransactionHistory
 
@@ -13,10 +14,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("--count", type=int, default=1_000, help="how many histories; default: 1000")
     parser.add_argument("--seed", type=int, default=0, help="the first seed, from which they count up; default: 0")
-    parser.add_argument("--transactions", action="store_true", help="histories of transactions")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--transactions", action="store_true", help="histories of transactions")
+    kinds.add_argument("--cluster-histories", action="store_true", help="histories of clusters")
     parser.add_argument("--show", action="store_true", help="print the history of each that went wrong")
     options = parser.parse_args()
-    history = TransactionHistory if options.transactions else History
+    history: type[History | ClusterHistory] = History
+    if options.transactions:
+        history = TransactionHistory
+    elif options.cluster_histories:
+        history = ClusterHistory
     counts: Counter[str] = Counter()
     failed: list[int] = []
     started_s, cpu_s = time.monotonic(), time.process_time()
@@ -36,6 +43,7 @@ def main() -> int:
     )
     if failed:
         kind = "--transactions " if options.transactions else ""
+        kind += "--cluster-histories " if options.cluster_histories else ""
         print(f"again: scripts/soak {kind}--count 1 --show --seed", failed[0])
     return 1 if failed else 0
 

@@ -98,7 +98,13 @@ class Replica(NamedTuple):
 
 @dataclass(slots=True)
 class Observed:
-    """All that was seen of a history, each in the order in which it was noted."""
+    """All that was seen of a history, each in the order in which it was noted.
+
+    Attributes:
+        are_reads_safe: Whether what can be read stays. Where the power of a partition's last replica in sync may be
+            cut (flush-messages in docs/differences.md) only what was acknowledged does: a reader may be ahead of the
+            log then, skip what comes in its place, or have to begin anew.
+    """
 
     appends: list[Append] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
@@ -106,6 +112,7 @@ class Observed:
     found: list[Found] = field(default_factory=list)
     led: list[Led] = field(default_factory=list)
     replicas: list[Replica] = field(default_factory=list)
+    are_reads_safe: bool = True
 
 
 def violations(observed: Observed) -> list[str]:
@@ -114,11 +121,12 @@ def violations(observed: Observed) -> list[str]:
     return [
         *_acknowledged(observed.appends, logs),
         *_order(observed.appends, logs),
-        *_read(observed.reads, logs),
+        *(_read(observed.reads, logs) if observed.are_reads_safe else ()),
         *_leaders(observed.led, observed.replicas),
-        *_watermarks(observed.led, logs),
+        *_watermarks(observed.led),
+        *(_beyond_the_end(observed.led, logs) if observed.are_reads_safe else ()),
         *_replicas(observed.replicas),
-        *_committed(observed.commits, observed.found),
+        *(_committed(observed.commits, observed.found) if observed.are_reads_safe else ()),
     ]
 
 
@@ -212,8 +220,8 @@ def _read(reads: Sequence[Read], logs: dict[str, _Log]) -> Iterator[str]:
         before: Read | None = None
         for read in run:
             log = logs.get(read.partition)
-            if log is None or (read.offset >= log.start and log.values.get(read.offset) != read.value):
-                stands = None if log is None else log.values.get(read.offset)
+            stands = None if log is None else log.values.get(read.offset)
+            if stands != read.value and (log is None or read.offset >= log.start):
                 yield f"{read.reader} read {read.value} at {read.partition}:{read.offset}, where {stands} stands"
             if before is not None and read.offset <= before.offset:
                 yield f"{read.reader} read {read.partition}:{read.offset} after {before.offset}"
@@ -238,7 +246,7 @@ def _leaders(led: Sequence[Led], replicas: Sequence[Replica]) -> Iterator[str]:
                 yield f"{where} stands behind {before.offset}"
 
 
-def _watermarks(led: Sequence[Led], logs: dict[str, _Log]) -> Iterator[str]:
+def _watermarks(led: Sequence[Led]) -> Iterator[str]:
     for group in _by(led, lambda each: (each.process, each.partition, each.epoch)):
         for before, after in pairwise(group):
             for name in ("high_watermark", "log_start_offset"):
@@ -247,6 +255,9 @@ def _watermarks(led: Sequence[Led], logs: dict[str, _Log]) -> Iterator[str]:
                         f"{name} of {after.partition} at {after.process}, epoch {after.epoch}, went from "
                         f"{getattr(before, name)} to {getattr(after, name)} at {after.at}"
                     )
+
+
+def _beyond_the_end(led: Sequence[Led], logs: dict[str, _Log]) -> Iterator[str]:
     for group in _by(led, lambda each: each.partition):
         highest = max(group, key=lambda each: each.high_watermark)
         log = logs.get(highest.partition)

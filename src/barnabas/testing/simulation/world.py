@@ -270,6 +270,11 @@ class BrokerHost:
         return self._process is not None
 
     @property
+    def process_name(self) -> str:
+        """The name of its broker's process, another one after each start; empty: none runs."""
+        return "" if self._process is None else self._process.name
+
+    @property
     def is_standing(self) -> bool:
         """Whether its broker stands still."""
         return self._process is not None and self._process.is_standing

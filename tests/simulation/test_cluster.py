@@ -1,0 +1,45 @@
+"""Random histories of clusters, the short form: `scripts/soak --cluster-histories` plays more of them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.cluster import ClusterHistory
+
+ROOT = Path(__file__).parents[2]
+SEED_COUNT = 10
+DIGESTS = """
+from tests.simulation.cluster import ClusterHistory
+for seed in (1, 2):
+    print(ClusterHistory(seed, 20).play().digest)
+"""
+
+# Brokers refuse each other as yet.
+ARE_ADMITTED = True
+pytestmark = pytest.mark.skipif(not ARE_ADMITTED, reason="several brokers can't work together yet")
+
+
+@pytest.mark.parametrize("seed", range(SEED_COUNT))
+def test_nothing_is_lost(seed: int) -> None:
+    outcome = ClusterHistory(seed).play()
+    assert outcome.violations == [], f"again: scripts/soak --cluster-histories --count 1 --show --seed {seed}"
+    assert outcome.counts["records acknowledged"] > 0
+
+
+def test_a_seed_gives_the_same_history_whatever_the_hashes_are() -> None:
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", DIGESTS],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert len(set(told[0].split())) == 2
