@@ -239,7 +239,9 @@ class ReplicaManager:
         appended = self.append_to(partition, memoryview(records), required_acks, is_client=is_client)
 
         def when_replicated(result: AppendResult) -> AppendResult | Pending[AppendResult]:
-            if required_acks != ALL or result.error_code or partition.followers is None:
+            # Who has resigned meanwhile has no followers either.
+            is_alone = partition.followers is None and partition.leading_since == leading_since
+            if required_acks != ALL or result.error_code or is_alone:
                 return result
             return self.leading.when_replicated(partition, leading_since, result, timeout_ms)
 

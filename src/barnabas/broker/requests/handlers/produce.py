@@ -230,9 +230,12 @@ class _Completion:
         self._written(each, result if error is None else AppendResult(ErrorCode.KAFKA_STORAGE_ERROR))
 
     def _written(self, each: _Late, result: AppendResult) -> None:
-        if self._acks == ALL and not result.error_code and each.partition.followers is not None:
+        partition = each.partition
+        # Who has resigned meanwhile has no followers either.
+        is_alone = partition.followers is None and partition.leading_since == each.leading_since
+        if self._acks == ALL and not result.error_code and not is_alone:
             leading = self._ctx.services.replicas.leading
-            leading.when_replicated(each.partition, each.leading_since, result, self._timeout_ms).then(
+            leading.when_replicated(partition, each.leading_since, result, self._timeout_ms).then(
                 partial(self._one_done, each)
             )
         else:
