@@ -99,6 +99,10 @@ async def ensure_cluster_id(registry: Registry, dice: "Random") -> str:
     known = await cluster_id(registry)
     while known is None:
         if await registry.exists(paths.CLUSTER_ID) is not None:
+            # Another broker may have made it just now.
+            known = await cluster_id(registry)
+            if known is not None:
+                break
             raise StartupError(f"{paths.CLUSTER_ID} says no cluster id; meta.properties beside the logs knows it")
         new = new_cluster_id(dice)
         ops: list[Op] = [CreateOp(paths.CLUSTER_ID, encode_cluster_id(new))]
