@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.simulation.cluster import ClusterHistory
 
 _MOST_TO_BE_WHOLE_S = 120
+_WHOLE_S = 4
 _CLIENTS = ("p0", "p1", "m0", "m1", "watcher")
 
 
@@ -48,6 +49,7 @@ class Faults:
             if fault in self._alone:
                 await self._settle()
                 await fault()
+                # The next one that is not alone, too, may take a broker that has what this one lost.
                 await self._wait_until_whole()
             else:
                 self._tasks.append(asyncio.ensure_future(fault()))
@@ -124,11 +126,18 @@ class Faults:
                     host.start()
             await asyncio.sleep(1)
 
-    async def _wait_until_whole(self) -> None:
+    async def _wait_until_whole(self) -> bool:
+        """Wait until all replicas are in sync, and the controller has seen all that happened; returns whether it is so.
+
+        What follows may take from one broker what it has in memory, or all.
+        """
+        whole_s = 0
         for _ in range(_MOST_TO_BE_WHOLE_S):
-            if self._history.is_whole():
-                return
+            whole_s = whole_s + 1 if self._history.is_whole() else 0
+            if whole_s == _WHOLE_S:
+                return True
             await asyncio.sleep(1)
+        return False
 
     # --- processes
 
@@ -157,7 +166,8 @@ class Faults:
                 host.kill()
 
     async def _cut_power(self) -> None:
-        await self._wait_until_whole()
+        if not self._history.is_flushed and not await self._wait_until_whole():
+            return
         await self._wait_for_a_bad_moment()
         self._some_host().cut_power()
 
@@ -243,15 +253,22 @@ class Faults:
         await self._end(host)
 
     async def _lose_disks(self) -> None:
-        """A machine is replaced by another one with the same id."""
-        await self._wait_until_whole()
-        if not self._history.is_whole():
+        """A machine is replaced by another one with the same id, which comes when this one is missed.
+
+        One that comes before its session has ended, and whose session ends as another controller begins, is taken for
+        one that never was away: a hole of Kafka's, too (KIP-966).
+        """
+        if not await self._wait_until_whole():
             return
         host = self._some_host()
         self._held[host] = None
         host.kill()
         host.replace_disks()
-        await asyncio.sleep(self._dice.uniform(0, 15))
+        for _ in range(_MOST_TO_BE_WHOLE_S):
+            await asyncio.sleep(1)
+            if not self._history.is_in_sync_anywhere(host):
+                break
+        await asyncio.sleep(self._dice.uniform(0, 10))
         del self._held[host]
         host.start()
 
