@@ -41,6 +41,7 @@ class MemoryBroker:
         partition_count: Of every topic that is asked for.
         dial_count: How many connections were opened.
         is_up: Whether it can be connected to.
+        answers: What is still to be answered, by API.
     """
 
     def __init__(self, answers: dict[ApiKey, Answer | list[Answer]]) -> None:
@@ -49,13 +50,13 @@ class MemoryBroker:
         self.dial_count = 0
         self.is_up = True
         self.versions = {api: (0, APIS[api].max_version) for api in ApiKey}
-        self._answers: dict[ApiKey, list[Answer]] = {
+        self.answers: dict[ApiKey, list[Answer]] = {
             ApiKey.API_VERSIONS: [lambda request: self._api_versions()],
             ApiKey.METADATA: [self._metadata],
             ApiKey.FIND_COORDINATOR: [lambda request: FindCoordinatorResponse(0, 0, None, 0, "memory", 9092)],
         }
         for api, answer in answers.items():
-            self._answers[api] = list(answer) if isinstance(answer, list) else [answer]
+            self.answers[api] = list(answer) if isinstance(answer, list) else [answer]
 
     def run(self, use: Callable[[Pool], Awaitable[None]]) -> None:
         """Call `use` with a pool of this broker; what would wait for ever raises."""
@@ -91,7 +92,7 @@ class MemoryBroker:
         request, _ = request_class(api_key).decode(version, frame, position)
         api = ApiKey(api_key)
         self.requests[api].append(request)
-        answers = self._answers[api]
+        answers = self.answers[api]
         response = (answers.pop(0) if len(answers) > 1 else answers[0])(request)
         if response is None:
             return None
