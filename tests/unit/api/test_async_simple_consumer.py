@@ -573,7 +573,7 @@ def test_who_is_closed_asks_nothing_more() -> None:
 
 def of_0_8(broker: MemoryBroker) -> None:
     """It closes the connection when it is asked for its versions."""
-    broker._answers[ApiKey.API_VERSIONS] = [closes]
+    broker.answers[ApiKey.API_VERSIONS] = [closes]
 
 
 def test_a_broker_that_can_not_be_asked_is_taken_for_an_old_one() -> None:

@@ -632,6 +632,9 @@ class PartitionLog:
                 following.then(pending.complete, pending.fail)
 
     def _begin_truncation(self, offset: int) -> Pending[None] | None:
+        if self.is_closed:
+            self._end_cut()
+            return None
         if offset >= self.log_end_offset:
             self.epochs.truncate_from_end(self.log_end_offset)
             self._end_cut()
@@ -649,6 +652,9 @@ class PartitionLog:
         return pending
 
     def _begin_anew(self, offset: int) -> Pending[None] | None:
+        if self.is_closed:
+            self._end_cut()
+            return None
         _logger.info("%s begins anew at %d, having ended at %d", self.directory, offset, self.log_end_offset)
         replaced = list(self.segments)
         segment = self._chain.begin_anew(self.config, offset)
