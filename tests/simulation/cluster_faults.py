@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from tests.simulation.cluster import ClusterHistory
 
+# Whether a broker may come back at once that has lost what it had. If its session ends as another controller begins,
+# that one takes it for one that never was away, in sync and perhaps the leader: a hole of Kafka's, too (KIP-966).
+IS_RETURN_NOTICED = False
+
 _MOST_TO_BE_WHOLE_S = 120
 _WHOLE_S = 4
 _CLIENTS = ("p0", "p1", "m0", "m1", "watcher")
@@ -169,7 +173,21 @@ class Faults:
         if not self._history.is_flushed and not await self._wait_until_whole():
             return
         await self._wait_for_a_bad_moment()
-        self._some_host().cut_power()
+        host = self._some_host()
+        host.cut_power()
+        if not self._history.is_flushed:
+            await self._miss(host)
+
+    async def _miss(self, host: BrokerHost) -> None:
+        """Leave a broker away that has lost what it had, until the cluster goes on without it."""
+        if IS_RETURN_NOTICED:
+            return
+        self._held[host] = None
+        for _ in range(_MOST_TO_BE_WHOLE_S):
+            await asyncio.sleep(1)
+            if not self._history.is_in_sync_anywhere(host):
+                break
+        del self._held[host]
 
     async def _stop(self) -> None:
         await self._end(self._some_host())
@@ -253,24 +271,13 @@ class Faults:
         await self._end(host)
 
     async def _lose_disks(self) -> None:
-        """A machine is replaced by another one with the same id, which comes when this one is missed.
-
-        One that comes before its session has ended, and whose session ends as another controller begins, is taken for
-        one that never was away: a hole of Kafka's, too (KIP-966).
-        """
+        """A machine is replaced by another one with the same id."""
         if not await self._wait_until_whole():
             return
         host = self._some_host()
-        self._held[host] = None
         host.kill()
         host.replace_disks()
-        for _ in range(_MOST_TO_BE_WHOLE_S):
-            await asyncio.sleep(1)
-            if not self._history.is_in_sync_anywhere(host):
-                break
-        await asyncio.sleep(self._dice.uniform(0, 10))
-        del self._held[host]
-        host.start()
+        await self._miss(host)
 
     async def _set_clock(self) -> None:
         clock = self._some_host().clock
