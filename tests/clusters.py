@@ -147,6 +147,7 @@ def make_controller(members: Members, broker_id: int) -> None:
         for other in others:
             other.resume()
     members[now].restart()
+    wait_for_members(members)
 
 
 def wait_for_in_sync(members: Members, topic: str) -> None:
