@@ -117,7 +117,7 @@ class Controller:
         self._timers = timers
         self._sender = sender
         self._listener_name = listener_name
-        self._settings = settings
+        self._config = settings
         self._register = register
         self._admits = admits
         self._forget_session: Callable[[], None] = _nothing
@@ -305,7 +305,7 @@ class Controller:
                 try:
                     await balance_leaders(term)
                 finally:
-                    self._balance_later(self._settings.leader_imbalance_check_interval_seconds * 1000)
+                    self._balance_later(self._config.leader_imbalance_check_interval_seconds * 1000)
             case TopicSet(topic):
                 await topic_set(term, topic)
             case IsrSet(partition):
@@ -352,7 +352,7 @@ class Controller:
             ControllerState(elected.epoch, elected.epoch_zk_version),
             self._registry,
             self._sender,
-            self._settings,
+            self._config,
             self._listener_name,
             self._events,
             self.meters,
@@ -376,7 +376,7 @@ class Controller:
 
     def _balance_later(self, delay_ms: int) -> None:
         self._stop_balancing()
-        if self._term is not None and self._settings.auto_leader_rebalance_enable:
+        if self._term is not None and self._config.auto_leader_rebalance_enable:
             self._balance_timer = self._timers.call_later(delay_ms, self._events.put_nowait, Signal.IMBALANCE_DUE)
 
     def _stop_balancing(self) -> None:

@@ -37,7 +37,7 @@ async def deletions_changed(term: Term) -> None:
             continue
         # A topic that was created and deleted in one breath may not have been read yet.
         is_known = topic in state.topics or await take_in_topics(term, [topic])
-        if is_known and term.settings.delete_topic_enable:
+        if is_known and term.config.delete_topic_enable:
             wanted.append(topic)
         else:
             await delete_with_children(term.registry, paths.delete_topic(topic))

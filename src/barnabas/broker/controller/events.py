@@ -3,15 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from barnabas.wire.registry.store import WatchEvent
-
-if TYPE_CHECKING:
-    from barnabas.broker.controller.term import Term
 
 
 class Signal(Enum):
@@ -70,12 +67,12 @@ class Asked(NamedTuple):
     """Somebody asks for something that only the controller may do.
 
     Attributes:
-        work: What is to be done.
+        work: What is to be done; given the controller's term.
         answer: What comes of it.
         otherwise: The answer where this broker is not the controller (any more).
     """
 
-    work: "Callable[[Term], Awaitable[Any]]"
+    work: Callable[[Any], Awaitable[Any]]
     answer: Pending[Any]
     otherwise: Any
 

@@ -51,7 +51,7 @@ async def take_over(term: Term, admits: Admits) -> None:
 
 async def _queue_deletions(term: Term, asked: set[str]) -> None:
     state = term.state
-    kept = asked & state.topics.keys() if term.settings.delete_topic_enable else set()
+    kept = asked & state.topics.keys() if term.config.delete_topic_enable else set()
     queue_deletions(state, kept)
     for topic in sorted(asked - kept):
         await delete_with_children(term.registry, paths.delete_topic(topic))

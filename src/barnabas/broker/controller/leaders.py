@@ -106,7 +106,7 @@ async def balance_leaders(term: Term) -> None:
     for broker_id in sorted(preferred):
         elsewhere = _led_elsewhere(state, preferred[broker_id])
         ratio = len(elsewhere) / len(preferred[broker_id])
-        if ratio * 100 <= term.settings.leader_imbalance_per_broker_percentage or state.reassignments():
+        if ratio * 100 <= term.config.leader_imbalance_per_broker_percentage or state.reassignments():
             continue
         possible = [partition for partition in elsewhere if is_preferred_possible(state, partition)]
         if possible:

@@ -237,7 +237,7 @@ async def _unclean_partitions(term: Term, partitions: Sequence[TopicPartition]) 
     ]
     topics = list(dict.fromkeys(partition.topic for partition in lost))
     found = await term.registry.get_many([paths.topic_config(topic) for topic in topics])
-    default = str(term.settings.unclean_leader_election_enable).lower()
+    default = str(term.config.unclean_leader_election_enable).lower()
     allowed = {
         topic
         for topic, node in zip(topics, found, strict=True)

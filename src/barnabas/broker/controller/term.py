@@ -106,7 +106,7 @@ class Term:
         self.state = state
         self.registry = registry
         self.sender = sender
-        self.settings = settings
+        self.config = settings
         self._listener_name = listener_name
         self._events = events
         self.meters = meters
@@ -115,7 +115,7 @@ class Term:
     @property
     def protocol(self) -> str:
         """`inter.broker.protocol.version`."""
-        return self.settings.inter_broker_protocol_version
+        return self.config.inter_broker_protocol_version
 
     def end(self) -> None:
         """Let nothing of this term be written or sent any more."""

@@ -382,25 +382,26 @@ class PartitionLog:
                     self._place_copies(copies, segment)
             except StorageError as failure:
                 error = failure
-            finish(error)
+            self._finish_copies(file, pending, error)
 
-        def finish(error: BaseException | None) -> None:
-            self._is_copying = False
-            self._is_held = self._cut_count > 0
-            self._ahead = None
-            try:
-                file.drop_ahead()
-            except StorageError as failure:
-                error = error or failure
-            # Before those who wait: the rest of the same run may follow.
-            if error is None:
-                pending.complete(None)
-            else:
-                pending.fail(error)
-            self._go_on()
-
-        self._work.beside(partial(file.write_ahead, copies.data), written, finish)
+        failed = partial(self._finish_copies, file, pending)
+        self._work.beside(partial(file.write_ahead, copies.data), written, failed)
         return pending
+
+    def _finish_copies(self, file: RecordFile, pending: Pending[None], error: BaseException | None) -> None:
+        self._is_copying = False
+        self._is_held = self._cut_count > 0
+        self._ahead = None
+        try:
+            file.drop_ahead()
+        except StorageError as failure:
+            error = error or failure
+        # Before those who wait: the rest of the same run may follow.
+        if error is None:
+            pending.complete(None)
+        else:
+            pending.fail(error)
+        self._go_on()
 
     def skip_to(self, offset: int) -> None:
         """Let the next record have this offset: those below are in no replica any more.
@@ -686,16 +687,9 @@ class PartitionLog:
             renamed, self.producers = result
             self._chain.remove_later(self.config.file_delete_delay_ms, renamed)
             if is_checkpointed:
-                self._env.write_checkpoints(self.directory).then(done)
+                self._env.write_checkpoints(self.directory).then(partial(self._finish_cut, pending))
             else:
-                done(None)
-
-        def done(_: None) -> None:
-            self._is_cutting = False
-            self._end_cut()
-            self._durability.go_on()
-            self._go_on()
-            pending.complete(None)
+                self._finish_cut(pending, None)
 
         def failed(error: BaseException) -> None:
             is_of_disk = isinstance(error, StorageError)
@@ -708,6 +702,13 @@ class PartitionLog:
 
         self._work.run(work, cut, failed)
         return pending
+
+    def _finish_cut(self, pending: Pending[None], _: None) -> None:
+        self._is_cutting = False
+        self._end_cut()
+        self._durability.go_on()
+        self._go_on()
+        pending.complete(None)
 
     def _end_cut(self) -> None:
         self._cut_count -= 1

@@ -22,40 +22,20 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from barnabas.broker.log.append_result import AppendResult
+from barnabas.broker.replicas.acks import WaitingForAcks
 from barnabas.broker.replicas.isr_changes import Committed, IsrChanges, IsrOutcome
 from barnabas.broker.replicas.partition import Partition
 from barnabas.core.clock import Clock
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending, completed
 from barnabas.core.purgatory import Purgatory
-from barnabas.core.timers import Timer, Timers
+from barnabas.core.timers import Timers
 from barnabas.core.types import NO_EPOCH
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrPartitionState2
 
 _logger = logging.getLogger(__name__)
 
 _PARTITIONS_PER_TURN = 1_000
-
-
-class WaitingForAcks:
-    """An append that waits for the high watermark."""
-
-    __slots__ = ("offset", "pending", "result", "timer")
-
-    def __init__(self, offset: int, result: AppendResult) -> None:
-        self.offset = offset
-        self.result = result
-        self.pending: Pending[AppendResult] = Pending()
-        self.timer: Timer | None = None
-
-    def end(self, result: AppendResult) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
-        self.pending.complete(result)
-
-    def expire(self) -> None:
-        self.timer = None
-        self.pending.complete(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
 
 
 class Leading:

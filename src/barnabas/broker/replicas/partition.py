@@ -7,21 +7,19 @@ Source: design page, replication; semantics, replication.
 """
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.appends.prepared import Prepared
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.producer_state import NEVER_OFFSET
 from barnabas.broker.log.retention import DELETE
+from barnabas.broker.replicas.acks import WaitingForAcks
 from barnabas.broker.replicas.isr import ReplicaSet
 from barnabas.broker.replicas.topic_counts import TopicCounts
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.records.record_rules import RecordRefusal
-
-if TYPE_CHECKING:
-    from barnabas.broker.replicas.leading import WaitingForAcks
 
 _HIGH_WATERMARK: Final = -1
 # A member of an enum is looked up in its class each time.

@@ -2,11 +2,10 @@
 
 - `HONOURED`: the broker's settings that work, and the authorizer's.
 - `PARTLY_HONOURED`: those of which only a part can work yet, with that part in words.
-- `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories) or what one broker never
-  does (fetching from others). Setting them is harmless.
+- `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories): they do no harm.
 - `REFUSED`: those with which the broker does not start, and unless when.
 - All others are not implemented yet; what the file sets of them is said once at start.
-- `TOPIC_WITHOUT_EFFECT`: the topic's settings about what one broker never does.
+- `TOPIC_WITHOUT_EFFECT`: the topic's settings about what this broker never does.
 
 Invariant: what is called honoured is what the code reads; tests/docs/test_settings.py reads the code.
 """
@@ -22,6 +21,7 @@ HONOURED = frozenset(
         "allow.everyone.if.no.acl.found",
         "authorizer.class.name",
         "auto.create.topics.enable",
+        "auto.leader.rebalance.enable",
         "background.threads",
         "barnabas.http.listeners",
         "barnabas.jaas.config.file",
@@ -59,6 +59,8 @@ HONOURED = frozenset(
         "host.name",
         "inter.broker.listener.name",
         "inter.broker.protocol.version",
+        "leader.imbalance.check.interval.seconds",
+        "leader.imbalance.per.broker.percentage",
         "listener.security.protocol.map",
         "listeners",
         "log.cleaner.backoff.ms",
@@ -108,6 +110,7 @@ HONOURED = frozenset(
         "num.partitions",
         "num.recovery.threads.per.data.dir",
         "num.replica.alter.log.dirs.threads",
+        "num.replica.fetchers",
         "offset.metadata.max.bytes",
         "offsets.commit.required.acks",
         "offsets.commit.timeout.ms",
@@ -129,8 +132,14 @@ HONOURED = frozenset(
         "quota.producer.default",
         "quota.window.num",
         "quota.window.size.seconds",
+        "replica.fetch.backoff.ms",
+        "replica.fetch.max.bytes",
+        "replica.fetch.min.bytes",
+        "replica.fetch.response.max.bytes",
+        "replica.fetch.wait.max.ms",
         "replica.high.watermark.checkpoint.interval.ms",
         "replica.lag.time.max.ms",
+        "replica.socket.timeout.ms",
         "request.timeout.ms",
         "reserved.broker.max.id",
         "sasl.enabled.mechanisms",
@@ -173,6 +182,7 @@ HONOURED = frozenset(
         "transaction.state.log.replication.factor",
         "transaction.state.log.segment.bytes",
         "transactional.id.expiration.ms",
+        "unclean.leader.election.enable",
         "zookeeper.clientCnxnSocket",
         "zookeeper.connect",
         "zookeeper.connection.timeout.ms",
@@ -205,25 +215,15 @@ REFUSED = {
 
 WITHOUT_EFFECT = frozenset(
     [
-        "auto.leader.rebalance.enable",
         "controlled.shutdown.enable",
         "controlled.shutdown.max.retries",
         "controlled.shutdown.retry.backoff.ms",
         "delete.records.purgatory.purge.interval.requests",
         "fetch.purgatory.purge.interval.requests",
-        "leader.imbalance.check.interval.seconds",
-        "leader.imbalance.per.broker.percentage",
-        "num.replica.fetchers",
         "offsets.load.buffer.size",
         "producer.purgatory.purge.interval.requests",
         "queued.max.requests",
-        "replica.fetch.backoff.ms",
-        "replica.fetch.max.bytes",
-        "replica.fetch.min.bytes",
-        "replica.fetch.response.max.bytes",
-        "replica.fetch.wait.max.ms",
         "replica.socket.receive.buffer.bytes",
-        "replica.socket.timeout.ms",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
         "ssl.keymanager.algorithm",
@@ -232,7 +232,6 @@ WITHOUT_EFFECT = frozenset(
         "ssl.secure.random.implementation",
         "ssl.trustmanager.algorithm",
         "transaction.state.log.load.buffer.size",
-        "unclean.leader.election.enable",
         "zookeeper.ssl.truststore.password",
         "zookeeper.sync.time.ms",
     ]
@@ -242,7 +241,6 @@ TOPIC_WITHOUT_EFFECT = frozenset(
     [
         "follower.replication.throttled.replicas",
         "leader.replication.throttled.replicas",
-        "unclean.leader.election.enable",
     ]
 )
 

@@ -293,11 +293,12 @@ class TestManager:
         written = []
         write = type(manager.directories.of(logs[0].directory).recovery_points).write
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                type(manager.directories.of(logs[0].directory).recovery_points),
-                "write",
-                lambda self, offsets: (written.append(self.path.name), write(self, offsets))[1],
-            )
+
+            def noted(self, offsets):
+                written.append(self.path.name)
+                write(self, offsets)
+
+            patch.setattr(type(manager.directories.of(logs[0].directory).recovery_points), "write", noted)
             executor.run_all()
         assert all(cut.is_done for cut in cuts)
         assert written.count("recovery-point-offset-checkpoint") <= 3

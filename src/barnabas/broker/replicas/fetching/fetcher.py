@@ -411,7 +411,10 @@ class Fetcher:
             config.replica_fetch_max_bytes,
         )
         # The first batch of an answer may be larger than what is asked for, and is not larger than a request.
-        most_bytes = config.replica_fetch_response_max_bytes + max(config.socket_request_max_bytes, MAX_ANSWER_BYTES)
+        largest_bytes = config.socket_request_max_bytes
+        if largest_bytes < MAX_ANSWER_BYTES:
+            largest_bytes = MAX_ANSWER_BYTES
+        most_bytes = config.replica_fetch_response_max_bytes + largest_bytes
         self.request_count += 1
         self._is_polling = self._was_empty and self._was_answered
         self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
