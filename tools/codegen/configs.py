@@ -144,7 +144,7 @@ allowed; the broker then does not start. What the file sets and does nothing yet
 | status | meaning |
 | --- | --- |
 | works | does what Kafka's documentation says, but for what [differences.md](differences.md) lists; a test checks it |
-| no effect | tunes what this broker does not have (thread pools, purgatories), or what a single broker never does |
+| no effect | tunes what this broker does not have (thread pools, purgatories) |
 | not yet | accepted, said at start, ignored |
 | refused | the broker does not start with it |
 
@@ -171,7 +171,7 @@ _TOPIC_HEAD = """
 ## Topic settings
 
 Given when a topic is created (`--config name=value`), or later. Each falls back to the broker's setting in the third
-column. What has no effect is about what a single broker never does.
+column. What has no effect is about what this broker does not do.
 """
 
 
