@@ -188,7 +188,7 @@ def _read_chunk(file: "RecordFile", position: int, end_position: int, next_offse
     return _Chunk(trusted_copies(memoryview(data)), position)
 
 
-def _common_end(source: PartitionLog, future: PartitionLog) -> int:
+def common_end(source: PartitionLog, future: PartitionLog) -> int:
     """Return up to where a copy that was found can be the log's, by the leader epochs of both."""
     end_offset = min(source.log_end_offset, future.log_end_offset)
     known = {entry.epoch for entry in source.epochs.entries}
@@ -413,7 +413,7 @@ class LogMoves:
     def _opened(self, move: Move, future: PartitionLog) -> None:
         move.future = future
         # The log may have been cut when nobody knew of the copy.
-        self._cut(move, _common_end(move.source, future))
+        self._cut(move, common_end(move.source, future))
 
     def _cut(self, move: Move, offset: int) -> None:
         """Go on when the copy holds nothing from an offset on."""

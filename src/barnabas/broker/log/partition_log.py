@@ -353,8 +353,13 @@ class PartitionLog:
                 if pending is None:
                     return self.append_copies(second, is_wanted)
                 return pending.followed(lambda _: self._append_later(second, is_wanted))
-            self.log_end_offset = max(self.log_end_offset, copies.least_base_offset)
-            segment = self.roll()
+            known_end_offset = self.log_end_offset
+            self.log_end_offset = max(known_end_offset, copies.least_base_offset)
+            try:
+                segment = self.roll()
+            except StorageError:
+                self.log_end_offset = known_end_offset
+                raise
         if size_bytes > LARGE_BYTES:
             return self._write_copies_ahead(copies, segment, is_wanted)
         self._place_copies(copies, segment)

@@ -7,6 +7,8 @@ from random import Random
 import pytest
 
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.log.moves import common_end
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_executor import ManualExecutor
@@ -462,3 +464,42 @@ def test_whatever_happens_meanwhile_nothing_is_lost(logs, seed):
     logs.finish()
     assert logs.log.directory == logs.paths["b"] / "t-0"
     logs.check()
+
+
+@pytest.mark.parametrize("copied", [0, 1, 20, 40])
+@pytest.mark.parametrize("cut_offset", [0, 5, 30])
+@pytest.mark.parametrize("is_anew", [False, True])
+def test_a_log_that_is_cut_and_grows_again_while_it_moves(logs, copied, cut_offset, is_anew):
+    logs.set_segment_bytes(100_000)
+    for _ in range(40):
+        logs.append(b"v" * 9_000)
+    logs.begin(least_copied=copied)
+    cut = logs.log.start_anew(cut_offset) if is_anew else logs.log.truncate(cut_offset)
+    logs.batches = [] if is_anew else logs.batches[:cut_offset]
+    logs.work_until(lambda: cut.is_done)
+    for _ in range(50):
+        logs.append(b"w" * 9_000)
+    logs.finish()
+    assert logs.log.directory == logs.paths["b"] / "t-0"
+    logs.check()
+
+
+@pytest.mark.parametrize(
+    ("source_epochs", "copy_epochs", "end_offset"),
+    [
+        ([0, 0, 0, 0], [0, 0, 0], 3),
+        ([0, 0], [0, 0, 0], 2),
+        ([0, 0, 2, 2], [0, 0, 0, 1], 2),
+        ([0, 0, 2, 2], [0, 1, 1], 1),
+        ([2, 2, 2], [1, 1], 0),
+        ([0, 0, 3, 3], [0, 0, 3], 3),
+    ],
+)
+def test_a_copy_that_is_found_is_kept_up_to_where_the_epochs_part(
+    env, topic_config, tmp_path, make_batch, source_epochs, copy_epochs, end_offset
+):
+    source, copy = (open_log(env, T0, tmp_path / name, topic_config()) for name in ("log", "copy"))
+    for log, epochs in ((source, source_epochs), (copy, copy_epochs)):
+        for epoch in epochs:
+            log.append(make_batch(1), epoch)
+    assert common_end(source, copy) == end_offset
