@@ -15,6 +15,7 @@ from functools import partial
 from barnabas.broker.log.appends.copies import Copies, check_copies
 from barnabas.broker.log.partition_log import LARGE_BYTES
 from barnabas.broker.replicas.partition import Partition
+from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, submit
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
@@ -25,13 +26,29 @@ log = logging.getLogger(__name__)
 class FollowedPartition:
     """A partition in one leader epoch; see `fetching.followed.Followed`."""
 
-    __slots__ = ("_executor", "_leader", "_leader_epoch", "_partition", "_raised", "topic_partition")
+    __slots__ = (
+        "_executor",
+        "_leader",
+        "_leader_epoch",
+        "_partition",
+        "_raised",
+        "_storage_failed",
+        "topic_partition",
+    )
 
-    def __init__(self, partition: Partition, executor: Executor, raised: Callable[[Partition], object]) -> None:
+    def __init__(
+        self,
+        partition: Partition,
+        executor: Executor,
+        raised: Callable[[Partition], object],
+        storage_failed: Callable[[StorageError], object],
+    ) -> None:
         """Args:
         executor: Where large answers are checked.
         raised: Told of a high watermark that rose.
+        storage_failed: Told that the disk failed.
         """
+        self._storage_failed = storage_failed
         self._partition = partition
         self._leader, self._leader_epoch = partition.leader, partition.leader_epoch
         self._executor = executor
@@ -89,7 +106,24 @@ class FollowedPartition:
     def _append(self, copies: Copies) -> Pending[None] | None:
         if not copies.batch_count:
             return None
-        return self._partition.log.append_copies(copies, self._is_still_followed)
+        try:
+            appended = self._partition.log.append_copies(copies, self._is_still_followed)
+        except StorageError as error:
+            self._storage_failed(error)
+            raise
+        return None if appended is None else self._noted(appended)
+
+    def _noted(self, appended: Pending[None]) -> Pending[None]:
+        """The same; a disk that fails is told of."""
+        noted: Pending[None] = Pending()
+
+        def failed(error: BaseException) -> None:
+            if isinstance(error, StorageError):
+                self._storage_failed(error)
+            noted.fail(error)
+
+        appended.then(noted.complete, failed)
+        return noted
 
     def _is_still_followed(self) -> bool:
         return self.is_followed(self._leader, self._leader_epoch)
@@ -135,7 +169,11 @@ class FollowedPartition:
                 partition.high_watermark,
             )
             partition.set_high_watermark(max(offset, 0))
-        return partition.log.truncate(offset)
+        return partition.log.truncate(offset).shaped(self._cut)
+
+    def _cut(self, _: None) -> None:
+        # Its producers were read anew: what of theirs is replicated is to be said again.
+        self._partition.log.note_high_watermark(self._partition.high_watermark)
 
     def start_anew(self, offset: int) -> Pending[None]:
         """Drop everything, and begin at `offset`."""

@@ -451,12 +451,10 @@ class ReplicaManager:
         """Copy partitions from whoever leads them; where nobody does, or nobody knows where he is, stop copying."""
         led = [each for each in partitions if each.leader >= 0]
         self.fetchers.forget([each.topic_partition for each in partitions if each.leader < 0])
-        self.fetchers.follow(
-            [
-                (FollowedPartition(each, self._executor, self._high_watermark_raised), each.leader, each.leader_epoch)
-                for each in led
-            ]
-        )
+        followed = [
+            FollowedPartition(each, self._executor, self._high_watermark_raised, self.storage_failed) for each in led
+        ]
+        self.fetchers.follow([(one, each.leader, each.leader_epoch) for one, each in zip(followed, led, strict=True)])
 
     def _high_watermark_raised(self, partition: Partition) -> None:
         # differs from Kafka (waiting-at-followers): who waits at a follower waits to the end there.
