@@ -10,7 +10,7 @@ are bounded in bytes (`core/purgatory.py`), and those that keep little are not c
 Source: semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`.
 """
 
-from collections.abc import Container, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -200,7 +200,7 @@ class DelayedFetch:
         self._ctx.services.fetches.forget(self)
 
 
-class EndKeys(Container[Hashable]):
+class EndKeys:
     """The `end_key` of each of very many partitions."""
 
     __slots__ = ("_wanted",)
