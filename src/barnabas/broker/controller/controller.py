@@ -39,7 +39,7 @@ from barnabas.broker.controller.events import (
     UncleanAllowed,
 )
 from barnabas.broker.controller.failover import take_over
-from barnabas.broker.controller.features import update_features
+from barnabas.broker.controller.features import settle_features, update_features
 from barnabas.broker.controller.leaders import balance_leaders
 from barnabas.broker.controller.notifications import isr_notified, log_dirs_notified
 from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
@@ -101,6 +101,8 @@ class Controller:
         settings: Settings,
         register: Callable[[], Awaitable[None]] = _as_it_is,
         admits: Callable[[int], bool] = _everybody,
+        *,
+        keeps_features: bool = True,
     ) -> None:
         """Args:
         registry: This broker's session; what a lost connection interrupts is asked again.
@@ -109,6 +111,7 @@ class Controller:
         settings: The broker's, as they are now.
         register: Makes sure that this broker is registered in this session.
         admits: Whether a broker that is registered belongs to this cluster.
+        keeps_features: Write /feature, as brokers of Kafka want it that share the tree.
         """
         self._broker_id = broker_id
         self._session = registry
@@ -120,6 +123,7 @@ class Controller:
         self._config = settings
         self._register = register
         self._admits = admits
+        self._keeps_features = keeps_features
         self._forget_session: Callable[[], None] = _nothing
         self._term: Term | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
@@ -358,6 +362,8 @@ class Controller:
             self.meters,
         )
         try:
+            if self._keeps_features:
+                await settle_features(term)
             await take_over(term, self._admits)
         except BaseException as error:
             # Half a state is none.

@@ -10,7 +10,6 @@ Source: replication.md, failover; Kafka 2.7.2, KafkaController.onControllerFailo
 from barnabas.broker.controller.brokers import Admits, read_brokers
 from barnabas.broker.controller.deletion import queue_deletions, try_deletions
 from barnabas.broker.controller.events import Signal
-from barnabas.broker.controller.features import settle_features
 from barnabas.broker.controller.notifications import drop_notifications
 from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
 from barnabas.broker.controller.partition_states import bring_waiting_online, read_states
@@ -30,7 +29,6 @@ async def take_over(term: Term, admits: Admits) -> None:
         ControllerMovedError: Another broker was elected meanwhile.
     """
     state = term.state
-    await settle_features(term)
     await drop_notifications(term)
     state.brokers = await read_brokers(term, admits)
     asked = set(await term.registry.children(paths.DELETE_TOPICS, term.watch(Signal.DELETIONS_CHANGED)))

@@ -22,12 +22,15 @@ from barnabas.wire.protocol.messages.stop_replica import (
     StopReplicaTopicState,
 )
 from barnabas.wire.protocol.messages.update_metadata import (
+    UpdateMetadataEndpoint,
     UpdateMetadataPartitionState2,
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
 
 _NO_EPOCH = -1
+# By the numbers that stand for them.
+_SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 def grouped(request: ControlRequest) -> ControlRequest:
@@ -66,7 +69,18 @@ def _grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
     )
 
 
+def _name_listeners(request: UpdateMetadataRequest) -> None:
+    """Name listeners as brokers did before they had names (v3): by their protocols."""
+    for broker in request.live_brokers:
+        if not broker.endpoints and broker.v0_host:
+            broker.endpoints = [UpdateMetadataEndpoint(broker.v0_port, broker.v0_host)]
+        for endpoint in broker.endpoints:
+            if not endpoint.listener and 0 <= endpoint.security_protocol < len(_SECURITY_PROTOCOLS):
+                endpoint.listener = _SECURITY_PROTOCOLS[endpoint.security_protocol]
+
+
 def _grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
+    _name_listeners(request)
     if not request.ungrouped_partition_states:
         return request
     topics: dict[str, UpdateMetadataTopicState] = {}

@@ -436,6 +436,8 @@ class Node:
             self.config.inter_broker_listener,
             self.config,
             membership.ensure,
+            # Where the tree is this broker's own a Kafka that takes it over writes it itself.
+            keeps_features=bool(self.config.zookeeper_connect),
         )
         return controller
 

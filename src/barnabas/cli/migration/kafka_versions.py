@@ -103,7 +103,8 @@ def _signs(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Ite
 def _signs_of_tree(tree: Nodes) -> Iterator[Target]:
     if tree.get(paths.CLUSTER_ID) is not None:
         yield Target(_CLUSTER_IDS, f"{paths.CLUSTER_ID} is in the tree")
-    if _FEATURES_PATH in tree:
+    # Below 2.7-IV0 it says that features are off.
+    if b'"status":1' in (tree.get(_FEATURES_PATH) or b"").replace(b" ", b""):
         yield Target(_FEATURES, f"{_FEATURES_PATH} is in the tree")
     for topic in children(tree, paths.CONFIG_TOPICS):
         for version, text in _settings_that_need(decode_config(tree[paths.topic_config(topic)])):
