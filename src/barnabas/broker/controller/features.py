@@ -45,8 +45,12 @@ async def settle_features(term: Term) -> None:
 
 async def update_features(term: Term, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     """Refuse every update, as Kafka 2.7 does: no broker supports a feature that one could name."""
-    data, _ = await term.registry.get(paths.FEATURES)
-    finalized = decode_features(data)
+    try:
+        data, _ = await term.registry.get(paths.FEATURES)
+        finalized = decode_features(data)
+    except NoNodeError:
+        # The tree is this broker's own.
+        finalized = FeatureNode(False, {})
     results = [
         UpdatableFeatureResult(update.feature, ErrorCode.INVALID_REQUEST, _refusal(update, finalized))
         for update in request.feature_updates

@@ -57,7 +57,8 @@ def test_signs_of_groups_and_of_the_tree() -> None:
     target = find_target([old_directory()], None, [need])
     assert target == Target(need.version, "__consumer_offsets-0 holds the metadata of group g, as that writes it")
     assert found(directory(cluster_id=None), tree({}).nodes) == "0.10.1-IV0"
-    assert found(old_directory(), tree({"/feature": b"{}"}).nodes) == "2.7-IV0"
+    assert found(old_directory(), tree({"/feature": b'{"features":{},"status":1}'}).nodes) == "2.7-IV0"
+    assert found(old_directory(), tree({"/feature": b'{"features":{},"status":0}'}).nodes) != "2.7-IV0"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.update_features import (
-    UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
@@ -28,12 +27,10 @@ def update_features(
 
 
 def refuse(ctx: RequestContext, request: UpdateFeaturesRequest, error_code: ErrorCode) -> UpdateFeaturesResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
-    return UpdateFeaturesResponse(
-        ctx.throttle_time_ms,
-        error_code,
-        results=[UpdatableFeatureResult(each.feature, error_code) for each in request.feature_updates],
-    )
+    """The answer that the request failed as a whole."""
+    is_denied = error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    message = "Cluster authorization failed." if is_denied else ""
+    return UpdateFeaturesResponse(ctx.throttle_time_ms, error_code, message)
 
 
 HANDLER = Handler(UpdateFeaturesRequest, 0, 0, update_features, refuse)
