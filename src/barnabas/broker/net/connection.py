@@ -19,7 +19,6 @@ Source: design page, network layer; semantics, connections and requests.
 
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import Final, Protocol
 
 from barnabas.broker.net.channel import Channel
@@ -105,7 +104,6 @@ class Connection:
         "_is_closed",
         "_is_parked",
         "_is_reading",
-        "_is_resting",
         "_is_writing",
         "_memory",
         "_now_ns",
@@ -169,8 +167,6 @@ class Connection:
         # How much is read while there is a reason to pause.
         self._read_ahead_bytes = READ_AHEAD_BYTES
         self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
-        # Until it says something for the first time.
-        self._is_resting = True
 
     def start(self, handler: FrameHandler) -> None:
         """Begin to read; frames go to `handler`."""
@@ -270,9 +266,7 @@ class Connection:
 
     def rest(self) -> bool:
         """Hold no receive buffer until the peer says something; whether there was one to do without."""
-        has_rested = self._buffer.rest()
-        self._is_resting = self._is_resting or has_rested
-        return has_rested
+        return self._buffer.rest()
 
     def close(self, reason: str = "") -> None:
         """Close the channel and drop what is queued; harmless when closed already."""
@@ -299,12 +293,26 @@ class Connection:
 
     def _readable(self) -> None:
         # hot path: benchmarks/load
-        if self._is_resting and not self._wake():
-            return
-        buffer = self._buffer
         # A method in a slot is called by way of a local: that is half as dear.
-        clock_ns, recv_into = self._now_ns, self._recv_into
+        clock_ns, turns = self._now_ns, self.turns
         now_ns = clock_ns()
+        if now_ns >= turns.end_ns and turns.is_over(now_ns):
+            # Very many others had something to say before it: even to take what it says would take too long.
+            self._stop_reading()
+            turns.add(self._hear)
+        else:
+            self._receive(now_ns)
+
+    def _hear(self) -> None:
+        """Others had their turn."""
+        if self.handler is not None and not self._is_parked:
+            self._start_reading()
+            self._receive(self._now_ns())
+
+    def _receive(self, now_ns: int) -> None:
+        """Take what has come."""
+        # hot path: benchmarks/load
+        buffer, recv_into = self._buffer, self._recv_into
         try:
             space = buffer.space()
             if not space:
@@ -321,7 +329,8 @@ class Connection:
             return
         if count == 0:
             # What waits behind a pause is a request of its own, not half of one.
-            self._peer_left()
+            is_cut_off = buffer.buffered_bytes and not self._pauses
+            self.close("the peer left in the middle of a request" if is_cut_off else "")
             return
         self.last_active_tick = self._activity.tick
         self.received_ns = now_ns
@@ -331,13 +340,7 @@ class Connection:
             self.close(_NO_MEMORY)
             return
         if not self._pauses and not self._outbox.parts:
-            turns = self.turns
-            if now_ns >= turns.end_ns and turns.is_over(now_ns):
-                # Very many others had something to say before it.
-                self._pauses |= Pause.TURN
-                turns.add(self._go_on)
-            else:
-                self._take_turn(now_ns)
+            self._take_turn(now_ns)
         else:
             if self.is_timed:
                 self.network_ns += self._now_ns() - now_ns
@@ -345,37 +348,6 @@ class Connection:
                 self._stop_reading()
         if buffer.extra_bytes and buffer.start != buffer.end:
             self._memory.progressed(self, count, now_ns)
-
-    def _wake(self) -> bool:
-        """The peer says something after a long silence; whether it is heard at once."""
-        turns, now_ns = self.turns, self._now_ns()
-        if now_ns >= turns.end_ns and turns.is_over(now_ns):
-            # Very many say something, or leave: each of them wants a buffer first.
-            self._stop_reading()
-            turns.add(self._hear)
-            return False
-        self._is_resting = False
-        return True
-
-    def _hear(self) -> None:
-        """Others had their turn."""
-        self._is_resting = False
-        if self.handler is not None:
-            self._start_reading()
-            self._readable()
-
-    def _peer_left(self) -> None:
-        """The peer will say no more."""
-        turns, now_ns = self.turns, self._now_ns()
-        # What waits behind a pause is a request of its own, not half of one.
-        is_cut_off = self._buffer.buffered_bytes and not self._pauses
-        close = partial(self.close, "the peer left in the middle of a request" if is_cut_off else "")
-        if now_ns >= turns.end_ns and turns.is_over(now_ns):
-            # Very many leave at once.
-            self._stop_reading()
-            turns.add(close)
-        else:
-            close()
 
     def _make_room(self) -> None:
         """The buffer is full and there is no memory to spare: take what the frame needs, or wait.

@@ -88,6 +88,8 @@ def test_what_arrives_late_in_a_long_turn_waits_for_a_later_one():
     conversation.now_ns += MOST_NS
     conversation.say(b"late")
     assert conversation.frames == [b"early"]
+    # It is not even read: large requests of very many would take too long to copy.
+    assert conversation.peer.on_read is None
     conversation.say(b"later")
     conversation.run_turns()
     assert conversation.frames == [b"early", b"late", b"later"]
