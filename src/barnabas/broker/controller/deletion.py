@@ -143,6 +143,9 @@ async def _begin(term: Term, topics: Sequence[str]) -> None:
                 dead.append(replica)
             elif state.replica_phase(replica) is not ReplicaPhase.DELETION_SUCCESSFUL:
                 alive.append(replica)
+    # Those of a broker that is about to stop are not offline yet.
+    leaving = [replica for replica in dead if state.replica_phase(replica) is ReplicaPhase.ONLINE]
+    await change_replicas(term, leaving, ReplicaPhase.OFFLINE)
     await change_replicas(term, dead, ReplicaPhase.DELETION_INELIGIBLE)
     await change_replicas(term, alive, ReplicaPhase.OFFLINE)
     await change_replicas(term, alive, ReplicaPhase.DELETION_STARTED)

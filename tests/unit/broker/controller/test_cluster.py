@@ -347,6 +347,22 @@ def test_a_topic_of_which_a_replica_can_not_be_deleted_waits_for_its_broker() ->
     play(story)
 
 
+def test_a_topic_of_a_broker_that_is_about_to_stop_is_deleted_once_that_is_back(caplog) -> None:
+    async def story(cluster: Cluster) -> None:
+        await three_brokers(cluster, {0: [2]})
+        cluster.controller.controlled_shutdown(ControlledShutdownRequest(2, epoch_of(cluster, 2)))
+        await cluster.registry.create(paths.delete_topic("t"))
+        await settle()
+        assert await cluster.registry.exists(paths.topic("t")) is not None
+        await cluster.remove_broker(2)
+        await cluster.add_broker(2)
+        await settle()
+        assert await cluster.registry.exists(paths.topic("t")) is None
+
+    play(story)
+    assert "can't become" not in caplog.text
+
+
 def test_a_topic_whose_partition_moves_is_deleted_when_that_has_ended() -> None:
     async def story(cluster: Cluster) -> None:
         await three_brokers(cluster, {0: [1]})
