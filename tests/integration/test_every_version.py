@@ -3,6 +3,7 @@ encode.
 
 Two kinds of requests: the golden ones, byte for byte as Kafka's own clients wrote them, whose values are random, so
 that many are refused; and requests made here for a topic and a group that exist, so that the answer holds values.
+Control requests go to a broker of their own: what they say of its controller counts from then on.
 Produce is left out: what the golden requests hold are no record batches (tests/integration/test_old_versions.py has its
 versions).
 """
@@ -22,6 +23,9 @@ from barnabas.wire.protocol.wire import WireBuffer
 from tests.patience import PATIENCE_S
 
 TOPIC = "every-version"
+CONTROL = frozenset(
+    (ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_ISR)
+)
 # One of the names in the golden requests.
 GOLDEN_TOPIC = "a"
 VECTORS = Path(__file__).parent.parent / "golden" / "message-vectors.tsv"
@@ -50,10 +54,17 @@ GOLDEN = golden_requests()
 
 
 @pytest.fixture(scope="module")
-def broker():
-    with Broker() as made:
-        exchange(made, ApiKey.METADATA, 5, metadata_request())
-        yield made
+def brokers():
+    """One for clients, and one that takes control requests."""
+    with Broker() as of_clients, Broker() as of_controllers:
+        for made in (of_clients, of_controllers):
+            exchange(made, ApiKey.METADATA, 5, metadata_request())
+        yield of_clients, of_controllers
+
+
+@pytest.fixture
+def broker(brokers, api_key):
+    return brokers[api_key in CONTROL]
 
 
 def metadata_request():

@@ -1,3 +1,4 @@
+import logging
 import socket
 
 import pytest
@@ -15,7 +16,12 @@ def run(capsys):
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
-    return run_main
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield run_main
+    # The broker's command writes its log to a stream that is closed with this test.
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def test_version_says_which_build_it_is(run):
