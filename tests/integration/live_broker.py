@@ -40,8 +40,8 @@ class KeptRegistry:
     def holds(self, path: Path) -> bool:
         return self._door.holds(path)
 
-    async def open(self, path: Path, clock: Clock, executor: Executor) -> Registry:
-        self.session = await self._door.open(path, clock, executor)
+    async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> Registry:
+        self.session = await self._door.open(path, clock, executor, keeps_sessions)
         return self.session
 
 

@@ -69,22 +69,23 @@ def test_a_port_in_use_ends_the_start_and_leaves_nothing_open(tmp_path: Path) ->
     play(tmp_path / "first", story, ANY_PORT)
 
 
-def test_what_was_answered_survives_a_kill_and_sessions_do_not(tmp_path: Path) -> None:
+def test_what_was_answered_survives_a_kill_and_so_do_sessions(tmp_path: Path) -> None:
     port = free_port()
     config = {"barnabas.registry.listeners": f":{port}"}
     with Broker(config=config, data_dir=tmp_path) as broker:
         with RawClient.connected(port) as client:
             assert client.ask(zk.CREATE, zk.creation("/kept", b"x", acl=[(1, "world", "anyone")])).error == 0
-            assert client.ask(zk.CREATE, zk.creation("/gone", flags=1)).error == 0
+            assert client.ask(zk.CREATE, zk.creation("/ephemeral", flags=1)).error == 0
             before = client.last_zxid
         broker.kill()
         broker.restart()
         with RawClient(port) as again:
             again.connect(10_000, client.session_id, client.password, before)
-            assert (again.session_id, again.timeout_ms) == (0, 0)
-            assert again.rest() == b""
+            assert (again.session_id, again.password) == (client.session_id, client.password)
+            assert again.ask(zk.EXISTS, zk.watching("/ephemeral")).error == 0
+            again.ask(zk.CLOSE_SESSION)
         with RawClient.connected(port) as client:
-            assert client.ask(zk.EXISTS, zk.watching("/gone")).error == -101
+            assert client.ask(zk.EXISTS, zk.watching("/ephemeral")).error == -101
             assert client.ask(zk.GET_DATA, zk.watching("/kept")).error == 0
             assert client.ask(zk.SET_DATA, zk.setting("/kept", b"y")).error == -102
             assert client.ask(zk.CREATE, zk.creation("/new")).zxid > before

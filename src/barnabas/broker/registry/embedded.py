@@ -6,8 +6,9 @@ Invariants:
 - Changes that come together share a commit: while one is under way the next ones gather. Very many take several, so
   that others have their turns between.
 - A refusal is answered after the commit of what it was judged against.
-- Ephemeral nodes are gone when it is opened again. They belong to the broker's session, which is this object, or to
-  one of those that `barnabas.broker.registry.door` keeps for other processes and whose changes come by `perform`.
+- Ephemeral nodes of the broker's session, which is this object, are gone when it is opened again. Others belong to one
+  of those that `barnabas.broker.registry.door` keeps for other processes and whose changes come by `perform`: they live
+  on, if it is opened so.
 - What a transaction did is told to watches and observers before its author is answered, and before they are told of the
   next one.
 
@@ -16,13 +17,13 @@ Source: design page, registry.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from barnabas.broker.registry.journal import Journal
-from barnabas.broker.registry.tree import Stage, Tree, TreeOp, Znode
+from barnabas.broker.registry.tree import Stage, Tree, TreeOp
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
 from barnabas.wire.registry.acl import Author
@@ -75,8 +76,11 @@ class _Transaction(NamedTuple):
 class CommitLog(Protocol):
     """Where commits go. Blocks: for the registry's executor."""
 
-    def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
-        """Make changes durable, all or none; ephemeral nodes are left out.
+    def commit(self, stage: Stage, own_session_id: int) -> None:
+        """Make what is staged durable, all or none.
+
+        Args:
+            own_session_id: Whose ephemeral nodes are left out.
 
         Raises:
             StorageError: The disk failed; nothing of it is kept.
@@ -103,6 +107,8 @@ class EmbeddedRegistry:
         self._clock = clock
         self._executor = executor
         self._session_id = max(1, clock.now_ms()) << 8
+        while self._session_id in tree.sessions:
+            self._session_id += 1
         self._queue: deque[_Transaction] = deque()
         self._observers: list[Watch] = []
         self._is_flushing = False
@@ -114,20 +120,23 @@ class EmbeddedRegistry:
         self._session_listeners = SessionListeners()
 
     @classmethod
-    async def open(cls, path: Path | None, clock: Clock, executor: Executor) -> "EmbeddedRegistry":
+    async def open(
+        cls, path: Path | None, clock: Clock, executor: Executor, keeps_sessions: bool = True
+    ) -> "EmbeddedRegistry":
         """Open the registry and become its one owner.
 
         Args:
             path: The SQLite file, created when missing; None keeps the tree in memory alone.
             clock: For the times of nodes.
             executor: A single thread of its own, for everything that blocks.
+            keeps_sessions: Let other processes' sessions go on. Otherwise they are over.
 
         Raises:
             StartupError: Another process owns it, or it cannot be read.
         """
         if path is None:
             return cls(Tree(), None, clock, executor)
-        journal, tree = await _run(executor, lambda: Journal.open(path))
+        journal, tree = await _run(executor, lambda: Journal.open(path, keeps_sessions))
         return cls(tree, journal, clock, executor)
 
     @property
@@ -278,13 +287,12 @@ class EmbeddedRegistry:
                 transaction.answer(outcome._replace(result=error))
             self._flush()
 
-        journal, zxid = self._journal, stage.zxid
-        if journal is None or zxid == self._tree.zxid:
+        journal = self._journal
+        if journal is None or stage.zxid == self._tree.zxid:
             committed(None)
             return
-        # Most groups are one transaction: the executor reads the stage's own dictionary, which nobody changes any more.
-        changes = stage.changes
-        self._executor.run(lambda: journal.commit(changes, zxid), committed, failed)
+        # The executor reads the stage, which nobody changes any more.
+        self._executor.run(lambda: journal.commit(stage, self._session_id), committed, failed)
 
     def _notify(self, event: WatchEvent) -> None:
         if event.type is EventType.CHILD:

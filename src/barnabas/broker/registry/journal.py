@@ -1,15 +1,19 @@
 """The file behind the embedded registry: one SQLite database that one process owns.
 
-    znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls)
-                        one row for each persistent node; acls: null (open to all) or JSON [[permissions, scheme, id]]
+    znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls, owner)
+                        one row for each node; acls: null (open to all) or JSON [[permissions, scheme, id]]; owner: 0, or
+                        the session that an ephemeral node lives with
+    session(id, password, timeout_ms)
+                        one row for each session of another process
     meta(key, value)    format, zxid
 
-Format 1 had neither `aversion` nor `acls`: it is changed to format 2 when it is opened.
+Format 1 had neither `aversion` nor `acls`, format 2 neither owners nor sessions: both are changed to format 3 when they
+are opened.
 
 Invariants:
 
-- Ephemeral nodes are never written: whoever opens the file finds none. The transaction counter is written with every
-  commit, so a zxid (and with it a broker epoch) is never given twice.
+- Ephemeral nodes of the one who has the file open are never written: they end with its process, and it may be killed.
+- The transaction counter is written with every commit, so a zxid (and with it a broker epoch) is never given twice.
 - A commit is one transaction in write-ahead mode with a full sync: one fsync, and nothing torn after a kill.
 - The exclusive lock is held from opening to closing: a second owner is refused.
 
@@ -20,32 +24,37 @@ Source: design page, registry; SQLite documentation, write-ahead log without sha
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.broker.registry.tree import Tree, Znode
+from barnabas.broker.registry.tree import KeptSession, Stage, Tree, Znode
 from barnabas.core.errors import StartupError, StorageError
 from barnabas.wire.registry.acl import Acl, Acls
 
 if TYPE_CHECKING:
     import sqlite3
 
-_FORMAT = 2
+_FORMAT = 3
 _SCHEMA = """
 CREATE TABLE znode (
-    path TEXT PRIMARY KEY, data BLOB, czxid INTEGER, mzxid INTEGER, pzxid INTEGER,
-    ctime INTEGER, mtime INTEGER, version INTEGER, created_count INTEGER, aversion INTEGER, acls TEXT
+    path TEXT PRIMARY KEY, data BLOB, czxid INTEGER, mzxid INTEGER, pzxid INTEGER, ctime INTEGER, mtime INTEGER,
+    version INTEGER, created_count INTEGER, aversion INTEGER, acls TEXT, owner INTEGER DEFAULT 0
 ) WITHOUT ROWID;
+CREATE TABLE session (id INTEGER PRIMARY KEY, password BLOB, timeout_ms INTEGER);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
 """
-_FROM_FORMAT_1 = (
-    "ALTER TABLE znode ADD COLUMN aversion INTEGER DEFAULT 0",
-    "ALTER TABLE znode ADD COLUMN acls TEXT",
-    "UPDATE meta SET value = 2 WHERE key = 'format'",
-)
-_PUT = "INSERT OR REPLACE INTO znode VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_FROM_FORMAT = {
+    1: ("ALTER TABLE znode ADD COLUMN aversion INTEGER DEFAULT 0", "ALTER TABLE znode ADD COLUMN acls TEXT"),
+    2: (
+        "ALTER TABLE znode ADD COLUMN owner INTEGER DEFAULT 0",
+        "CREATE TABLE session (id INTEGER PRIMARY KEY, password BLOB, timeout_ms INTEGER)",
+    ),
+}
+_PUT_FORMAT = "UPDATE meta SET value = ? WHERE key = 'format'"
+_PUT = "INSERT OR REPLACE INTO znode VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM znode WHERE path = ?"
+_PUT_SESSION = "INSERT OR REPLACE INTO session VALUES (?, ?, ?)"
+_DELETE_SESSION = "DELETE FROM session WHERE id = ?"
 _PUT_ZXID = "INSERT OR REPLACE INTO meta VALUES ('zxid', ?)"
 
 
@@ -58,8 +67,11 @@ class Journal:
         self._connection = connection
 
     @classmethod
-    def open(cls, path: Path) -> "tuple[Journal, Tree]":
+    def open(cls, path: Path, keeps_sessions: bool) -> "tuple[Journal, Tree]":
         """Open or create the database and read the tree.
+
+        Args:
+            keeps_sessions: Let sessions go on. Otherwise they are over, as nobody will hear of them.
 
         Raises:
             StartupError: Another process owns it, it is no registry, or the disk failed.
@@ -76,7 +88,7 @@ class Journal:
         except (OSError, sqlite3.Error) as error:
             raise StartupError(f"cannot open the registry {path}: {error}") from error
         try:
-            return cls(connection), _load(connection, path)
+            return cls(connection), _load(connection, path, keeps_sessions)
         except sqlite3.Error as error:
             connection.close()
             if "locked" in str(error):
@@ -91,8 +103,11 @@ class Journal:
             connection.close()
             raise
 
-    def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
-        """Make changes durable, all or none.
+    def commit(self, stage: Stage, own_session_id: int) -> None:
+        """Make what is staged durable, all or none.
+
+        Args:
+            own_session_id: Whose ephemeral nodes are left out.
 
         Raises:
             StorageError: The disk failed; nothing of it is kept.
@@ -102,16 +117,21 @@ class Journal:
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(_DELETE, [(path,) for path, node in changes.items() if node is None])
-            connection.executemany(
-                _PUT,
-                [
-                    (path, *node[:7], node.created_count, node.aversion, _acls_text(node.acls))
-                    for path, node in changes.items()
-                    if node is not None and not node.ephemeral_owner
-                ],
-            )
-            connection.execute(_PUT_ZXID, (zxid,))
+            gone, rows = [], []
+            for path, node in stage.changes.items():
+                if node is None or node.ephemeral_owner == own_session_id:
+                    gone.append((path,))
+                else:
+                    acls, owner = _acls_text(node.acls), node.ephemeral_owner
+                    rows.append((path, *node[:7], node.created_count, node.aversion, acls, owner))
+            connection.executemany(_DELETE, gone)
+            connection.executemany(_PUT, rows)
+            for session_id, session in stage.sessions.items():
+                if session is None:
+                    connection.execute(_DELETE_SESSION, (session_id,))
+                else:
+                    connection.execute(_PUT_SESSION, (session_id, *session))
+            connection.execute(_PUT_ZXID, (stage.zxid,))
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             if connection.in_transaction:
@@ -131,7 +151,7 @@ def _check_regular(path: Path) -> None:
             raise StartupError(f"cannot open the registry {path}: {file.name} is no regular file")
 
 
-def _load(connection: "sqlite3.Connection", path: Path) -> Tree:
+def _load(connection: "sqlite3.Connection", path: Path, keeps_sessions: bool) -> Tree:
     # Exclusive before the first access: the write-ahead log then needs no shared memory, and nobody else gets in.
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     connection.execute("PRAGMA journal_mode = WAL")
@@ -142,15 +162,19 @@ def _load(connection: "sqlite3.Connection", path: Path) -> Tree:
             connection.execute(statement)
         connection.execute("INSERT INTO meta VALUES ('format', ?), ('zxid', 0)", (_FORMAT,))
     meta = dict(connection.execute("SELECT key, value FROM meta"))
-    if meta.get("format") == 1:
-        for statement in _FROM_FORMAT_1:
+    while meta.get("format") in _FROM_FORMAT:
+        for statement in _FROM_FORMAT[meta["format"]]:
             connection.execute(statement)
-        meta["format"] = _FORMAT
-    connection.execute("COMMIT")
+        meta["format"] += 1
+        connection.execute(_PUT_FORMAT, (meta["format"],))
     if meta.get("format") != _FORMAT:
         raise StartupError(f"the registry {path} has format {meta.get('format')}, this version reads {_FORMAT}")
+    if not keeps_sessions and connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is not None:
+        connection.execute("DELETE FROM znode WHERE owner")
+        connection.execute("DELETE FROM session")
+    connection.execute("COMMIT")
     rows = connection.execute(
-        "SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls FROM znode"
+        "SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, owner, acls FROM znode"
     )
     nodes = {}
     for name, data, *numbers, acls in rows:
@@ -160,10 +184,17 @@ def _load(connection: "sqlite3.Connection", path: Path) -> Tree:
         ):
             raise ValueError(f"the row of {name!r}")
         node = Znode(data, *numbers[:7])
-        nodes[name] = node._replace(aversion=numbers[7], acls=() if acls is None else _acls(acls))
+        nodes[name] = node._replace(
+            aversion=numbers[7], ephemeral_owner=numbers[8], acls=() if acls is None else _acls(acls)
+        )
+    sessions = {}
+    for session_id, password, timeout_ms in connection.execute("SELECT id, password, timeout_ms FROM session"):
+        if not isinstance(password, bytes) or type(timeout_ms) is not int:
+            raise ValueError(f"session {session_id}")
+        sessions[session_id] = KeptSession(password, timeout_ms)
     if type(meta["zxid"]) is not int:
         raise ValueError(f"zxid {meta['zxid']!r}")
-    return Tree(nodes, meta["zxid"])
+    return Tree(nodes, meta["zxid"], sessions)
 
 
 def _acls_text(acls: Acls) -> str | None:

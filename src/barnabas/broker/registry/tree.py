@@ -6,7 +6,8 @@ Invariants:
 - A `Stage` sees the tree and what was staged before; a transaction that fails leaves it as it was.
 - A node's sequence counter counts the children ever created in it, so a number is never given twice. What
   ZooKeeper shows as cversion is that count twice less the children there are: comings and goings together.
-- What ends a session takes all its ephemeral nodes, those too that were staged a moment before.
+- What ends a session takes all its ephemeral nodes, those too that were staged a moment before. What begins or ends one
+  is a transaction by itself.
 
 Source: ZooKeeper programmer's guide, data model and stat structure; ZooKeeper 3.5.9, PrepRequestProcessor (in which
 order an operation's reasons to be refused are looked at).
@@ -48,8 +49,27 @@ class SetAclOp(NamedTuple):
     version: int = ANY_VERSION
 
 
+class KeptSession(NamedTuple):
+    """What is known of another process's session, so that it may go on when the registry is opened again.
+
+    Attributes:
+        password: Which whoever goes on with it must know.
+        timeout_ms: For how long it may be silent.
+    """
+
+    password: bytes
+    timeout_ms: int
+
+
+class BeginSessionOp(NamedTuple):
+    """Note a session that begins."""
+
+    session_id: int
+    session: KeptSession
+
+
 class EndSessionOp(NamedTuple):
-    """Delete the ephemeral nodes of a session."""
+    """Forget a session, and delete its ephemeral nodes."""
 
     session_id: int
 
@@ -60,7 +80,7 @@ class RefusedOp(NamedTuple):
     error: RegistryError
 
 
-TreeOp: TypeAlias = Op | SetAclOp | EndSessionOp | RefusedOp
+TreeOp: TypeAlias = Op | SetAclOp | BeginSessionOp | EndSessionOp | RefusedOp
 """All that changes the tree: what the broker asks for, and what only ZooKeeper's clients do."""
 
 
@@ -102,18 +122,28 @@ class Tree:
 
     Attributes:
         zxid: The last transaction that is in it.
+        sessions: Those of other processes, by id.
         is_secured: Whether nodes without a list of permissions are not open to all.
+        is_brokers_own: Whether it is a broker's that keeps its state itself: its nodes are its own.
     """
 
-    __slots__ = ("_children", "_ephemerals", "_nodes", "is_secured", "zxid")
+    __slots__ = ("_children", "_ephemerals", "_nodes", "is_brokers_own", "is_secured", "sessions", "zxid")
 
-    def __init__(self, nodes: Mapping[str, Znode] | None = None, zxid: int = 0) -> None:
+    def __init__(
+        self,
+        nodes: Mapping[str, Znode] | None = None,
+        zxid: int = 0,
+        sessions: Mapping[int, KeptSession] | None = None,
+    ) -> None:
         """Args:
         nodes: Path to node, parents included; child counts are counted anew. Empty: the root alone.
         zxid: The last transaction that is in them.
+        sessions: Those that live.
         """
         self.zxid = zxid
+        self.sessions = dict(sessions or {})
         self.is_secured = False
+        self.is_brokers_own = True
         self._nodes: dict[str, Znode] = {paths.ROOT: Znode(None, 0, 0, 0, 0, 0)}
         self._children: dict[str, set[str]] = {}
         self._ephemerals: dict[int, set[str]] = {}
@@ -158,6 +188,11 @@ class Tree:
     def commit(self, stage: "Stage") -> None:
         """Take over what was staged; the stage is used up."""
         self.zxid = stage.zxid
+        for session_id, session in stage.sessions.items():
+            if session is None:
+                self.sessions.pop(session_id, None)
+            else:
+                self.sessions[session_id] = session
         for path, node in stage.changes.items():
             parent = paths.parent(path)
             before = self._nodes.get(path)
@@ -189,10 +224,11 @@ class Stage:
     Attributes:
         zxid: The last transaction staged, or the tree's.
         changes: Path to the node as it will be; None: it will be gone.
+        sessions: Those that begin, by id; None: it ends.
         events: What watches are to be told once it is committed, in order.
     """
 
-    __slots__ = ("_identities", "_owner", "_session_id", "_tree", "_undo", "changes", "events", "zxid")
+    __slots__ = ("_identities", "_owner", "_session_id", "_tree", "_undo", "changes", "events", "sessions", "zxid")
 
     def __init__(self, tree: Tree, session_id: int) -> None:
         """Args:
@@ -204,6 +240,7 @@ class Stage:
         self._undo: dict[str, tuple[bool, Znode | None]] = {}
         self.zxid = tree.zxid
         self.changes: dict[str, Znode | None] = {}
+        self.sessions: dict[int, KeptSession | None] = {}
         self.events: list[WatchEvent] = []
 
     def get(self, path: str) -> Znode | None:
@@ -267,6 +304,9 @@ class Stage:
                 return None
             case SetAclOp():
                 return self._set_acls(op)
+            case BeginSessionOp():
+                self.sessions[op.session_id] = op.session
+                return None
             case EndSessionOp():
                 self._end_session(op.session_id)
                 return None
@@ -292,8 +332,14 @@ class Stage:
     def _is_kept(self, path: str, node: Znode) -> bool:
         """Return whether a node is to be changed by the broker alone, and it is somebody else who asks."""
         # differs from Kafka (registry-kept): whoever deletes the controller's or a broker's node ends it there.
-        is_own = access.is_brokers_own(path) or node.ephemeral_owner == self._session_id
-        return is_own and self._identities is not None
+        if self._is_brokers:
+            return False
+        return access.is_brokers_own(path) or node.ephemeral_owner == self._session_id
+
+    @property
+    def _is_brokers(self) -> bool:
+        """Whether it is the broker that asks, or one of those that share the tree: ZooKeeper's rules are enough."""
+        return self._identities is None or not self._tree.is_brokers_own
 
     def _settled(self, acls: Acls, path: str) -> Acls:
         """Return what is kept of a list that somebody sent."""
@@ -318,7 +364,7 @@ class Stage:
             raise NoNodeError(parent_path)
         self._check(parent, acl.CREATE, parent_path)
         path = f"{op.path}{parent.created_count:010d}" if op.is_sequence else op.path
-        if self._identities is not None and (
+        if not self._is_brokers and (
             access.is_brokers_own(path) or (op.is_ephemeral and access.is_of_skeleton(path))
         ):
             raise NoAuthError(path)
@@ -351,7 +397,7 @@ class Stage:
         if node is None or parent is None:
             raise NoNodeError(op.path)
         self._check(parent, acl.DELETE, op.path)
-        if self._is_kept(op.path, node) or (self._identities is not None and access.is_of_skeleton(op.path)):
+        if self._is_kept(op.path, node) or (not self._is_brokers and access.is_of_skeleton(op.path)):
             raise NoAuthError(op.path)
         if op.version not in (ANY_VERSION, node.version):
             raise BadVersionError(op.path)
@@ -380,6 +426,7 @@ class Stage:
         return changed.stat()
 
     def _end_session(self, session_id: int) -> None:
+        self.sessions[session_id] = None
         owned = {*self._tree.ephemerals(session_id), *self.changes}
         for path in sorted(owned):
             node = self.get(path)

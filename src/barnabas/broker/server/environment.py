@@ -64,12 +64,13 @@ class RegistryDoor(Protocol):
         """Return whether a registry was ever kept here."""
         ...
 
-    async def open(self, path: Path, clock: Clock, executor: Executor) -> Registry:
+    async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> Registry:
         """Begin a session.
 
         Args:
             path: Where a single broker keeps its registry.
             executor: A single thread of its own, for everything that blocks.
+            keeps_sessions: Let other processes' sessions go on.
 
         Raises:
             StartupError: Another process has it, or it can't be read.
@@ -173,8 +174,8 @@ class SqliteRegistry:
     def holds(self, path: Path) -> bool:
         return path.exists()
 
-    async def open(self, path: Path, clock: Clock, executor: Executor) -> EmbeddedRegistry:
-        return await EmbeddedRegistry.open(path, clock, executor)
+    async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> EmbeddedRegistry:
+        return await EmbeddedRegistry.open(path, clock, executor, keeps_sessions)
 
 
 class MachineHttp:

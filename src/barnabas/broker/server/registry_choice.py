@@ -40,7 +40,9 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
             f"(no {REGISTRY_FILE}); if it is in ZooKeeper, start with zookeeper.connect, or "
             f"`barnabas adopt {config.log_dirs[0]}` takes it over"
         )
-    return await env.registry.open(path, env.clock, executor)
+    # Who hears of nobody must not wait for their ends.
+    serves = bool(config.barnabas_registry_listeners or config.barnabas_registry_ssl_listeners)
+    return await env.registry.open(path, env.clock, executor, serves)
 
 
 async def _open_zookeeper(env: Environment, config: BrokerConfig, path: Path) -> Registry:

@@ -259,8 +259,8 @@ class FarRegistryDoor:
     def holds(self, path: Path) -> bool:
         return self._door.holds(path)
 
-    async def open(self, path: Path, clock: Clock, executor: Executor) -> FarRegistry:
-        registry = await self._door.open(path, clock, executor)
+    async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> FarRegistry:
+        registry = await self._door.open(path, clock, executor, keeps_sessions)
         assert isinstance(registry, EmbeddedRegistry)
         self.session = FarRegistry(registry, self._dice)
         return self.session

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from barnabas.broker.log.disk.files import RecordFile
 from barnabas.broker.metrics.pages import NOT_FOUND, Answer, Pages, refusal
 from barnabas.broker.registry.embedded import EmbeddedRegistry
-from barnabas.broker.registry.tree import Tree, Znode
+from barnabas.broker.registry.tree import Stage, Tree, Znode
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.node import Node
 from barnabas.broker.server.watchdog import NO_CORE_USE, CoreUse
@@ -164,18 +164,18 @@ class MemoryRegistry:
     def holds(self, path: Path) -> bool:
         return self._is_kept
 
-    async def open(self, path: Path, clock: Clock, executor: Executor) -> EmbeddedRegistry:
+    async def open(self, path: Path, clock: Clock, executor: Executor, keeps_sessions: bool) -> EmbeddedRegistry:
         self._is_kept = True
         self.session = EmbeddedRegistry(Tree(dict(self._nodes), self._zxid), self, clock, executor)
         return self.session
 
-    def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
-        for path, node in changes.items():
+    def commit(self, stage: Stage, own_session_id: int) -> None:
+        for path, node in stage.changes.items():
             if node is None:
                 self._nodes.pop(path, None)
             elif not node.ephemeral_owner:
                 self._nodes[path] = node
-        self._zxid = zxid
+        self._zxid = stage.zxid
 
     def close(self) -> None:
         return

@@ -125,7 +125,7 @@ def test_a_refusal_waits_for_what_it_was_judged_against(tmp_path: Path) -> None:
 def test_a_commit_that_fails_changes_nothing_and_the_next_one_works(tmp_path: Path) -> None:
     async def story() -> None:
         path = tmp_path / "registry.sqlite"
-        journal, tree = Journal.open(path)
+        journal, tree = Journal.open(path, keeps_sessions=True)
         registry = EmbeddedRegistry(tree, journal, ManualClock(), InlineExecutor())
         connection: sqlite3.Connection = journal._connection
         page_count = connection.execute("PRAGMA page_count").fetchone()[0]
@@ -178,7 +178,7 @@ def test_a_commit_is_on_disk_when_it_returns(tmp_path: Path, monkeypatch: pytest
         return opened[-1]
 
     monkeypatch.setattr(sqlite3, "connect", noted)
-    journal, _ = Journal.open(tmp_path / "registry.sqlite")
+    journal, _ = Journal.open(tmp_path / "registry.sqlite", keeps_sessions=True)
     # SQLite syncs its write-ahead log at each commit with FULL (2), and not with less.
     assert opened[0].execute("PRAGMA synchronous").fetchone() == (2,)
     journal.close()
@@ -257,9 +257,9 @@ def test_a_later_format_is_refused(tmp_path: Path) -> None:
         path = tmp_path / "registry.sqlite"
         await (await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())).close()
         with sqlite3.connect(path) as connection:
-            connection.execute("UPDATE meta SET value = 3 WHERE key = 'format'")
+            connection.execute("UPDATE meta SET value = 4 WHERE key = 'format'")
         connection.close()
-        with pytest.raises(StartupError, match="format 3"):
+        with pytest.raises(StartupError, match="format 4"):
             await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
 
     asyncio.run(story())
@@ -378,7 +378,7 @@ def test_permissions_are_kept_in_the_file(tmp_path: Path) -> None:
         registry.perform([CreateOp("/a", b"", acls=mine), SetAclOp("/a", mine[:1])], None, lambda outcome: None)
         await registry.create("/b")
         await registry.close()
-        journal, tree = Journal.open(path)
+        journal, tree = Journal.open(path, keeps_sessions=True)
         journal.close()
         node, other = tree.get("/a"), tree.get("/b")
         assert node is not None

@@ -125,7 +125,7 @@ def test_a_registry_that_cannot_be_opened_lets_go_of_the_port_and_the_directorie
         def holds(self, path):
             return True
 
-        async def open(self, path, clock, executor):
+        async def open(self, path, clock, executor, keeps_sessions):
             raise StartupError(f"{path} can't be read")
 
     async def story():

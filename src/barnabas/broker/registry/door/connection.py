@@ -27,6 +27,7 @@ from barnabas.broker.registry.door.sessions import Session
 from barnabas.broker.registry.door.state import ServerState
 from barnabas.broker.registry.door.words import WORD_BYTES, WORDS, answer_to
 from barnabas.broker.registry.embedded import Outcome
+from barnabas.broker.registry.tree import BeginSessionOp, KeptSession
 from barnabas.core.errors import UnanswerableError
 from barnabas.wire.protocol.buffer import WireBuffer
 from barnabas.wire.registry import acl
@@ -136,15 +137,33 @@ class ZooKeeperConnection:
         wish = messages.decode_connect(JuteReader(frame))
         if wish.last_zxid > server.tree.zxid:
             raise UnanswerableError(f"it has seen transaction {wish.last_zxid:#x}, which has not happened here")
-        session = (
-            server.sessions.resume(wish.session_id, wish.password, wish.timeout_ms)
-            if wish.session_id
-            else server.sessions.begin(wish.timeout_ms)
-        )
+        if not wish.session_id:
+            self._begin(wish)
+            return
+        session = server.sessions.resume(wish.session_id, wish.password, wish.timeout_ms)
         if session is None:
             messages.write_connected(0, 0, _NO_PASSWORD, wish.knows_read_only, self._out)
             self._is_ending = True
-            return
+        else:
+            self._attach(session, wish)
+
+    def _begin(self, wish: messages.Connect) -> None:
+        """Begin a session, and tell of it when it is kept."""
+        session = self._server.sessions.begin(wish.timeout_ms)
+        begin = BeginSessionOp(session.id, KeptSession(session.password, session.timeout_ms))
+
+        def begun(outcome: Outcome) -> None:
+            if isinstance(outcome.result, BaseException):
+                self._server.sessions.end(session)
+                self.end(f"its session could not be kept: {outcome.result}")
+            elif not self._is_closed:
+                self._attach(session, wish)
+                self._plan_flush()
+
+        self._connection.pause(Pause.ANSWER)
+        self._server.registry.perform([begin], Author(session.id, self._identities), begun)
+
+    def _attach(self, session: Session, wish: messages.Connect) -> None:
         if self._sessionless is not None:
             self._sessionless.cancel()
             self._sessionless = None

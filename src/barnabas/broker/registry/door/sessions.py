@@ -1,17 +1,20 @@
-"""The sessions of ZooKeeper's clients: they outlive a connection, and end when nothing is heard of them for too long.
+"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and end when nothing is heard of them
+for too long.
 
 Invariants:
 
 - A session has one connection at a time; one that takes it over must know its password, and the other one is closed.
 - A session that ended never comes back: whoever asks for it hears that it has expired.
+- Whoever has an answer to the beginning of one finds it again after a kill: it is in the journal before.
 
 Source: ZooKeeper programmer's guide, ZooKeeper sessions; ZooKeeper 3.5.9, SessionTrackerImpl.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.registry.door.messages import PASSWORD_BYTES
+from barnabas.broker.registry.tree import KeptSession
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 
@@ -64,10 +67,12 @@ class Sessions:
         dice: "Random",
         taken_id: int,
         on_expired: Callable[[Session], object],
+        kept: Mapping[int, KeptSession],
     ) -> None:
         """Args:
         taken_id: That of the broker's own session.
         on_expired: Told of a session that was silent for too long, which is none any more.
+        kept: Those that began before this process did: they have all of their time from now on.
         """
         self._clock = clock
         self._timers = timers
@@ -75,8 +80,9 @@ class Sessions:
         self._taken_id = taken_id
         self._on_expired = on_expired
         self._next_id = (clock.now_ms() << _TIME_SHIFT) % (1 << _ID_BITS)
-        # differs from Kafka (registry-sessions): they live on when the server starts again.
         self._sessions: dict[int, Session] = {}
+        for session_id, (password, timeout_ms) in kept.items():
+            self._add(Session(session_id, password, timeout_ms))
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -86,15 +92,18 @@ class Sessions:
         return list(self._sessions.values())
 
     def begin(self, wished_timeout_ms: int) -> Session:
-        """A new session."""
+        """A new session, which is yet to be kept in the tree."""
         self._next_id = (self._next_id + 1) % (1 << _ID_BITS)
-        if self._next_id in (0, self._taken_id):
+        while self._next_id in (0, self._taken_id) or self._next_id in self._sessions:
             self._next_id += 1
         session = Session(self._next_id, self._dice.randbytes(PASSWORD_BYTES), _negotiated(wished_timeout_ms))
+        self._add(session)
+        return session
+
+    def _add(self, session: Session) -> None:
         self._sessions[session.id] = session
         self.heard(session)
         self._watch(session)
-        return session
 
     def resume(self, session_id: int, password: bytes, wished_timeout_ms: int) -> Session | None:
         """The session that a client had before; None: it has expired, or is somebody else's."""
@@ -126,7 +135,7 @@ class Sessions:
             session.timer = None
 
     def close(self) -> None:
-        """End all of them."""
+        """Forget all of them: those that are kept in the tree live on there."""
         for session in self.all():
             self.end(session)
 

@@ -113,7 +113,9 @@ class ServerState:
         self.timers = timers
         self.now_ns: Callable[[], int] = clock.monotonic_ns
         self.watches: Watches[ClientConnection] = Watches()
-        self.sessions = Sessions(clock, timers, dice, registry.session_id, self._on_expired)
+        self.sessions = Sessions(
+            clock, timers, dice, registry.session_id, self._on_expired, registry.tree.sessions
+        )
         self.statistics = Statistics()
         self.connections: dict[ClientConnection, None] = {}
         self.port = port
@@ -137,7 +139,7 @@ class ServerState:
         try:
             self.registry.perform([EndSessionOp(session.id)], Author(session.id), _ended)
         except RegistryClosedError:
-            # The broker stops: its ephemeral nodes go by themselves.
+            # The broker stops: it expires again, later.
             return
 
 

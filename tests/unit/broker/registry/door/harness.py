@@ -4,6 +4,7 @@ import asyncio
 import struct
 from collections import deque
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from random import Random
 
 from barnabas.broker.net.channel import Channel
@@ -50,15 +51,26 @@ class Client:
 
     Attributes:
         peer: What it says and hears.
-        session_id, password: As the server gave them.
+        session_id, password, timeout_ms: As the server gave them.
     """
 
-    def __init__(self, world: "World", wish: tuple[int, bytes] = (0, zk.NOBODY), timeout_ms: int = 10_000) -> None:
-        self.peer = world.comes()
+    def __init__(self, peer: MemoryPeer) -> None:
+        self.peer = peer
         self._xid = 0
-        self.say_frame(struct.pack(">iqiq", 0, 0, timeout_ms, wish[0]) + zk.buffer(wish[1]) + b"\0")
-        (frame,) = self.frames()
-        _, self.timeout_ms, self.session_id, _, self.password = struct.unpack_from(">iiqi16s", frame)
+        self.session_id = self.timeout_ms = 0
+        self.password = zk.NOBODY
+
+    @classmethod
+    async def connect(
+        cls, world: "World", wish: tuple[int, bytes] = (0, zk.NOBODY), timeout_ms: int = 10_000
+    ) -> "Client":
+        """Begin a session, or go on with one."""
+        client = cls(world.comes())
+        client.say_frame(struct.pack(">iqiq", 0, 0, timeout_ms, wish[0]) + zk.buffer(wish[1]) + b"\0")
+        await world.turn()
+        (frame,) = client.frames()
+        _, client.timeout_ms, client.session_id, _, client.password = struct.unpack_from(">iiqi16s", frame)
+        return client
 
     def say_frame(self, frame: bytes) -> None:
         self.peer.say(zk.integer(len(frame)) + frame)
@@ -116,12 +128,12 @@ class World:
             await asyncio.sleep(0)
 
 
-def play(story: Callable[[World], Awaitable[None]]) -> None:
-    """Run a story with a registry that is empty."""
+def play(story: Callable[[World], Awaitable[None]], path: Path | None = None) -> None:
+    """Run a story with a registry that is empty, or with one in a file."""
 
     async def run() -> None:
         clock = ManualClock()
-        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
+        registry = await EmbeddedRegistry.open(path, clock, InlineExecutor())
         world = World(registry, clock)
         await story(world)
         world.server.close()

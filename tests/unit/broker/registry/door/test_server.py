@@ -10,14 +10,15 @@ from tests.unit.broker.registry.door.harness import Client, World, play
 @pytest.mark.parametrize(("wished_ms", "given_ms"), [(-5, 6_000), (1, 6_000), (18_000, 18_000), (1 << 30, 60_000)])
 def test_a_session_lasts_from_2_to_20_ticks(wished_ms: int, given_ms: int) -> None:
     async def story(world: World) -> None:
-        assert Client(world, timeout_ms=wished_ms).timeout_ms == given_ms
+        client = await Client.connect(world, timeout_ms=wished_ms)
+        assert client.timeout_ms == given_ms
 
     play(story)
 
 
 def test_a_silent_session_expires_with_its_nodes_and_its_connection() -> None:
     async def story(world: World) -> None:
-        silent, talkative = Client(world), Client(world)
+        silent, talkative = await Client.connect(world), await Client.connect(world)
         silent.request(zk.CREATE, zk.creation("/e", flags=1))
         talkative.request(zk.CREATE, zk.creation("/f", flags=1))
         await world.turn()
@@ -31,7 +32,7 @@ def test_a_silent_session_expires_with_its_nodes_and_its_connection() -> None:
         assert world.state.tree.owners() == [talkative.session_id]
         assert silent.peer.is_closed
         assert talkative.heard() == [(-1, EventType.DELETED)]
-        again = Client(world, (silent.session_id, silent.password))
+        again = await Client.connect(world, (silent.session_id, silent.password))
         await world.turn()
         assert (again.session_id, again.timeout_ms) == (0, 0)
         assert again.peer.is_closed
@@ -41,7 +42,7 @@ def test_a_silent_session_expires_with_its_nodes_and_its_connection() -> None:
 
 def test_a_session_outlives_its_connection_and_goes_on_in_another() -> None:
     async def story(world: World) -> None:
-        first = Client(world)
+        first = await Client.connect(world)
         first.request(zk.CREATE, zk.creation("/e", flags=1))
         first.request(zk.EXISTS, zk.watching("/e", True))
         await world.turn()
@@ -50,10 +51,10 @@ def test_a_session_outlives_its_connection_and_goes_on_in_another() -> None:
         first.peer.on_read()
         assert world.state.watches.counts() == (0, 0, 0)
         await world.advance(9_000)
-        second = Client(world, (first.session_id, first.password))
+        second = await Client.connect(world, (first.session_id, first.password))
         assert second.session_id == first.session_id
         await world.advance(9_000)
-        third = Client(world, (first.session_id, first.password))
+        third = await Client.connect(world, (first.session_id, first.password))
         assert second.peer.is_closed
         assert third.session_id == first.session_id
         third.request(zk.CLOSE_SESSION)
@@ -89,7 +90,7 @@ def test_one_address_has_so_many_connections() -> None:
 
 def test_the_brokers_watches_see_what_clients_write_and_theirs_what_it_writes() -> None:
     async def story(world: World) -> None:
-        client, events = Client(world), list[WatchEvent]()
+        client, events = await Client.connect(world), list[WatchEvent]()
         await world.registry.exists("/theirs", events.append)
         client.request(zk.CREATE, zk.creation("/theirs"))
         client.request(zk.EXISTS, zk.watching("/ours", True))
@@ -104,7 +105,7 @@ def test_the_brokers_watches_see_what_clients_write_and_theirs_what_it_writes() 
 
 def test_a_read_waits_for_the_writes_before_it_and_writes_share_a_commit() -> None:
     async def story(world: World) -> None:
-        client = Client(world)
+        client = await Client.connect(world)
         client.request(zk.CREATE, zk.creation("/a"))
         client.request(zk.CREATE, zk.creation("/b"))
         client.request(zk.EXISTS, zk.watching("/b"))
@@ -119,7 +120,7 @@ def test_a_read_waits_for_the_writes_before_it_and_writes_share_a_commit() -> No
 
 def test_so_many_requests_wait_and_no_more_are_read() -> None:
     async def story(world: World) -> None:
-        client = Client(world)
+        client = await Client.connect(world)
         creation = zk.creation("/a")
         for _ in range(MOST_WAITING + 500):
             client.request(zk.CREATE, creation)
@@ -150,7 +151,7 @@ def test_a_four_letter_word_is_answered_and_ends_the_connection(pieces: list[byt
 
 def test_words_tell_of_clients_nodes_and_watches() -> None:
     async def story(world: World) -> None:
-        client = Client(world)
+        client = await Client.connect(world)
         client.request(zk.CREATE, zk.creation("/e", flags=1))
         client.request(zk.EXISTS, zk.watching("/e", True))
         await world.turn()
@@ -179,7 +180,7 @@ def test_no_word_and_no_log_tells_a_password(caplog: pytest.LogCaptureFixture) -
     caplog.set_level("DEBUG")
 
     async def story(world: World) -> None:
-        client = Client(world)
+        client = await Client.connect(world)
         client.request(zk.AUTH, zk.integer(0) + zk.text("digest") + zk.buffer(b"alice:secret-word"))
         client.say_frame(b"\0")
         assert client.peer.is_closed
@@ -191,7 +192,7 @@ def test_no_word_and_no_log_tells_a_password(caplog: pytest.LogCaptureFixture) -
 
 def test_very_many_watches_come_and_go_some_in_a_turn_and_in_order() -> None:
     async def story(world: World) -> None:
-        client = Client(world)
+        client = await Client.connect(world)
         client.request(zk.CREATE, zk.creation("/a"))
         await world.turn()
         paths = [f"/none-{number}" for number in range(5_000)]
@@ -215,7 +216,7 @@ def test_very_many_watches_come_and_go_some_in_a_turn_and_in_order() -> None:
 
 def test_where_watches_take_too_much_the_connection_with_the_largest_is_closed() -> None:
     async def story(world: World) -> None:
-        honest, greedy = Client(world), Client(world)
+        honest, greedy = await Client.connect(world), await Client.connect(world)
         honest.request(zk.EXISTS, zk.watching("/a", True))
         long = "x" * 900_000
         for number in range(MOST_WATCH_BYTES // len(long) + 2):
@@ -230,14 +231,15 @@ def test_where_watches_take_too_much_the_connection_with_the_largest_is_closed()
         assert honest.heard() == [(1, -101), (-1, 1)]
         assert world.state.watches.counts() == (0, 0, 0)
         # Its session goes on.
-        assert not Client(world, (greedy.session_id, greedy.password)).peer.is_closed
+        again = await Client.connect(world, (greedy.session_id, greedy.password))
+        assert not again.peer.is_closed
 
     play(story)
 
 
 def test_of_so_many_bytes_requests_wait_and_no_more_are_read() -> None:
     async def story(world: World) -> None:
-        client = Client(world)
+        client = await Client.connect(world)
         data = bytes(1_000_000)
         for number in range(20):
             client.request(zk.CREATE, zk.creation(f"/{number}", data))
