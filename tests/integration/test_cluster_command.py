@@ -1,6 +1,7 @@
 """`barnabas cluster start`: brokers that begin and end together, with one line when clients can connect."""
 
 import os
+import re
 import select
 import signal
 import socket
@@ -122,3 +123,26 @@ def test_what_can_not_be_is_refused(arguments: tuple[object, ...], reason: str) 
     ended = run("cluster", "start", *arguments)
     assert ended.returncode == 1
     assert reason in ended.stderr
+
+
+def test_without_a_zookeeper_a_registry_stands_beside_the_brokers_and_keeps_what_they_had(tmp_path: Path) -> None:
+    options = ("--brokers", 3, "--data", tmp_path)
+    with cluster(*options) as (process, addresses):
+        created = run(
+            "topics", "--bootstrap-server", addresses, "--create", "--topic", "kept", "--replication-factor", 3
+        )
+        assert created.returncode == 0, created.stderr
+        assert len(member_pids(process)) == 4
+        process.send_signal(signal.SIGINT)
+        out, err = told(process)
+        assert (out, process.returncode) == ("", 0)
+        assert re.fullmatch(r"The cluster's state is at 127\.0\.0\.1:\d+, for zookeeper\.connect\.\n", err)
+    with cluster(*options) as (process, addresses):
+        assert run("topics", "--bootstrap-server", addresses, "--list").stdout == "kept\n"
+        refused = run("cluster", "start", *options, "--port", 0)
+        assert refused.returncode == 1
+        assert "the registry did not start: " in refused.stderr
+        assert "is in use by another process" in refused.stderr
+        process.terminate()
+        told(process)
+        assert process.returncode == 0

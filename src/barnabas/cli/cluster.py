@@ -8,6 +8,7 @@ Invariants:
 - Brokers end with this process, however it ends (`--die-with-parent`); they stand in sessions of their own, so Ctrl-C
   reaches this process alone.
 - Where one can't start none stays. One that ends later by itself is told of, and the others go on.
+- A registry of their own begins before the brokers and ends after them, so that their sessions are over then.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Annotated, Final
@@ -33,7 +34,11 @@ DATA/broker-ID.log. One line tells when clients can connect. A topic is copied t
 (default.replication.factor); what brokers keep for themselves, to three where there are as many. All of them are on one
 machine: this is for its cores, not against its loss. A broker that ends by itself is told of, and the others go on.
 
-Example:
+Without --zookeeper a registry of their own (barnabas registry serve) stands beside them; its data are in DATA/registry.
+
+Examples:
+
+  barnabas cluster start --brokers 3
 
   barnabas cluster start --brokers 4 --zookeeper localhost:2181/barnabas --port 9092 --data /var/lib/barnabas
 """
@@ -59,9 +64,9 @@ def start(
         int, Option("--brokers", metavar="N", min=1, max=_MOST_BROKERS, help="How many; as many as cores are to work.")
     ] = 1,
     zookeeper: Annotated[
-        str,
+        str | None,
         Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="Where the cluster is, as in zookeeper.connect."),
-    ] = "127.0.0.1:2181",
+    ] = None,
     host: Annotated[str, Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
@@ -78,7 +83,7 @@ def start(
         Option("--override", metavar="NAME=VALUE", help="A setting of all brokers; may be repeated."),
     ] = None,
 ) -> int:
-    settings = _settings(brokers, zookeeper, override or [])
+    settings = _settings(brokers, override or [])
     if port and port + brokers - 1 > 65535:
         raise BarnabasError(
             f"--port {port}: {brokers} brokers need ports up to {port + brokers - 1}; 65535 is the last"
@@ -86,24 +91,33 @@ def start(
     if data.exists() and not data.is_dir():
         raise BarnabasError(f"--data {data}: is no directory")
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    members = []
-    for number in range(brokers):
-        broker_id = first_id + number
-        options = [*([file] if file else []), "--host", host, "--port", str(port + number if port else 0)]
-        for setting in (f"broker.id={broker_id}", *settings):
-            options += ["--override", setting]
-        members.append(_Member(broker_id, data / f"broker-{broker_id}", options))
-    return run_async(_run(members))
+
+    def members(connect: str) -> list[_Process]:
+        made = []
+        for number in range(brokers):
+            broker_id = first_id + number
+            options = [*([file] if file else []), "--host", host, "--port", str(port + number if port else 0)]
+            for setting in (f"zookeeper.connect={connect}", f"broker.id={broker_id}", *settings):
+                options += ["--override", setting]
+            options += ["--data-dir", str(data / f"broker-{broker_id}")]
+            log_path = data / f"broker-{broker_id}.log"
+            made.append(_Process(f"broker {broker_id}", "barnabas.broker.server.main", options, log_path))
+        return made
+
+    registry = None
+    if zookeeper is None:
+        options = ["registry", "serve", "--data-dir", str(data / "registry"), "--listeners", "127.0.0.1:0"]
+        registry = _Process("the registry", "barnabas.cli.main", options, data / "registry.log")
+    return run_async(_run(registry, zookeeper or "", members))
 
 
 SUBCOMMANDS = {"start": (start, START_HELP)}
 
 
-def _settings(broker_count: int, zookeeper: str, overrides: Sequence[str]) -> list[str]:
+def _settings(broker_count: int, overrides: Sequence[str]) -> list[str]:
     """Return what all brokers are given; later ones win. Raises BarnabasError: a setting that each has for itself."""
     replicas = min(3, broker_count)
     settings = [
-        f"zookeeper.connect={zookeeper}",
         f"offsets.topic.replication.factor={replicas}",
         f"transaction.state.log.replication.factor={replicas}",
         f"transaction.state.log.min.isr={min(2, broker_count)}",
@@ -115,23 +129,22 @@ def _settings(broker_count: int, zookeeper: str, overrides: Sequence[str]) -> li
     return [*settings, *overrides]
 
 
-class _Member:
-    """One broker: its process, and where it can be reached once it said so."""
+class _Process:
+    """A broker or the registry: its process, and where it can be reached once it said so."""
 
-    def __init__(self, broker_id: int, data_dir: Path, options: Sequence[str]) -> None:
-        self.broker_id = broker_id
+    def __init__(self, name: str, module: str, options: Sequence[str], log_path: Path) -> None:
+        self.name = name
         self.address = ""
-        self._data_dir = data_dir
-        self._log_path = data_dir.with_name(f"{data_dir.name}.log")
+        self._module = module
         self._options = options
+        self._log_path = log_path
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         """Start the process and wait until clients can connect. Raises BarnabasError: it ended, or takes too long."""
         ready, write_fd = os.pipe()
         # -P: modules in the working directory must not stand in for the library's.
-        command = [sys.executable, "-P", "-m", "barnabas.broker.server.main", *self._options]
-        command += ["--data-dir", str(self._data_dir), "--ready-fd", str(write_fd)]
+        command = [sys.executable, "-P", "-m", self._module, *self._options, "--ready-fd", str(write_fd)]
         command += ["--die-with-parent", "--parent-pid", str(os.getpid())]
         try:
             log_fd = os.open(self._log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -154,7 +167,7 @@ class _Member:
         line = await _read_line(ready)
         if not line:
             await self._process.wait()
-            raise BarnabasError(f"broker {self.broker_id} did not start: {self.last_line()}")
+            raise BarnabasError(f"{self.name} did not start: {self.last_line()}")
         said = json.loads(line)
         self.address = f"[{said['host']}]:{said['port']}" if ":" in said["host"] else f"{said['host']}:{said['port']}"
 
@@ -180,38 +193,64 @@ class _Member:
         return lines[-1] if lines else f"it ended without a word in {self._log_path}"
 
 
-async def _run(members: Sequence[_Member]) -> int:
-    """Run all brokers until a signal comes; the exit code: 1 where one ended by itself. Raises BarnabasError."""
+async def _run(registry: _Process | None, connect: str, members_at: Callable[[str], list[_Process]]) -> int:
+    """Run all brokers until a signal comes; the exit code: 1 where one ended by itself. Raises BarnabasError.
+
+    Args:
+        registry: That of their own; None: it is elsewhere.
+        connect: Where it is then.
+        members_at: Gives the brokers whose registry is there.
+    """
     stopped = stop_on_signals()
     stopping = asyncio.create_task(stopped.wait())
-    starting = asyncio.gather(*(member.start() for member in members))
+    processes: list[_Process] = []
+
+    async def start() -> list[_Process]:
+        place = connect
+        if registry is not None:
+            processes.append(registry)
+            await registry.start()
+            place = registry.address
+        members = members_at(place)
+        processes.extend(members)
+        await asyncio.gather(*(member.start() for member in members))
+        return members
+
+    starting = asyncio.create_task(start())
     try:
         done, _ = await asyncio.wait(
             (starting, stopping), timeout=_START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED
         )
         if not done:
-            raise BarnabasError(f"the brokers are not ready after {_START_TIMEOUT_S:g} s: {members[0].last_line()}")
+            raise BarnabasError(f"the brokers are not ready after {_START_TIMEOUT_S:g} s: {processes[-1].last_line()}")
         if stopping in done:
             return 0
-        await starting
+        members = await starting
         say(f"Clients can connect: {','.join(member.address for member in members)}", flush=True)
-        ends = [asyncio.create_task(_tell_of_end(member, stopped)) for member in members]
+        ends = [asyncio.create_task(_tell_of_end(process, stopped)) for process in members]
+        if registry is not None:
+            note(f"The cluster's state is at {registry.address}, for zookeeper.connect.")
+            registry_end = asyncio.create_task(_tell_of_end(registry, stopped))
         await asyncio.wait((stopping, asyncio.gather(*ends)), return_when=asyncio.FIRST_COMPLETED)
         for member in members:
             member.send(SIGTERM)
-        return int(any(await asyncio.gather(*ends)))
+        have_failed = await asyncio.gather(*ends)
+        if registry is not None:
+            registry.send(SIGTERM)
+            have_failed.append(await registry_end)
+        return int(any(have_failed))
     finally:
         stopping.cancel()
         starting.cancel()
         await asyncio.gather(stopping, starting, return_exceptions=True)
-        await asyncio.gather(*(member.end(SIGKILL) for member in members))
+        await asyncio.gather(*(process.end(SIGKILL) for process in reversed(processes)))
 
 
-async def _tell_of_end(member: _Member, stopped: asyncio.Event) -> bool:
-    """Wait for the end of a broker; whether it came by itself, or was none in good order."""
-    status = await member.wait()
+async def _tell_of_end(process: _Process, stopped: asyncio.Event) -> bool:
+    """Wait for the end of a process; whether it came by itself, or was none in good order."""
+    status = await process.wait()
     if status and not stopped.is_set():
-        note(f"broker {member.broker_id} has ended ({_told(status)}): {member.last_line()}")
+        note(f"{process.name} has ended ({_told(status)}): {process.last_line()}")
     return status != 0 or not stopped.is_set()
 
 

@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "log": "Look into the files of logs: dump, verify, stats.",
     "adopt": "Take over the directories of a Kafka broker.",
     "pipeline": "Activity streams on Spark: jobs, tables, a report.",
-    "registry": "Show, change and move the cluster's state.",
+    "registry": "Show, change, move and serve the cluster's state.",
     "release": "Give the directories back to Kafka.",
 }
 
@@ -42,7 +42,7 @@ SUBCOMMANDS: Final = {
     "users": ("list", "describe", "add", "delete"),
     "perf": ("produce", "consume"),
     "log": ("dump", "verify", "stats"),
-    "registry": ("ls", "get", "set", "delete", "watch", "export", "import"),
+    "registry": ("ls", "get", "set", "delete", "watch", "export", "import", "serve"),
 }
 
 

@@ -12,6 +12,7 @@ from barnabas.cli.migration.tree_copy import TreeCopy, read_tree
 from barnabas.cli.migration_options import run_quietly
 from barnabas.cli.options import AsJson, Option, flag, paragraphs
 from barnabas.cli.output import note, print_data, print_json, say
+from barnabas.cli.registry_serve import SERVE_HELP, serve
 from barnabas.core.errors import BarnabasError
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import create_with_parents
@@ -29,7 +30,7 @@ from barnabas.wire.registry.store import (
 T = TypeVar("T")
 
 HELP = paragraphs(
-    """Show, change and move the tree in which a cluster keeps its state.
+    """Show, change, move and serve the tree in which a cluster keeps its state.
 
 --log-dir names the data directory of a broker that is stopped and keeps the state itself (the first of its log.dirs),
 --zookeeper a ZooKeeper. Paths are Kafka's: /brokers/topics, /config/users...
@@ -248,6 +249,7 @@ SUBCOMMANDS: Final = {
     "watch": (watch, WATCH_HELP),
     "export": (export, EXPORT_HELP),
     "import": (import_, IMPORT_HELP),
+    "serve": (serve, SERVE_HELP),
 }
 
 

@@ -1,8 +1,8 @@
 """The file behind the embedded registry: one SQLite database that one process owns.
 
     znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls, owner)
-                        one row for each node; acls: null (open to all) or JSON [[permissions, scheme, id]]; owner: 0, or
-                        the session that an ephemeral node lives with
+                        one row for each node; acls: null (open to all) or JSON [[permissions, scheme, id]];
+                        owner: 0, or the session that an ephemeral node lives with
     session(id, password, timeout_ms)
                         one row for each session of another process
     meta(key, value)    format, zxid

@@ -364,9 +364,7 @@ class Stage:
             raise NoNodeError(parent_path)
         self._check(parent, acl.CREATE, parent_path)
         path = f"{op.path}{parent.created_count:010d}" if op.is_sequence else op.path
-        if not self._is_brokers and (
-            access.is_brokers_own(path) or (op.is_ephemeral and access.is_of_skeleton(path))
-        ):
+        if not self._is_brokers and (access.is_brokers_own(path) or (op.is_ephemeral and access.is_of_skeleton(path))):
             raise NoAuthError(path)
         if not is_checked:
             # With its number a sequential node's path is one, even where the part before the number is not.

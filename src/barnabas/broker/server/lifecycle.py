@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.server.environment import machine_environment
@@ -41,11 +42,16 @@ def run(config: BrokerConfig, ready_fd: int | None = None, control_fd: int | Non
     Raises:
         BarnabasError: The broker can't start, or can't go on.
     """
+    run_on_loop(_serve(config, ready_fd, control_fd))
+
+
+def run_on_loop(serve: Coroutine[object, object, None]) -> None:
+    """Run a server on an event loop of its own, to its end."""
     raise_open_file_limit()
     loop = _new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(_serve(config, ready_fd, control_fd))
+        loop.run_until_complete(serve)
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
         asyncio.set_event_loop(None)
@@ -61,16 +67,41 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
+class StopRequest:
+    """Waits for SIGTERM, SIGINT, or somebody in this process who wants it to stop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._reason: asyncio.Future[str] = loop.create_future()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self, number.name)
+
+    def __call__(self, reason: str) -> None:
+        """Ask for the stop."""
+        if not self._reason.done():
+            self._reason.set_result(reason)
+
+    async def wait(self) -> None:
+        """Return when it was asked for."""
+        log.info("stopping: %s", await self._reason)
+
+
+def has_started() -> None:
+    """Let the collector in again, and threads that compute: what was made up to now stays."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECTOR_THRESHOLDS)
+    gc.enable()
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+
+
+def write_ready(ready_fd: int, line: Mapping[str, object]) -> None:
+    """Tell whoever started this process that clients can connect."""
+    os.write(ready_fd, json.dumps(line).encode() + b"\n")
+    os.close(ready_fd)
+
+
 async def _serve(config: BrokerConfig, ready_fd: int | None, control_fd: int | None) -> None:
     loop = asyncio.get_running_loop()
-    stopping: asyncio.Future[str] = loop.create_future()
-
-    def stop(reason: str) -> None:
-        if not stopping.done():
-            stopping.set_result(reason)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number.name)
+    stop = StopRequest(loop)
     env = machine_environment(loop)
     node = Node(env, config, stop)
     control = None if control_fd is None else await _open_control(control_fd)
@@ -79,12 +110,8 @@ async def _serve(config: BrokerConfig, ready_fd: int | None, control_fd: int | N
         if control is not None and node.routes is not None:
             control.attach(node.routes, env.timers, node.watchdog.stalls_of_late)
         _announce(node, ready_fd)
-        gc.freeze()
-        gc.set_threshold(*_COLLECTOR_THRESHOLDS)
-        gc.enable()
-        sys.setswitchinterval(_SWITCH_INTERVAL_S)
-        reason = await stopping
-        log.info("stopping: %s", reason)
+        has_started()
+        await stop.wait()
     finally:
         if control is not None:
             control.close()
@@ -116,5 +143,4 @@ def _announce(node: Node, ready_fd: int | None) -> None:
         }
         if node.observation is not None:
             line["http"] = [f"{host}:{port}" for host, port in node.observation.addresses]
-        os.write(ready_fd, json.dumps(line).encode() + b"\n")
-        os.close(ready_fd)
+        write_ready(ready_fd, line)

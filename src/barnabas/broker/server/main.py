@@ -121,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         die_with_parent(options.parent_pid or os.getppid())
     # differs from Kafka (private-files): it makes what the umask of who starts it lets everybody read.
     os.umask(0o077)
-    _set_up_logging(options.log_level)
+    set_up_logging(options.log_level)
     try:
         _check_descriptor("--ready-fd", options.ready_fd)
         _check_descriptor("--control-fd", options.control_fd)
@@ -195,7 +195,8 @@ def _overrides(options: argparse.Namespace) -> dict[str, str]:
     return overrides
 
 
-def _set_up_logging(level: str) -> None:
+def set_up_logging(level: str) -> None:
+    """Write what happens to standard error, a line for each."""
     handler = LimitedHandler(sys.stderr, SystemClock())
     handler.setFormatter(LineFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

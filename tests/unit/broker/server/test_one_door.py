@@ -147,6 +147,7 @@ COMPOSERS = {
     "broker/server/environment.py": MACHINE,
     "clients/environment.py": MACHINE,
     "broker/server/lifecycle.py": {"machine_environment"},
+    "broker/server/registry_server.py": {"machine_environment"},
     # The process's own log lines.
     "broker/server/main.py": {"SystemClock"},
     # What is not given is the machine's own: for users of a library, and tests of one part.

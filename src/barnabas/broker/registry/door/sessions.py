@@ -1,5 +1,4 @@
-"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and end when nothing is heard of them
-for too long.
+"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and end after too long a silence.
 
 Invariants:
 

@@ -113,9 +113,7 @@ class ServerState:
         self.timers = timers
         self.now_ns: Callable[[], int] = clock.monotonic_ns
         self.watches: Watches[ClientConnection] = Watches()
-        self.sessions = Sessions(
-            clock, timers, dice, registry.session_id, self._on_expired, registry.tree.sessions
-        )
+        self.sessions = Sessions(clock, timers, dice, registry.session_id, self._on_expired, registry.tree.sessions)
         self.statistics = Statistics()
         self.connections: dict[ClientConnection, None] = {}
         self.port = port

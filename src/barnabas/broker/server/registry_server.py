@@ -1,0 +1,99 @@
+"""A registry by itself: the tree of several brokers, for whoever speaks ZooKeeper's protocol, and no broker.
+
+It is one server. Its sessions and their ephemeral nodes outlive it: when it starts again within their time, brokers go
+on as if nothing had been. While it is away records flow, and nobody is elected.
+
+Source: docs/zookeeper-clients.md; ADR 17.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.net.memory_watch import watch
+from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.turns import Turns
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.server.environment import Environment, machine_environment
+from barnabas.broker.server.lifecycle import StopRequest, has_started, run_on_loop, write_ready
+from barnabas.broker.server.registry_choice import REGISTRY_FILE
+from barnabas.broker.server.registry_listeners import RegistryListeners
+from barnabas.core.config import BrokerConfig
+
+# What requests may take until they are whole: each is at most a megabyte.
+_RECEIVE_BYTES: Final = 64 * 1024 * 1024
+
+
+class RegistryServer:
+    """Serves the tree of one directory.
+
+    Attributes:
+        addresses: Host and port of each listener.
+    """
+
+    def __init__(self, env: Environment, config: BrokerConfig) -> None:
+        """Args:
+        env: The world.
+        config: `log.dirs` is where the tree is kept, `barnabas.registry.*` how it is served.
+        """
+        self._env = env
+        self._config = config
+        self._executor = env.new_executor("registry", 1)
+        self._registry: EmbeddedRegistry | None = None
+        self._listeners: RegistryListeners | None = None
+        self.addresses: list[tuple[str, int]] = []
+
+    async def start(self) -> None:
+        """Start; once this returns clients can connect.
+
+        Raises:
+            BarnabasError: It can't; one line that says why.
+        """
+        env, config = self._env, self._config
+        path = Path(config.log_dirs[0]) / REGISTRY_FILE
+        registry = self._registry = await EmbeddedRegistry.open(path, env.clock, self._executor)
+        # Brokers come as everybody else does.
+        registry.tree.is_brokers_own = False
+        self._listeners = RegistryListeners(env, config, registry)
+        self.addresses = self._listeners.addresses
+        memory = ReceiveMemory(_RECEIVE_BYTES)
+        reactor = Reactor(memory, Turns(env.loop.call_soon, env.clock.monotonic_ns), env.clock.monotonic_ns)
+        for each in (memory, reactor.strangers_memory):
+            watch(each, env.timers, env.clock.monotonic_ns)
+        self._listeners.start(reactor)
+
+    async def stop(self) -> None:
+        """Stop: what was asked for before is finished, sessions live on."""
+        if self._listeners is not None:
+            self._listeners.close()
+        if self._registry is not None:
+            await self._registry.close()
+        self._executor.close()
+
+
+def run(config: BrokerConfig, ready_fd: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Args:
+        ready_fd: Gets one line of JSON once clients can connect, and is then closed.
+
+    Raises:
+        BarnabasError: It can't start.
+    """
+    run_on_loop(_serve(config, ready_fd))
+
+
+async def _serve(config: BrokerConfig, ready_fd: int | None) -> None:
+    loop = asyncio.get_running_loop()
+    stop = StopRequest(loop)
+    server = RegistryServer(machine_environment(loop), config)
+    try:
+        await server.start()
+        host, port = server.addresses[0]
+        if ready_fd is not None:
+            write_ready(ready_fd, {"host": host, "port": port})
+        has_started()
+        await stop.wait()
+    finally:
+        await server.stop()

@@ -1,0 +1,77 @@
+"""`barnabas registry serve`: the tree of a cluster of several brokers, where no ZooKeeper is to be set up."""
+
+import gc
+import os
+from pathlib import Path
+from typing import Annotated
+
+from barnabas.cli.options import Option, flag, paragraphs
+from barnabas.core.errors import BarnabasError
+
+SERVE_HELP = paragraphs(
+    """Keep the tree of a cluster of several brokers, so that no ZooKeeper has to be set up.
+
+Brokers, Kafka's among them, name it in zookeeper.connect, and ZooKeeper's own tools read and write it. Sessions outlive
+a restart of it. It is one server: while it is away records flow, and nobody is elected. Where its machine may be lost,
+run a ZooKeeper of three. Stop it with Ctrl-C or SIGTERM.
+
+The settings of the file and of --override are those by which a broker serves its own state: barnabas.registry.*,
+listener.name.registry.*, ssl.*.
+
+Example:
+
+  barnabas registry serve --data-dir /var/lib/barnabas-registry --listeners 127.0.0.1:2181
+"""
+)
+
+
+def serve(
+    file: Annotated[
+        str | None, Option(metavar="server.properties", help="Settings of its listeners, such as barnabas.registry.*.")
+    ] = None,
+    data_dir: Annotated[
+        Path, Option("--data-dir", metavar="DIRECTORY", help="Where the tree is kept; no broker's log directory.")
+    ] = Path("barnabas-registry"),
+    listeners: Annotated[
+        str,
+        Option(
+            "--listeners", metavar="HOST:PORT,...", help="The addresses to listen on; port 0 lets the system choose."
+        ),
+    ] = "127.0.0.1:2181",
+    override: Annotated[
+        list[str] | None,
+        Option("--override", metavar="NAME=VALUE", help="A setting that wins over the file; may be repeated."),
+    ] = None,
+    ready_fd: Annotated[
+        int | None,
+        Option("--ready-fd", metavar="N", help="Write a line of JSON (host, port) here once clients can connect."),
+    ] = None,
+    dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
+    parent_pid: Annotated[
+        int | None, Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.")
+    ] = None,
+) -> None:
+    if dies_with_parent:
+        from barnabas.core.parent import die_with_parent
+
+        die_with_parent(parent_pid or os.getppid())
+    # Not at the top: they bring what a broker is made of, and help needs none of that.
+    from barnabas.broker.server.main import set_up_logging
+    from barnabas.broker.server.registry_server import run
+    from barnabas.core.config import BrokerConfig, read_properties
+
+    settings = {} if file is None else read_properties(file)[0]
+    # A broker's, that may stand in the same file.
+    settings.pop("zookeeper.connect", None)
+    for text in override or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise BarnabasError(f"--override {text}: must be NAME=VALUE")
+        settings[name.strip()] = value.strip()
+    settings |= {"log.dirs": str(data_dir), "barnabas.registry.listeners": listeners}
+    config = BrokerConfig.single_broker(settings)
+    # What the tree holds is nobody else's: users' credentials, too.
+    os.umask(0o077)
+    set_up_logging("info")
+    gc.disable()
+    run(config, ready_fd)
