@@ -22,7 +22,7 @@ from barnabas.core.error_code import RETRIABLE
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
-from tests.clusters import Members, controller_of, leader_of, servers_of
+from tests.clusters import Members, controller_of, leader_of, servers_of, wait_for_in_sync
 from tests.patience import PATIENCE_S
 from tests.replicas import wait_for_equal_replicas
 
@@ -262,6 +262,36 @@ def play_ends(members: Members, name: str) -> list[str]:
     for topic in (name, f"{name}-copied"):
         wait_for_equal_replicas({broker_id: each.data_dir for broker_id, each in members.items()}, topic, _PARTITIONS)
     return wrong
+
+
+def play_rolling_restart(members: Members, name: str) -> list[str]:
+    """Stop and start one broker after the other while clients work, each when all are in sync.
+
+    Returns:
+        What was lost, doubled or torn; nothing.
+    """
+    load = ClusterLoad(servers_of(members), name)
+
+    async def story() -> None:
+        await load.start()
+        try:
+            for broker_id, member in members.items():
+                await load.goes_on()
+                await asyncio.to_thread(wait_for_in_sync, members, name)
+                await asyncio.to_thread(member.stop)
+                others = {each: other for each, other in members.items() if each != broker_id}
+                # At once, not when the cluster has noticed.
+                async with Pool(servers_of(others), "judge") as pool:
+                    found = (await pool.metadata([name])).topics[name].partitions.values()
+                assert {each.leader_id for each in found} <= others.keys()
+                await load.goes_on()
+                await asyncio.to_thread(member.restart)
+            await load.end()
+        finally:
+            await load.close()
+
+    asyncio.run(story())
+    return load.wrong()
 
 
 def _difference(expected: list[int], found: list[int]) -> str:

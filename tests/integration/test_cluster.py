@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.testing import Broker
-from tests.cluster_load import play_ends
+from tests.cluster_load import play_ends, play_rolling_restart
 from tests.clusters import cluster_of, create_topic, leader_of, make_controller
 from tools.kafka.server import free_port
 
@@ -28,6 +28,14 @@ def registry() -> Iterator[str]:
 def test_nothing_acknowledged_is_lost_while_brokers_come_and_go(registry: str, tmp_path: Path) -> None:
     with cluster_of(("barnabas",) * 3, tmp_path, f"{registry}/ends") as members:
         assert play_ends(members, TOPIC) == []
+
+
+def test_a_rolling_restart_moves_leaders_before_each_broker_ends(registry: str, tmp_path: Path) -> None:
+    with cluster_of(("barnabas",) * 3, tmp_path, f"{registry}/rolling") as members:
+        assert play_rolling_restart(members, TOPIC) == []
+        for member in members.values():
+            assert isinstance(member, Broker)
+            assert "others lead what this broker led" in member.log_text()
 
 
 def test_each_broker_can_be_the_controller_and_creates_topics_on_all(registry: str, tmp_path: Path) -> None:

@@ -214,7 +214,9 @@ async def _elect_some(
         elected: Elected = elect(state, partition, current, strategy, partition in unclean)
         recipients[partition] = elected.recipients
         if elected.node is None:
-            log.warning("no leader can be elected for %s by %s", partition, strategy.value)
+            # Who is about to stop is answered which these are.
+            level = logging.INFO if strategy is Strategy.CONTROLLED_SHUTDOWN else logging.WARNING
+            log.log(level, "no leader can be elected for %s by %s", partition, strategy.value)
         elif elected.node.leader not in current.isr:
             term.meters.unclean_election_count += 1
             log.warning("broker %d leads %s though it is not in sync", elected.node.leader, partition)

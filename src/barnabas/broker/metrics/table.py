@@ -236,7 +236,10 @@ METRICS: tuple[Family, ...] = (
     ),
     *_gauges(
         "kafka.server:type=KafkaServer,name=",
-        {"BrokerState": "What the broker does: 1 starting, 2 recovering, 3 running, 7 shutting down."},
+        {
+            "BrokerState": "What the broker does: 1 starting, 2 recovering, 3 running, 6 letting others lead, "
+            "7 shutting down."
+        },
     ),
     *_gauges(_SOCKETS, {"connection-count": "Connections that are open."}, "listener"),
     *LOGINS,

@@ -215,12 +215,17 @@ class ReplicaSet:
     def committed(self, isr: tuple[int, ...], zk_version: int) -> int:
         """Take what was written for the committed one; the pending change is over.
 
-        The high watermark may rise now: a shrink no longer holds it.
+        The high watermark may rise now: a shrink no longer holds it, nor does a follower that was proposed and not
+        taken in. That one is gone, or about to go, and may never fetch again.
 
         Returns:
             How many members more there are than before; negative: less.
         """
         gained = len(isr) - len(self.isr)
+        proposed = self.proposed or ()
+        for replica_id, follower in self.followers.items():
+            if replica_id in proposed and replica_id not in isr:
+                follower.caught_up_ms = _NEVER_MS
         self.zk_version = zk_version
         self._commit(isr)
         return gained

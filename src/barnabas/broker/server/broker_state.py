@@ -13,4 +13,5 @@ class BrokerState(IntEnum):
     STARTING = 1
     RECOVERING = 2
     RUNNING = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
     SHUTTING_DOWN = 7

@@ -24,7 +24,7 @@ from barnabas.broker.controller.links import RemoteLink
 from barnabas.broker.controller.local_link import LocalLink
 from barnabas.broker.controller.sender import BrokerLink, Sender
 from barnabas.broker.groups.coordinator import GroupCoordinator
-from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
 from barnabas.broker.log.disk.cold_reads import ColdReads
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.net.connection import Connection, FrameHandler
@@ -50,6 +50,7 @@ from barnabas.broker.server.access_rules import open_access_rules
 from barnabas.broker.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTINGS, TLS_SETTINGS, BrokerListeners
 from barnabas.broker.server.broker_quotas import QuotaUpkeep, quotas_of
 from barnabas.broker.server.broker_state import BrokerState
+from barnabas.broker.server.controlled_shutdown import ControlledShutdown
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.executors import Executors
 from barnabas.broker.server.link_security import ListenerLinks
@@ -146,6 +147,7 @@ class Node:
         self._replicas: ReplicaManager | None = None
         self._replication: Replication | None = None
         self._quota_history: QuotaHistory | None = None
+        self._controlled_shutdown: ControlledShutdown | None = None
 
     async def start(self) -> None:
         """Start; once this returns clients can connect.
@@ -235,6 +237,8 @@ class Node:
         await self._join(membership)
         await controller.start()
         await self._know_the_cluster()
+        if self.config.controlled_shutdown_enable:
+            self._controlled_shutdown = self._new_controlled_shutdown(session)
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
         topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
@@ -245,7 +249,12 @@ class Node:
         self.watchdog.start()
 
     async def stop(self) -> None:
-        """Stop in order: accept no more connections, answer the requests that wait, write the state to disk."""
+        """Stop in order: let others lead, accept no more connections, answer the requests that wait, write the state to
+        disk.
+        """
+        if self._controlled_shutdown is not None and self.failure is None:
+            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            await self._controlled_shutdown.ask()
         self.state = BrokerState.SHUTTING_DOWN
         self._quota_upkeep.stop()
         self._listeners.stop_accepting()
@@ -441,6 +450,12 @@ class Node:
         )
         return controller
 
+    def _new_controlled_shutdown(self, session: Registry) -> ControlledShutdown:
+        def new_channels(address_of: AddressOf) -> BrokerChannels:
+            return self._new_channels(address_of, str(self.broker_id), lambda: self.config.controller_socket_timeout_ms)
+
+        return ControlledShutdown(self.config, session, self._view, new_channels, self._timers)
+
     async def _load_topic_settings(self, topics: Iterable[str]) -> None:
         await self._configs.load(f"{paths.TOPICS}/{topic}" for topic in topics)
 
@@ -511,9 +526,7 @@ class Node:
         broker = self._view.image.brokers.get(broker_id)
         return None if broker is None else broker.endpoints.get(self.config.inter_broker_listener)
 
-    def _new_channels(
-        self, address_of: Callable[[int], tuple[str, int] | None], client_id: str, timeout_ms: Callable[[], int]
-    ) -> BrokerChannels:
+    def _new_channels(self, address_of: AddressOf, client_id: str, timeout_ms: Callable[[], int]) -> BrokerChannels:
         return BrokerChannels(
             self._env.network,
             address_of,

@@ -126,7 +126,7 @@ class Observation:
 
     def _checks(self) -> Iterator[Check]:
         state, services = self._state(), self.services
-        is_stopping = state is BrokerState.SHUTTING_DOWN
+        is_stopping = state in (BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN)
         yield Check("running", not is_stopping, "the broker is stopping")
         yield Check("logs", services is not None, f"the broker is {state.name.lower()}: its logs are not all read yet")
         is_registered = services is not None and services.cluster.broker_epoch >= 0

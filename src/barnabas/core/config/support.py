@@ -42,6 +42,9 @@ HONOURED = frozenset(
         "connection.failed.authentication.delay.ms",
         "connections.max.idle.ms",
         "connections.max.reauth.ms",
+        "controlled.shutdown.enable",
+        "controlled.shutdown.max.retries",
+        "controlled.shutdown.retry.backoff.ms",
         "controller.quota.window.num",
         "controller.quota.window.size.seconds",
         "controller.socket.timeout.ms",
@@ -215,9 +218,6 @@ REFUSED = {
 
 WITHOUT_EFFECT = frozenset(
     [
-        "controlled.shutdown.enable",
-        "controlled.shutdown.max.retries",
-        "controlled.shutdown.retry.backoff.ms",
         "delete.records.purgatory.purge.interval.requests",
         "fetch.purgatory.purge.interval.requests",
         "offsets.load.buffer.size",

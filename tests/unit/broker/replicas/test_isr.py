@@ -211,6 +211,18 @@ def test_the_high_watermark_waits_for_who_was_caught_up_a_moment_ago() -> None:
     assert replica_set.high_watermark(120, 6 + LAG_MS, LAG_MS) == 120
 
 
+def test_the_high_watermark_does_not_wait_for_who_was_not_taken_in() -> None:
+    replica_set = led(isr=(1, 2))
+    replica_set.note_fetch(2, 120, 0, 120, 5)
+    replica_set.note_fetch(3, 100, 0, 100, 5)
+    replica_set.propose((1, 2, 3))
+    replica_set.committed((1, 2), 8)
+    assert replica_set.high_watermark(120, 6, LAG_MS) == 120
+    # It may come again.
+    replica_set.note_fetch(3, 110, 0, 110, 7)
+    assert replica_set.high_watermark(120, 7, LAG_MS) == 110
+
+
 def test_the_high_watermark_waits_for_who_may_come_in() -> None:
     replica_set = led(isr=(1, 2), end=50)
     replica_set.note_fetch(2, 100, 0, 100, 1)

@@ -1,0 +1,204 @@
+"""A broker that stops has others lead first what it leads, and waits for nobody in vain. In the simulated world."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from barnabas.broker.server.broker_state import BrokerState
+from barnabas.clients.admin import Admin, NewTopic
+from barnabas.clients.pool import Pool
+from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
+from barnabas.wire.registry import paths
+
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "6000",
+    "replica.lag.time.max.ms": "2000",
+    # Longer than any test: who waits for it is seen.
+    "controlled.shutdown.retry.backoff.ms": "3600000",
+}
+SOON_S = 5
+ANY_TIME_S = 60
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[str], int]]:
+    """Tells how often brokers logged something."""
+    logger = logging.getLogger("barnabas")
+    caplog.set_level(logging.INFO, "barnabas")
+    # The simulation keeps what is logged from the root.
+    logger.addHandler(caplog.handler)
+    yield lambda text: sum(text in message for message in caplog.messages)
+    logger.removeHandler(caplog.handler)
+
+
+class Cluster:
+    """Brokers 1, 2, ... of which the first is the controller, with a topic `t` that all of them hold."""
+
+    def __init__(self, simulation: Simulation, count: int, settings: dict[str, str]) -> None:
+        self.simulation = simulation
+        self.ensemble = simulation.add_ensemble(3)
+        self.hosts = [
+            simulation.add_broker(f"b{number}", {**SETTINGS, **settings, "broker.id": str(number)}, self.ensemble)
+            for number in range(1, count + 1)
+        ]
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(ANY_TIME_S):
+            while not is_so():  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+    async def start(self, partition_count: int) -> None:
+        for host in self.hosts:
+            host.start()
+            await self.until(lambda host=host: state_of(host) is BrokerState.RUNNING)
+        async with Pool(f"b1:{PORT}", env=self.simulation.client("admin")) as pool:
+            await Admin(pool).create_topic(NewTopic("t", partition_count, len(self.hosts)))
+        everybody = set(range(1, len(self.hosts) + 1))
+        await self.until(lambda: all(set(self.partition(n)["isr"]) == everybody for n in range(partition_count)))
+
+    def partition(self, number: int) -> dict[str, Any]:
+        """A partition's leader and replicas in sync, as ZooKeeper has them."""
+        node = self.ensemble.tree.get(paths.partition_state("t", number))
+        return json.loads((node and node.data) or b'{"isr": []}')
+
+    def led(self, broker_id: int) -> list[int]:
+        """The partitions that a broker leads."""
+        count = len(self.ensemble.tree.children(f"{paths.topic('t')}/partitions"))
+        return [number for number in range(count) if self.partition(number)["leader"] == broker_id]
+
+    async def stop(self, host: BrokerHost) -> float:
+        """Stop a broker; the seconds that took."""
+        began = self.simulation.loop.time()
+        host.stop()
+        await self.until(lambda: not host.is_up)
+        return self.simulation.loop.time() - began
+
+
+def state_of(host: BrokerHost) -> BrokerState | None:
+    return None if host.node is None else host.node.state
+
+
+def play(story: Callable[[Cluster], Awaitable[None]], count: int = 3, partitions: int = 3, **settings: str) -> None:
+    simulation = Simulation(1)
+    cluster = Cluster(simulation, count, {name.replace("_", "."): value for name, value in settings.items()})
+
+    async def told() -> None:
+        await cluster.start(partitions)
+        await story(cluster)
+
+    simulation.run(told())
+
+
+@pytest.mark.parametrize("protocol", ["2.7", "2.3", "1.1", "0.11.0"])
+@pytest.mark.parametrize("stopping", [0, 1], ids=["the controller", "another one"])
+def test_others_lead_before_a_broker_ends(stopping: int, protocol: str) -> None:
+    async def story(cluster: Cluster) -> None:
+        host = cluster.hosts[stopping]
+        broker_id = stopping + 1
+        host.stop()
+        led_in: dict[BrokerState | None, list[int]] = {}
+        while state_of(host) is not BrokerState.SHUTTING_DOWN:
+            led_in[state_of(host)] = cluster.led(broker_id)
+            await asyncio.sleep(0.0001)
+        # It served while others began to lead.
+        assert led_in[BrokerState.RUNNING]
+        assert led_in[BrokerState.PENDING_CONTROLLED_SHUTDOWN] == cluster.led(broker_id) == []
+        if protocol == "2.7":
+            # Before it leaders write by themselves who is in sync, and know of no broker that is about to stop.
+            assert all(broker_id not in cluster.partition(number)["isr"] for number in range(3))
+        await cluster.until(lambda: not host.is_up)
+        # Back in order: its replicas are in sync, and others still lead.
+        host.start()
+        await cluster.until(lambda: all(len(cluster.partition(number)["isr"]) == 3 for number in range(3)))
+        assert not cluster.led(broker_id)
+
+    play(story, inter_broker_protocol_version=protocol)
+
+
+def test_brokers_that_stop_together_wait_for_no_back_off() -> None:
+    async def story(cluster: Cluster) -> None:
+        await asyncio.gather(*map(cluster.stop, cluster.hosts))
+
+    for count in (2, 3, 4):
+        play(story, count=count)
+
+
+def test_brokers_that_stop_one_after_another_leave_the_last_one_nothing_to_ask(said: Callable[[str], int]) -> None:
+    async def story(cluster: Cluster) -> None:
+        for host in cluster.hosts:
+            assert await cluster.stop(host) < SOON_S
+        assert said("is about to stop") == 2
+
+    play(story)
+
+
+def test_another_controller_is_asked_as_soon_as_it_speaks(said: Callable[[str], int]) -> None:
+    async def story(cluster: Cluster) -> None:
+        controller, stopping, _ = cluster.hosts
+        controller.kill()
+        assert await cluster.stop(stopping) < 6 + 2 * SOON_S
+        assert not cluster.led(2)
+        assert cluster.led(3)
+        assert said("others lead what this broker led") == 1
+
+    play(story)
+
+
+def test_a_replica_that_lives_and_is_behind_is_waited_for(said: Callable[[str], int]) -> None:
+    async def story(cluster: Cluster) -> None:
+        leader, follower = cluster.hosts
+        network = cluster.simulation.network
+        network.part([follower.name], [leader.name])
+        await cluster.until(lambda: cluster.partition(0)["isr"] == [1])
+        stopping = asyncio.ensure_future(cluster.stop(leader))
+        await cluster.until(lambda: said("nobody else can lead now: t-0") == 1)
+        network.heal()
+        await stopping
+        assert cluster.led(2) == [0]
+
+    play(story, count=2, partitions=1, controlled_shutdown_retry_backoff_ms="5000")
+
+
+def test_a_replica_whose_broker_is_gone_is_not_waited_for(said: Callable[[str], int]) -> None:
+    async def story(cluster: Cluster) -> None:
+        for host in cluster.hosts[1:]:
+            await cluster.stop(host)
+        stranger = cluster.simulation.add_broker("b9", {**SETTINGS, "broker.id": "9"}, cluster.ensemble)
+        stranger.start()
+        await cluster.until(lambda: state_of(stranger) is BrokerState.RUNNING)
+        assert await cluster.stop(cluster.hosts[0]) < SOON_S
+        assert said("3 partitions that nobody else can lead now: t-0, t-1, t-2") == 1
+
+    play(story)
+
+
+def test_a_single_broker_asks_nobody_though_its_zookeeper_is_gone() -> None:
+    async def story(cluster: Cluster) -> None:
+        (host,) = cluster.hosts
+        cluster.simulation.network.part([host.name], cluster.ensemble.servers)
+        assert await cluster.stop(host) < SOON_S
+
+    play(story, count=1)
+
+
+def test_a_controller_that_can_not_be_asked_holds_a_broker_up_as_often_as_is_said(said: Callable[[str], int]) -> None:
+    async def story(cluster: Cluster) -> None:
+        controller, stopping = cluster.hosts
+        cluster.simulation.network.part([stopping.name], [controller.name])
+        assert 23 <= await cluster.stop(stopping) < 23 + SOON_S
+        assert said("the controller can't be asked to relieve this broker") == 3
+        assert said("the controller did not relieve this broker") == 1
+
+    play(story, count=2, controlled_shutdown_retry_backoff_ms="10000", request_timeout_ms="1000")
+
+
+def test_where_it_is_switched_off_nobody_is_asked(said: Callable[[str], int]) -> None:
+    async def story(cluster: Cluster) -> None:
+        assert await cluster.stop(cluster.hosts[1]) < SOON_S
+        assert said("is about to stop") == 0
+
+    play(story, controlled_shutdown_enable="false")
