@@ -2,10 +2,28 @@
 
     partition = abs(hash) % partitions, hash = Java's String.hashCode
 
-Source: semantics, FindCoordinator.
+Invariant: the number of partitions is read once, at the start: what a broker is told of the cluster may lack partitions
+that nobody leads, and a name must not move as brokers die.
+
+Source: semantics, FindCoordinator; Kafka 2.7.2, GroupMetadataManager.getGroupMetadataTopicPartitionCount.
 """
 
 from barnabas.core.java_hash import java_hash_code, kafka_abs
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import NoNodeError, Registry
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.registry.znodes.topics import decode_assignment
+
+
+async def coordinated_partition_count(registry: Registry, topic: str, configured: int) -> int:
+    """Return how many partitions a coordinator's topic has in the registry; where it is not there, how many it is to
+    have.
+    """
+    try:
+        data, _ = await registry.get(paths.topic(topic))
+        return len(decode_assignment(data).replicas) or configured
+    except (NoNodeError, MalformedError):
+        return configured
 
 
 def partition_of(name: str, partition_count: int) -> int:

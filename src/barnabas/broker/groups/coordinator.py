@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.coordination.interfaces import Replicas
 from barnabas.broker.coordination.ownership import OwnedPartitions
 from barnabas.broker.coordination.partitioning import partition_of
@@ -79,21 +78,22 @@ class GroupCoordinator:
         timers: Timers,
         executor: Executor,
         replicas: Replicas,
-        cluster: ClusterView,
+        partition_count: int,
         dice: "Random",
         most_bytes: int = 1 << 28,
     ) -> None:
         """Args:
         executor: Where partitions of `__consumer_offsets` are read.
+        partition_count: How many of them there are, or are to be.
         dice: For the ids of members.
         most_bytes: What all groups may take in memory, but for their offsets.
         """
         self._most_bytes = most_bytes
+        self._partition_count = partition_count
         self._dice = dice
         self._config = config
         self._clock = clock
         self._timers = timers
-        self._cluster = cluster
         self._settings = GroupSettings(config.group_initial_rebalance_delay_ms, config.group_max_size)
         reader = kafka_version(config.inter_broker_protocol_version)
         self._table = GroupTable(clock, timers, GroupLog(config, replicas, reader))
@@ -154,9 +154,7 @@ class GroupCoordinator:
 
     def partition_for(self, group_id: str) -> int:
         """The partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
-        image = self._cluster.image
-        partition_count = image.partition_count(GROUP_OFFSETS_TOPIC) or self._config.offsets_topic_num_partitions
-        return partition_of(group_id, partition_count)
+        return partition_of(group_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
         """This broker leads a partition of `__consumer_offsets` now: read its groups."""
@@ -411,11 +409,8 @@ class GroupCoordinator:
             return ErrorCode.INVALID_GROUP_ID
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        if not self._cluster.image.partition_count(GROUP_OFFSETS_TOPIC):
-            # The number of partitions is not known yet: the group could be taken for one of another partition.
-            return ErrorCode.NOT_COORDINATOR
         group = self._groups.get(group_id)
-        # Where it was stored it stays, also when the topic has grown; and its name need not be hashed each time.
+        # The name of one that is known need not be hashed each time.
         partition = self.partition_for(group_id) if group is None else group.partition
         if self._partitions.owns(partition):
             return ErrorCode.NONE

@@ -23,6 +23,7 @@ from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.links import RemoteLink
 from barnabas.broker.controller.local_link import LocalLink
 from barnabas.broker.controller.sender import BrokerLink, Sender
+from barnabas.broker.coordination.partitioning import coordinated_partition_count
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
 from barnabas.broker.log.disk.cold_reads import ColdReads
@@ -173,8 +174,8 @@ class Node:
         await self._recover(logs)
         replicas = self._open_replicas(logs)
         producer_ids = ProducerIds(registry, self.broker_id)
-        groups = self._start_groups(replicas)
-        transactions = self._start_transactions(replicas, producer_ids)
+        groups = await self._start_groups(registry, replicas)
+        transactions = await self._start_transactions(registry, replicas, producer_ids)
         replicas.on_leadership = self._on_leadership
         assert self._channels is not None
         self._replication = Replication(
@@ -356,21 +357,23 @@ class Node:
         logs.watch_high_watermarks(replicas.high_watermarks)
         return replicas
 
-    def _start_groups(self, replicas: ReplicaManager) -> GroupCoordinator:
+    async def _start_groups(self, registry: Registry, replicas: ReplicaManager) -> GroupCoordinator:
         groups = self._groups = GroupCoordinator(
             self.config,
             self._clock,
             self._timers,
             self._executors.log,
             replicas,
-            self._view,
+            await coordinated_partition_count(registry, GROUP_OFFSETS_TOPIC, self.config.offsets_topic_num_partitions),
             self._env.dice,
             self._most_bytes,
         )
         groups.start()
         return groups
 
-    def _start_transactions(self, replicas: ReplicaManager, producer_ids: ProducerIds) -> TransactionCoordinator:
+    async def _start_transactions(
+        self, registry: Registry, replicas: ReplicaManager, producer_ids: ProducerIds
+    ) -> TransactionCoordinator:
         channels = self._channels = self._new_channels(
             self._address_of, f"broker-{self.broker_id}", lambda: self.config.request_timeout_ms
         )
@@ -380,6 +383,9 @@ class Node:
             self._timers,
             self._executors.log,
             replicas,
+            await coordinated_partition_count(
+                registry, TRANSACTION_STATE_TOPIC, self.config.transaction_state_log_num_partitions
+            ),
             self._view,
             channels,
             producer_ids,

@@ -86,6 +86,7 @@ class TransactionCoordinator:
         timers: Timers,
         executor: Executor,
         replicas: Replicas,
+        partition_count: int,
         cluster: ClusterView,
         channels: Channels,
         producer_ids: ProducerIds,
@@ -94,17 +95,18 @@ class TransactionCoordinator:
     ) -> None:
         """Args:
         executor: Where partitions of `__transaction_state` are read.
+        partition_count: How many of them there are, or are to be.
         channels: The ways to the brokers, for markers.
         spawner: Runs what fetches producer ids.
         most_bytes: What all transactional ids may take in memory.
         """
         self._most_bytes = most_bytes
+        self._partition_count = partition_count
         self.kept_bytes = 0
         self._config = config
         self._clock = clock
         self._timers = timers
         self._replicas = replicas
-        self._cluster = cluster
         self._producer_ids = producer_ids
         self._spawner = spawner
         self._markers = MarkerSender(channels, cluster, timers)
@@ -155,8 +157,7 @@ class TransactionCoordinator:
 
     def partition_for(self, transactional_id: str) -> int:
         """The partition of `__transaction_state` that an id belongs to; another broker may lead it."""
-        count = self._cluster.image.partition_count(TRANSACTION_STATE_TOPIC)
-        return partition_of(transactional_id, count or self._config.transaction_state_log_num_partitions)
+        return partition_of(transactional_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
         """This broker leads a partition of `__transaction_state` now: read its ids."""
@@ -236,9 +237,6 @@ class TransactionCoordinator:
     def _refusal(self, transactional_id: str) -> ErrorCode:
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        if not self._cluster.image.partition_count(TRANSACTION_STATE_TOPIC):
-            # The number of partitions is not known yet: the id could be taken for one of another partition.
-            return ErrorCode.NOT_COORDINATOR
         partition = self.partition_for(transactional_id)
         if self._partitions.owns(partition):
             return ErrorCode.NONE

@@ -197,7 +197,7 @@ class Service:
     def start(self, executor: Executor) -> GroupCoordinator:
         """A coordinator that begins to lead all partitions."""
         groups = GroupCoordinator(
-            self.config, self.clock, self.clock, executor, self.replicas, self.cluster, Random(1), MOST_BYTES
+            self.config, self.clock, self.clock, executor, self.replicas, 2, Random(1), MOST_BYTES
         )
         groups.start()
         for index in range(2):

@@ -4,14 +4,8 @@ from barnabas.broker.groups.events import Commit, Heartbeat, Leave, Sync
 from barnabas.broker.groups.group import CommittedOffset, Phase
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.messages.update_metadata import (
-    UpdateMetadataPartitionState2,
-    UpdateMetadataRequest,
-    UpdateMetadataTopicState,
-)
 from barnabas.wire.records.errors import CorruptRecordsError
 from tests.unit.broker.groups.conftest import MOST_BYTES
 
@@ -47,21 +41,6 @@ def test_member_joins_syncs_commits_and_leaves(service, make_join):
     assert (error_code, {key: each.offset for key, each in offsets.items()}) == (ErrorCode.NONE, {T0: 5})
     assert service.groups.leave("g", Leave("m1")) is ErrorCode.NONE
     assert phase(service) is Phase.EMPTY
-
-
-def test_a_group_stays_in_its_partition_when_the_topic_grows(service):
-    assert value_of(service.groups.commit("g", Commit("", -1, {T0: CommittedOffset(5)}))) is ErrorCode.NONE
-    (partition,) = (each.partition for each in service.groups.list_groups(())[1])
-    states = [UpdateMetadataPartitionState2(index) for index in range(5)]
-    topic_states = [UpdateMetadataTopicState(GROUP_OFFSETS_TOPIC, partition_states=states)]
-    service.cluster.update_metadata(UpdateMetadataRequest(topic_states=topic_states))
-    assert service.groups.partition_for("g") != partition
-
-    assert value_of(service.groups.commit("g", Commit("", -1, {T0: CommittedOffset(6)}))) is ErrorCode.NONE
-
-    assert service.replicas.partitions[TopicPartition(GROUP_OFFSETS_TOPIC, partition)].log.log_end_offset == 2
-    service.groups.on_partition_resigned(partition)
-    assert service.groups.list_groups(())[1] == []
 
 
 def test_session_expires_without_heartbeats(service, make_join):

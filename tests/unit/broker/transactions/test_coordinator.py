@@ -50,6 +50,7 @@ class Ids:
             self.clock,
             InlineExecutor(),
             self.replicas,
+            1,
             view,
             None,
             Numbers(),
