@@ -39,6 +39,9 @@ class OffsetAdmin(AdminCalls):
         found: dict[TopicPartition, int] = {}
         wanted = set(partitions)
 
+        def epoch_of(topic: str, index: int) -> int:
+            return self.pool.known_leader_epoch(TopicPartition(topic, index))
+
         async def attempt() -> None:
             by_channel = await self.by_leader(sorted(wanted - found.keys()))
             for channel, group in by_channel.items():
@@ -48,7 +51,7 @@ class OffsetAdmin(AdminCalls):
                     -1,
                     int(is_read_committed),
                     [
-                        ListOffsetsTopic(t, [ListOffsetsPartition(p, -1, timestamp_ms) for p in ps])
+                        ListOffsetsTopic(t, [ListOffsetsPartition(p, epoch_of(t, p), timestamp_ms) for p in ps])
                         for t, ps in grouped(group)
                     ],
                 )

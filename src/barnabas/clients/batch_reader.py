@@ -69,7 +69,8 @@ async def _fetch(
 ) -> memoryview | None:
     """Fetch a partition from an offset on; None when the offset is gone. Empty: nothing is left below the end."""
     channel = await admin.pool.leader(partition)
-    asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=fetch_bytes)
+    epoch = admin.pool.known_leader_epoch(partition)
+    asked = FetchPartition(partition.partition, epoch, offset, partition_max_bytes=fetch_bytes)
     request = FetchRequest(
         max_wait_ms=_MAX_WAIT_MS, min_bytes=1, max_bytes=fetch_bytes, topics=[FetchTopic(partition.topic, [asked])]
     )

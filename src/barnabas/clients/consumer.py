@@ -1,9 +1,10 @@
 """Reads records of chosen partitions, one long poll per broker at a time.
 
 Invariant: records of a partition come in the order of their offsets, each once, from the position on. Control records
-are never shown. Each batch's CRC is checked.
+are never shown. Each batch's CRC is checked. A leader is told the epoch in which it is taken for one: where it is
+behind or was replaced, it refuses.
 
-Source: protocol guide, Fetch; design page, the consumer.
+Source: protocol guide, Fetch; design page, the consumer; KIP-320.
 """
 
 import asyncio
@@ -163,10 +164,11 @@ class Consumer:
 
     def _request(self, offsets: Mapping[TopicPartition, int]) -> FetchRequest:
         topics: dict[str, FetchTopic] = {}
-        for (topic, index), offset in offsets.items():
-            entry = topics.setdefault(topic, FetchTopic(topic))
+        for partition, offset in offsets.items():
+            entry = topics.setdefault(partition.topic, FetchTopic(partition.topic))
+            epoch = self._pool.known_leader_epoch(partition)
             entry.partitions.append(
-                FetchPartition(index, fetch_offset=offset, partition_max_bytes=self._max_partition_fetch_bytes)
+                FetchPartition(partition.partition, epoch, offset, partition_max_bytes=self._max_partition_fetch_bytes)
             )
         return FetchRequest(
             max_wait_ms=self._fetch_max_wait_ms,

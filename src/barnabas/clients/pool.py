@@ -23,6 +23,8 @@ from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRe
 
 RETRY_BACKOFF_MS = 100
 _TRANSACTION_KEY = 1
+# Brokers before Kafka 2.4 tell of leader epochs that are behind while replicas move (KAFKA-9212).
+_FIRST_WITH_TRUE_EPOCHS = 9
 _LOGIN_ERRORS = (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM)
 
 
@@ -40,12 +42,13 @@ class PartitionMetadata:
 
 @dataclass(slots=True)
 class TopicMetadata:
-    """One topic as Metadata tells it."""
+    """One topic as Metadata tells it; leaders may be told the epochs that they have by it only where these are true."""
 
     name: str
     error_code: ErrorCode
     is_internal: bool
     partitions: dict[int, PartitionMetadata]
+    are_epochs_true: bool = True
 
 
 @dataclass(slots=True)
@@ -242,7 +245,7 @@ class Pool:
         if not allow_auto_topic_creation and channel.version_of(request.API_KEY) < 4:
             request.allow_auto_topic_creation = True  # what versions below 4 always mean
         response = await channel.send(request, MetadataResponse)
-        return self._learn(response)
+        return self._learn(response, channel.version_of(request.API_KEY) >= _FIRST_WITH_TRUE_EPOCHS)
 
     async def topic(self, name: str, *, allow_auto_topic_creation: bool = False) -> TopicMetadata:
         """Return a topic's metadata, asked for if it is not known or too old.
@@ -303,6 +306,12 @@ class Pool:
         metadata = known[1].partitions.get(partition.partition)
         return None if metadata is None or metadata.leader_id < 0 else metadata.leader_id
 
+    def known_leader_epoch(self, partition: TopicPartition) -> int:
+        """The leader epoch to tell a partition's leader, which refuses one that is behind or ahead; -1: none."""
+        known = self._topics.get(partition.topic)
+        metadata = None if known is None else known[1].partitions.get(partition.partition)
+        return metadata.leader_epoch if metadata is not None and known is not None and known[1].are_epochs_true else -1
+
     def forget(self, topic: str) -> None:
         """A leader turned out to be wrong: ask again before the next use."""
         self._topics.pop(topic, None)
@@ -352,7 +361,7 @@ class Pool:
         else:
             self._failures[address] = max(self._failures.values(), default=0) + 1
 
-    def _learn(self, response: MetadataResponse) -> ClusterMetadata:
+    def _learn(self, response: MetadataResponse, are_epochs_true: bool) -> ClusterMetadata:
         now_ms = self._clock.monotonic_ms()
         self._brokers = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
         self._controller_id = response.controller_id
@@ -369,7 +378,8 @@ class Pool:
                 )
                 for part in sorted(found.partitions, key=lambda part: part.partition_index)
             }
-            topic = TopicMetadata(found.name or "", ErrorCode(found.error_code), found.is_internal, partitions)
+            code = ErrorCode(found.error_code)
+            topic = TopicMetadata(found.name or "", code, found.is_internal, partitions, are_epochs_true)
             metadata.topics[topic.name] = topic
             if topic.error_code is ErrorCode.NONE:
                 self._topics[topic.name] = (now_ms, topic)

@@ -47,6 +47,7 @@ class MemoryCluster:
 
     Attributes:
         leaders: Who leads each partition, as all brokers say.
+        epochs: The leader epoch of each partition, as all brokers say; a request that names another one is refused.
         coordinator, controller: Who they are.
         registered: Which brokers are told of.
         silent: Those that stand still: they take a connection, and answer nothing.
@@ -58,6 +59,7 @@ class MemoryCluster:
 
     def __init__(self) -> None:
         self.leaders = [1, 2, 3]
+        self.epochs = [5, 5, 5]
         self.coordinator = self.controller = 1
         self.registered = set(IDS)
         self.silent: set[int] = set()
@@ -111,7 +113,7 @@ class MemoryCluster:
         topics = []
         for asked in request.topics or []:
             parts = [
-                MetadataResponsePartition(0, index, leader, 0, list(IDS), list(IDS), [])
+                MetadataResponsePartition(0, index, leader, self.epochs[index], list(IDS), list(IDS), [])
                 for index, leader in enumerate(self.leaders)
             ]
             if broker_id in self.unaware:
@@ -127,6 +129,12 @@ class MemoryCluster:
     def _refusal(self, broker_id: int, partition: int) -> int:
         return 0 if self.leaders[partition] == broker_id else self.refusal
 
+    def _epoch_refusal(self, broker_id: int, partition: int, epoch: int) -> int:
+        """As `_refusal`, of a request that names an epoch."""
+        if epoch < self.epochs[partition]:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > self.epochs[partition] else self._refusal(broker_id, partition)
+
     def _produce(self, broker_id: int, request: Any) -> Message:
         (topic,) = request.topic_data
         parts = [
@@ -140,7 +148,7 @@ class MemoryCluster:
         (topic,) = request.topics
         parts = []
         for asked in topic.partitions:
-            code = self._refusal(broker_id, asked.partition)
+            code = self._epoch_refusal(broker_id, asked.partition, asked.current_leader_epoch)
             builder = BatchBuilder(Codec.NONE, -1, -1, -1)
             builder.append(0, None, b"%d" % broker_id, ())
             records = b"" if code or asked.fetch_offset else bytes(builder.build())
@@ -153,7 +161,9 @@ class MemoryCluster:
         (topic,) = request.topics
         parts = [
             ListOffsetsPartitionResponse(
-                each.partition_index, self._refusal(broker_id, each.partition_index), offset=broker_id
+                each.partition_index,
+                self._epoch_refusal(broker_id, each.partition_index, each.current_leader_epoch),
+                offset=broker_id,
             )
             for each in topic.partitions
         ]

@@ -89,6 +89,33 @@ def test_a_partition_is_read_from_the_leader_that_there_is_now(cluster: MemoryCl
     cluster.run(use)
 
 
+@pytest.mark.parametrize("epoch", [6, 4], ids=["behind", "ahead"])
+def test_a_leader_whose_epoch_is_another_one_is_asked_for_anew(cluster: MemoryCluster, epoch: int) -> None:
+    async def use(pool: Pool) -> None:
+        await pool.topic("t")
+        # The same leaders; each request names the epoch, or it would be refused for good.
+        cluster.epochs[:] = [epoch] * 3
+        consumer = Consumer(pool)
+        consumer.assign({partition(index): 0 for index in range(3)})
+        assert await values(consumer, 3) == {0: b"1", 1: b"2", 2: b"3"}
+        cluster.epochs[0] += 1
+        assert await Admin(pool).offsets([partition(0)], EARLIEST) == {partition(0): 1}
+        await consumer.close()
+
+    cluster.run(use)
+
+
+@pytest.mark.parametrize(("version", "told"), [(8, -1), (9, 5)])
+def test_epochs_of_brokers_before_2_4_are_not_relied_on(cluster: MemoryCluster, version: int, told: int) -> None:
+    async def use(pool: Pool) -> None:
+        await pool.topic("t")
+        assert pool.known_leader_epoch(partition(0)) == told
+
+    for broker in cluster.brokers.values():
+        broker.versions[ApiKey.METADATA] = (0, version)
+    cluster.run(use)
+
+
 def test_others_are_read_while_a_leader_can_not_be_connected_to(cluster: MemoryCluster) -> None:
     async def use(pool: Pool) -> None:
         await pool.topic("t")
