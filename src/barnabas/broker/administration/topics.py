@@ -57,6 +57,8 @@ _PARTITIONS_PER_TURN = 1_000
 _PARTITIONS_LIKE_A_TOPIC = 20
 _TOPICS_PER_TURN = _PARTITIONS_PER_TURN // _PARTITIONS_LIKE_A_TOPIC
 _NO_LIMIT = 1 << 31
+TIME_TO_COME_MS = 10_000
+"""How long brokers that start together may take."""
 
 
 @dataclass(slots=True)
@@ -105,6 +107,7 @@ class TopicAdmin:
         self._names = TopicNames()
         # Topics that too few brokers are there for, and how many there were when the log was told.
         self._told: dict[str, int] = {}
+        self._to_be_looked_at: set[str] = set()
 
     @property
     def is_controller(self) -> bool:
@@ -209,8 +212,17 @@ class TopicAdmin:
     def warn_of_too_few_brokers(self, name: str) -> None:
         """Say in the log, once for each number of brokers, that one of the broker's own topics can't be created.
 
-        Nothing is said where the topic is there already, or could be.
+        Nothing is said where the topic is there already, or could be. Where there may be other brokers they have some
+        time to come.
         """
+        if not self._config.zookeeper_connect:
+            self._warn_of_too_few_brokers(name)
+        elif name not in self._to_be_looked_at:
+            self._to_be_looked_at.add(name)
+            self._timers.call_later(TIME_TO_COME_MS, self._warn_of_too_few_brokers, name)
+
+    def _warn_of_too_few_brokers(self, name: str) -> None:
+        self._to_be_looked_at.discard(name)
         factor = internal_topic(name, self._config).replication_factor
         alive_count = len(self._cluster.image.brokers)
         if name in self._cluster.image.topics or factor <= alive_count or self._told.get(name) == alive_count:

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from barnabas.broker.administration.topic_rules import NewTopic
+from barnabas.broker.administration.topics import TIME_TO_COME_MS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.wire.registry.znodes.configs import decode_config
@@ -250,3 +251,21 @@ def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(
     settings = {"offsets.topic.replication.factor": "2", "transaction.state.log.replication.factor": "2"}
     play(story, overrides=settings)
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [expected]
+
+
+@pytest.mark.parametrize("comes", [True, False], ids=["another one comes", "nobody comes"])
+def test_where_there_may_be_other_brokers_they_have_time_to_come(comes: bool, caplog: pytest.LogCaptureFixture) -> None:
+    def told() -> int:
+        return sum("can't work" in record.getMessage() for record in caplog.records)
+
+    async def story(cluster: Cluster) -> None:
+        for _ in range(2):
+            await cluster.topics.create_internal(GROUP_OFFSETS_TOPIC)
+            cluster.clock.advance(TIME_TO_COME_MS // 2 - 1)
+        if comes:
+            await cluster.add_broker(1)
+        assert told() == 0
+        cluster.clock.advance(2)
+        assert told() == (0 if comes else 1)
+
+    play(story, overrides={"offsets.topic.replication.factor": "2", "zookeeper.connect": "zoo:2181"})
