@@ -3,8 +3,9 @@
 `/health` answers 200 whenever the event loop does, whatever the broker is doing: starting, recovering, stopping. Who
 restarts a broker that is not healthy would only make it begin its recovery again.
 
-`/ready` answers 200 when clients can be served: the logs are read, the broker is registered, it knows the controller,
-and all its listeners are open. Otherwise 503, with the reasons.
+`/ready` answers 200 when clients can be served: the logs are read, the broker is registered, the controller has told it
+of the cluster, and all its listeners are open. Otherwise 503, with the reasons: also once its session with ZooKeeper is
+lost, until it is registered in another one, and from the first moment of a stop.
 
 Source: Kubernetes, liveness and readiness probes.
 """

@@ -53,6 +53,17 @@ class Membership:
         self._broker_id = registration().broker_id
         # The session that it is registered in; 0: none yet.
         self._session_id = 0
+        # Since when there is no connection, so that the session may have ended; None: there is one.
+        self._suspended_ms: int | None = None
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether others know of this broker, as far as can be told: a session that is silent ends."""
+        is_lost = (
+            self._suspended_ms is not None
+            and self._clock.monotonic_ms() - self._suspended_ms >= self._session_timeout_ms
+        )
+        return self._session_id == self._registry.session_id and not is_lost
 
     async def join(self) -> None:
         """Register at the start; waits for what a killed broker left to expire.
@@ -108,10 +119,12 @@ class Membership:
     def _on_session(self, state: SessionState) -> None:
         match state:
             case SessionState.SUSPENDED:
+                self._suspended_ms = self._clock.monotonic_ms()
                 log.warning(
                     "the connection to ZooKeeper is lost: records are taken and given on, administration waits for it"
                 )
             case SessionState.EXPIRED:
                 log.warning("the session with ZooKeeper expired: broker %d registers again", self._broker_id)
             case SessionState.CONNECTED:
+                self._suspended_ms = None
                 log.info("ZooKeeper answers again")

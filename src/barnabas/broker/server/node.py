@@ -246,7 +246,7 @@ class Node:
         transactions.begin_markers()
         self.state = BrokerState.RUNNING
         if self.observation is not None:
-            self.observation.begin(services, routes, logs, controller, memory, self.logins)
+            self.observation.begin(services, routes, logs, controller, memory, self.logins, membership)
         self.watchdog.start()
 
     async def stop(self) -> None:

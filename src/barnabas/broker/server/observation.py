@@ -25,6 +25,7 @@ from barnabas.broker.server.broker_listeners import BrokerListeners
 from barnabas.broker.server.broker_state import BrokerState
 from barnabas.broker.server.environment import Environment, HttpListeners
 from barnabas.broker.server.logins import Logins
+from barnabas.broker.server.membership import Membership
 from barnabas.broker.server.watchdog import Watchdog
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.listeners import parse_addresses
@@ -58,6 +59,7 @@ class Observation:
         self._listeners = listeners
         self._state = state
         self.services: Services | None = None
+        self._membership: Membership | None = None
         self._recent: Recent | None = None
         self._http: HttpListeners | None = None
         self._pages = Pages([health_page(self._condition), ready_page(self._checks), early_page()])
@@ -88,6 +90,7 @@ class Observation:
         controller: Controller,
         memory: ReceiveMemory,
         logins: Logins,
+        membership: Membership,
     ) -> None:
         """Everything is there: count in more detail, and tell the figures, too."""
         routes.count_requests()
@@ -113,6 +116,7 @@ class Observation:
         self._recent.start()
         self._pages.add(metrics_page(sources, self._recent, self._env.http.process))
         self.services = services
+        self._membership = membership
 
     def close(self) -> None:
         """Tell nobody anything any more."""
@@ -129,7 +133,7 @@ class Observation:
         is_stopping = state in (BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN)
         yield Check("running", not is_stopping, "the broker is stopping")
         yield Check("logs", services is not None, f"the broker is {state.name.lower()}: its logs are not all read yet")
-        is_registered = services is not None and services.cluster.broker_epoch >= 0
+        is_registered = self._membership is not None and self._membership.is_registered
         yield Check("registered", is_registered, "the broker is not registered")
         is_controlled = services is not None and services.cluster.image.controller_id >= 0
         yield Check("controller", is_controlled, "the broker does not know the controller")

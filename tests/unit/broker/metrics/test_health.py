@@ -1,5 +1,6 @@
 """Whether a broker lives, and whether clients should be sent to it, from its first moment to its last."""
 
+import asyncio
 import json
 
 import pytest
@@ -95,6 +96,41 @@ def test_a_broker_that_stops_is_not_ready_and_lives(house):
         assert (status, ready["reasons"][0]) == (503, "the broker is stopping")
 
     house.run(story())
+
+
+def test_a_broker_whose_session_is_lost_is_not_ready_until_it_is_registered_again():
+    simulation = Simulation(7)
+    ensemble = simulation.add_ensemble(3)
+    settings = {"barnabas.http.listeners": "9644", "zookeeper.session.timeout.ms": "6000"}
+    host = simulation.add_broker("one", settings, ensemble)
+
+    async def ready():
+        answer = await host.http.get("/ready")
+        return answer.status, json.loads(answer.body)["reasons"]
+
+    async def until_ready():
+        async with asyncio.timeout(60):
+            while (await ready())[0] != 200:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
+    async def story():
+        host.start()
+        while not host.http.addresses:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        # Not before it was told of the cluster.
+        while host.node.observation.services is None or not host.node.observation.services.cluster.image.brokers:
+            assert (await ready())[0] == 503
+            await asyncio.sleep(0.001)
+        await until_ready()
+        simulation.network.part(["one"], ensemble.servers)
+        await asyncio.sleep(5)
+        assert (await ready())[0] == 200
+        await asyncio.sleep(10)
+        assert await ready() == (503, ["the broker is not registered"])
+        simulation.network.heal()
+        await until_ready()
+
+    simulation.run(story())
 
 
 def test_without_the_setting_nothing_is_served():

@@ -17,6 +17,7 @@ from barnabas.wire.registry import paths
 SETTINGS = {
     "zookeeper.session.timeout.ms": "6000",
     "replica.lag.time.max.ms": "2000",
+    "barnabas.http.listeners": "9644",
     # Longer than any test: who waits for it is seen.
     "controlled.shutdown.retry.backoff.ms": "3600000",
 }
@@ -101,12 +102,16 @@ def test_others_lead_before_a_broker_ends(stopping: int, protocol: str) -> None:
         broker_id = stopping + 1
         host.stop()
         led_in: dict[BrokerState | None, list[int]] = {}
+        ready_in: dict[BrokerState | None, int] = {}
         while state_of(host) is not BrokerState.SHUTTING_DOWN:
             led_in[state_of(host)] = cluster.led(broker_id)
+            ready_in[state_of(host)] = (await host.http.get("/ready")).status
             await asyncio.sleep(0.0001)
         # It served while others began to lead.
         assert led_in[BrokerState.RUNNING]
         assert led_in[BrokerState.PENDING_CONTROLLED_SHUTDOWN] == cluster.led(broker_id) == []
+        # But clients should go elsewhere.
+        assert ready_in == {BrokerState.RUNNING: 200, BrokerState.PENDING_CONTROLLED_SHUTDOWN: 503}
         if protocol == "2.7":
             # Before it leaders write by themselves who is in sync, and know of no broker that is about to stop.
             assert all(broker_id not in cluster.partition(number)["isr"] for number in range(3))
