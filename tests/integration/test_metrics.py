@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.metrics.table import LOGINS, METRICS, QUOTAS
+from barnabas.broker.metrics.table import FOLLOWED, LOGINS, METRICS, QUOTAS
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
@@ -108,8 +108,8 @@ def test_all_metrics_of_the_table_are_there_and_no_others(tmp_path: Path) -> Non
         suffixes = ("_count", "_sum")
         known = {family.name + suffix for family in METRICS for suffix in ("", *suffixes)}
         assert found.names() <= known
-        # These are there with quotas, and with logins.
-        others = {family.name for family in (*QUOTAS, *LOGINS)}
+        # These are there with quotas, with logins, and with brokers to follow.
+        others = {family.name for family in (*QUOTAS, *LOGINS, *FOLLOWED)}
         assert {family.name for family in METRICS} - others <= found.names()
 
     play(tmp_path, story, SETTINGS)

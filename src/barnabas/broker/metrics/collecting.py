@@ -26,6 +26,9 @@ from barnabas.broker.metrics.registry_sessions import RegistrySessions
 from barnabas.broker.metrics.snapshot import Distribution, Labels, Snapshot
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.replicas.fetching.fetch_state import UNKNOWN_LAG
+from barnabas.broker.replicas.fetching.fetcher import Fetcher
+from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.topic_counts import TopicCounts
 from barnabas.broker.requests.request_times import RequestTimes
@@ -56,6 +59,8 @@ _RATES = {
 }
 _TOPIC = "kafka_server_brokertopicmetrics_"
 _REPLICAS = "kafka_server_replicamanager_"
+_FETCHERS = "kafka_server_replicafetchermanager_"
+_FETCHER = "kafka_server_fetcherstats_"
 _REQUESTS = "kafka_network_requestmetrics_"
 _CONTROLLER = "kafka_controller_kafkacontroller_"
 _GROUPS = "kafka_coordinator_group_groupmetadatamanager_"
@@ -65,13 +70,10 @@ _QUOTA = "kafka_server_quota_"
 _CLIENT = "barnabas_client_"
 _COORDINATOR = "kafka_server_group_coordinator_metrics_"
 
-# What nothing on one broker ever adds to; dashboards ask for it all the same.
+# What has no threads here that could end; dashboards ask for it all the same.
 _ZEROS = (
-    f"{_TOPIC}replicationbytesin_total",
-    f"{_TOPIC}replicationbytesout_total",
-    f"{_REPLICAS}isrexpands_total",
-    f"{_REPLICAS}isrshrinks_total",
     "kafka_log_logcleaner_deadthreadcount",
+    f"{_FETCHERS}deadthreadcount",
 )
 
 
@@ -101,6 +103,7 @@ class Sources:
     services: Services
     routes: RouteTable
     logs: LogManager
+    fetchers: Fetchers
     controller: Controller
     memory: ReceiveMemory
     loop: LoopFigures
@@ -121,6 +124,7 @@ def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
     yield MORE
     yield from _put_topics(sources, snapshot)
     yield from _put_partitions(sources, snapshot)
+    yield from _put_fetchers(sources, snapshot)
     yield from _put_groups(sources, snapshot)
     yield from _put_controller(sources, snapshot)
     yield from _put_clients(sources, snapshot)
@@ -264,6 +268,7 @@ def _put_topics(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
             yield MORE
     _put_counts(snapshot, sums)
     snapshot.put(f"{_TOPIC}invalidmessagecrcrecords_total", sums.invalid_crc)
+    snapshot.put(f"{_TOPIC}replicationbytesout_total", sums.replication_bytes_out)
     most = sources.services.config.barnabas_metrics_max_entities
     topics = list(table.by_topic.items())
     snapshot.put("barnabas_metrics_left_out", max(len(topics) - most, 0), "topics")
@@ -287,7 +292,7 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     services, put = sources.services, snapshot.put
     most = services.config.barnabas_metrics_max_entities
     partitions = list(services.replicas.partitions)
-    led_count = under_replicated = under_minimum = at_minimum = 0
+    led_count = under_replicated = under_minimum = at_minimum = waiting_count = 0
     for number, partition in enumerate(partitions):
         is_led, in_sync = partition.is_leader, len(partition.in_sync_replicas)
         lacks = is_led and in_sync < len(partition.replicas)
@@ -297,6 +302,7 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
         under_replicated += lacks
         under_minimum += is_under
         at_minimum += is_at
+        waiting_count += len(partition.waiting_acks or ())
         if number < most:
             labels = partition.topic_partition.topic, str(partition.topic_partition.partition)
             _put_log(snapshot, partition, labels)
@@ -306,6 +312,11 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
             put("kafka_cluster_partition_insyncreplicascount", in_sync if is_led else 0, *labels)
             put("kafka_cluster_partition_replicascount", len(partition.replicas) if is_led else 0, *labels)
         yield MORE
+    leading = services.replicas.leading
+    put(f"{_REPLICAS}isrexpands_total", leading.expand_count)
+    put(f"{_REPLICAS}isrshrinks_total", leading.shrink_count)
+    put(f"{_REPLICAS}failedisrupdates_total", leading.refusal_count)
+    _put_waiting(snapshot, "Produce", waiting_count)
     put(f"{_REPLICAS}leadercount", led_count)
     put(f"{_REPLICAS}partitioncount", len(partitions))
     put(f"{_REPLICAS}offlinereplicacount", services.replicas.offline_count)
@@ -313,6 +324,28 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     put(f"{_REPLICAS}underminisrpartitioncount", under_minimum)
     put(f"{_REPLICAS}atminisrpartitioncount", at_minimum)
     put("barnabas_metrics_left_out", max(len(partitions) - most, 0), "partitions")
+
+
+def _put_fetchers(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
+    fetchers, put = sources.fetchers, snapshot.put
+    put(f"{_TOPIC}replicationbytesin_total", fetchers.byte_count)
+    put(f"{_FETCHERS}failedpartitionscount", fetchers.failed_count)
+    for fetcher in fetchers.fetchers.values():
+        put(f"{_FETCHER}requests_total", fetcher.request_count, _client_id(fetcher))
+        put(f"{_FETCHER}bytes_total", fetcher.byte_count, _client_id(fetcher))
+    most = sources.services.config.barnabas_metrics_max_entities
+    max_lag = 0
+    for number, (fetcher, progress) in enumerate(list(fetchers.progress())):
+        max_lag = max(max_lag, progress.lag)
+        if number < most and progress.lag != UNKNOWN_LAG:
+            labels = _client_id(fetcher), progress.key.topic, str(progress.key.partition)
+            put("kafka_server_fetcherlagmetrics_consumerlag", progress.lag, *labels)
+        yield MORE
+    put(f"{_FETCHERS}maxlag", max_lag)
+
+
+def _client_id(fetcher: Fetcher) -> str:
+    return f"ReplicaFetcherThread-{fetcher.number}-{fetcher.leader}"
 
 
 def _put_log(snapshot: Snapshot, partition: Partition, labels: Labels) -> None:

@@ -178,14 +178,32 @@ LOGINS: tuple[Family, ...] = tuple(
     )
 )
 
+# There where this broker follows others.
+FOLLOWED: tuple[Family, ...] = (
+    *_counters(
+        "kafka.server:type=FetcherStats,name=",
+        {
+            "RequestsPerSec": "Fetches that were sent to a leader.",
+            "BytesPerSec": "Bytes of records that they brought.",
+        },
+        "clientId",
+    ),
+    _metric(
+        Kind.GAUGE,
+        "kafka.server:type=FetcherLagMetrics,name=ConsumerLag",
+        "Records between the leader's high watermark and what is copied; after the first answer.",
+        *("clientId", "topic", "partition"),
+    ),
+)
+
 METRICS: tuple[Family, ...] = (
     *_counters(_TOPICS, _OF_TOPICS, "topic"),
     *_counters(
         _TOPICS,
         {
             "InvalidMessageCrcRecordsPerSec": "Batches whose checksum or header was wrong.",
-            "ReplicationBytesInPerSec": "Bytes that came from leaders; 0, as nothing is replicated yet.",
-            "ReplicationBytesOutPerSec": "Bytes that followers were given; 0, as nothing is replicated yet.",
+            "ReplicationBytesInPerSec": "Bytes of records that came from leaders.",
+            "ReplicationBytesOutPerSec": "Bytes of records that followers were given.",
         },
     ),
     *_gauges(
@@ -203,10 +221,20 @@ METRICS: tuple[Family, ...] = (
     *_counters(
         _REPLICAS,
         {
-            "IsrExpandsPerSec": "Replicas that came into sync; 0, as nothing is replicated yet.",
-            "IsrShrinksPerSec": "Replicas that fell out of sync; 0, as nothing is replicated yet.",
+            "IsrExpandsPerSec": "Replicas that came into sync with a partition that is led here.",
+            "IsrShrinksPerSec": "Replicas that fell out of sync.",
+            "FailedIsrUpdatesPerSec": "Changes of in-sync replicas that were refused.",
         },
     ),
+    *_gauges(
+        "kafka.server:type=ReplicaFetcherManager,name=",
+        {
+            "MaxLag": "Records between a leader's high watermark and what is copied, of the partition furthest behind.",
+            "FailedPartitionsCount": "Partitions that are copied no longer, as that failed for good.",
+            "DeadThreadCount": "0: fetchers are no threads.",
+        },
+    ),
+    *FOLLOWED,
     *_gauges(
         "kafka.server:type=DelayedOperationPurgatory,name=",
         {
@@ -438,7 +466,6 @@ METRICS: tuple[Family, ...] = (
 
 BY_NAME: dict[str, Family] = {family.name: family for family in METRICS}
 
-_REPLICATION = "nothing is replicated yet"
 _ONE_LOOP = "there are no such queues or threads: one event loop does this work"
 
 ABSENT: tuple[Absent, ...] = (
@@ -450,13 +477,16 @@ ABSENT: tuple[Absent, ...] = (
         "not counted yet; kafka_network_requestmetrics_errors_total tells errors by their code",
     ),
     Absent(
-        "kafka.server:type=ReplicaFetcherManager, ReplicaAlterLogDirsManager, FetcherLagMetrics, FetcherStats, "
-        "LeaderReplication, FollowerReplication, replica-fetcher-metrics",
-        _REPLICATION,
+        "kafka.server:type=ReplicaFetcherManager: MinFetchRate",
+        "min(rate(kafka_server_fetcherstats_requests_total[1m]))",
+    ),
+    Absent(
+        "kafka.server:type=ReplicaAlterLogDirsManager, LeaderReplication, FollowerReplication, replica-fetcher-metrics",
+        "not counted yet",
     ),
     Absent(
         "kafka.server:type=DelayedProduceMetrics, DelayedDeleteRecordsMetrics",
-        "an append waits for other replicas only with replication",
+        "not counted yet",
     ),
     Absent(
         "kafka.server:type=SessionExpireListener: SessionState, ZooKeeperAuthFailuresPerSec, "
@@ -481,7 +511,7 @@ ABSENT: tuple[Absent, ...] = (
     Absent(
         "kafka.network:type=RequestMetrics: MessageConversionsTimeMs, TemporaryMemoryBytes; FetchConsumer and "
         "FetchFollower beside Fetch",
-        "there are no followers yet: all of Fetch is consumers'",
+        "not counted; kafka_server_brokertopicmetrics_replicationbytesout_total tells what followers are given",
     ),
     Absent(
         "kafka.controller:type=ControllerStats: ...RateAndTimeMs; EventQueueTimeMs; ControllerState; "

@@ -43,7 +43,8 @@ class Leading:
 
     Attributes:
         changes: The way by which in-sync replicas are changed; set before there are partitions with followers.
-        expand_count, shrink_count: How often in-sync replicas were added and removed, since the start.
+        expand_count, shrink_count, refusal_count: How often in-sync replicas were added and removed, and how often
+            that was refused, since the start.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Leading:
         self._is_alive = is_alive
         self._expels_losers = expels_losers
         self.changes: IsrChanges | None = None
-        self.expand_count = self.shrink_count = 0
+        self.expand_count = self.shrink_count = self.refusal_count = 0
         # In the order in which they came to be led.
         self._partitions: dict[Partition, None] = {}
         self._is_looking = False
@@ -233,6 +234,7 @@ class Leading:
             return
         if not isinstance(outcome, Committed):
             # It stays pending: another leader epoch is on its way.
+            self.refusal_count += 1
             _logger.info("%s: the change was refused: %s", partition.topic_partition, outcome.error_code.name)
             return
         gained = followers.committed(outcome.isr, outcome.zk_version)

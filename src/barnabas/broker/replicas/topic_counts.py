@@ -27,7 +27,7 @@ class TopicCounts:
     Attributes:
         partition_count: How many partitions of it are hosted.
         bytes_in, messages_in: What was appended.
-        bytes_out: What readers were given.
+        bytes_out, replication_bytes_out: What readers were given, and what followers were.
         bytes_rejected: What was refused because it was too large.
         produce_requests, fetch_requests: For how many partitions requests asked that.
         failed_produce_requests: How many of those to append were refused.
@@ -44,10 +44,11 @@ class TopicCounts:
         "messages_in",
         "partition_count",
         "produce_requests",
+        "replication_bytes_out",
     )
 
     def __init__(self) -> None:
-        self.bytes_in = self.bytes_out = self.bytes_rejected = self.messages_in = 0
+        self.bytes_in = self.bytes_out = self.bytes_rejected = self.messages_in = self.replication_bytes_out = 0
         self.produce_requests = self.fetch_requests = self.failed_produce_requests = 0
         self.invalid_crc = 0
         self.partition_count = 0
@@ -65,6 +66,7 @@ class TopicCounts:
         """Add another topic's."""
         self.bytes_in += other.bytes_in
         self.bytes_out += other.bytes_out
+        self.replication_bytes_out += other.replication_bytes_out
         self.bytes_rejected += other.bytes_rejected
         self.messages_in += other.messages_in
         self.produce_requests += other.produce_requests

@@ -246,7 +246,8 @@ class Node:
         transactions.begin_markers()
         self.state = BrokerState.RUNNING
         if self.observation is not None:
-            self.observation.begin(services, routes, logs, controller, memory, self.logins, membership)
+            fetchers = self._replication.fetchers
+            self.observation.begin(services, routes, logs, fetchers, controller, memory, self.logins, membership)
         self.watchdog.start()
 
     async def stop(self) -> None:

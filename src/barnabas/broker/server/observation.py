@@ -19,6 +19,7 @@ from barnabas.broker.metrics.pages import Pages
 from barnabas.broker.metrics.recent import Recent
 from barnabas.broker.metrics.registry_sessions import RegistrySessions
 from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.broker_listeners import BrokerListeners
@@ -87,6 +88,7 @@ class Observation:
         services: Services,
         routes: RouteTable,
         logs: LogManager,
+        fetchers: Fetchers,
         controller: Controller,
         memory: ReceiveMemory,
         logins: Logins,
@@ -98,6 +100,7 @@ class Observation:
             services,
             routes,
             logs,
+            fetchers,
             controller,
             memory,
             self._watchdog,

@@ -8,10 +8,11 @@ last partition: by then it has told the leader so, which ends its session.
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherManager.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.replicas.fetching.fetch_state import Progress
 from barnabas.broker.replicas.fetching.fetcher import Fetcher
 from barnabas.broker.replicas.fetching.followed import Followed
 from barnabas.core.clock import Clock
@@ -31,6 +32,7 @@ class Fetchers:
     """
 
     __slots__ = (
+        "_bytes_before",
         "_failed",
         "_is_closed",
         "_places",
@@ -56,6 +58,8 @@ class Fetchers:
         self._places: dict[TopicPartition, Fetcher] = {}
         self._failed: set[TopicPartition] = set()
         self._is_closed = False
+        # What fetchers brought that are gone.
+        self._bytes_before = 0
 
     def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None:
         """Copy partitions from their leaders; those that are copied from there in that epoch go on.
@@ -98,7 +102,7 @@ class Fetchers:
         for fetcher in self.fetchers.values():
             for key, progress in list(fetcher.state.partitions.items()):
                 partitions.append((fetcher.remove(key), fetcher.leader, progress.leader_epoch, progress.offset))
-            fetcher.close()
+            self._close(fetcher)
         self.fetchers.clear()
         self._places.clear()
         self._add(partitions)
@@ -134,10 +138,20 @@ class Fetchers:
         return len(self._failed)
 
     @property
+    def byte_count(self) -> int:
+        """How many bytes of records leaders gave."""
+        return self._bytes_before + sum(each.byte_count for each in self.fetchers.values())
+
+    @property
     def max_lag(self) -> int:
         """MaxLag: of all partitions; those without an answer yet do not count."""
-        lags = (each.lag for fetcher in self.fetchers.values() for each in fetcher.state.partitions.values())
-        return max(0, max(lags, default=0))
+        return max(0, max((each.lag for _, each in self.progress()), default=0))
+
+    def progress(self) -> Iterator[tuple[Fetcher, Progress]]:
+        """Go over all partitions that are copied; at once, as they come and go."""
+        for fetcher in self.fetchers.values():
+            for each in fetcher.state.partitions.values():
+                yield fetcher, each
 
     # --- places
 
@@ -151,7 +165,11 @@ class Fetchers:
         place = fetcher.leader, fetcher.number
         if not fetcher and self.fetchers.get(place) is fetcher:
             del self.fetchers[place]
-            fetcher.close()
+            self._close(fetcher)
+
+    def _close(self, fetcher: Fetcher) -> None:
+        self._bytes_before += fetcher.byte_count
+        fetcher.close()
 
     def _fetcher_of(self, key: TopicPartition, leader: int) -> Fetcher:
         number = fetcher_number(key, self.config.num_replica_fetchers)

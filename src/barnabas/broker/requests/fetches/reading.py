@@ -227,7 +227,10 @@ class Reading:
             return self._without_records()
         if self._session is not None:
             self._settle(self._session, response)
-        if response.responses:
+        if response.responses and self._is_follower:
+            for counts, length in self._found:
+                counts.replication_bytes_out += length
+        elif response.responses:
             for counts, length in self._found:
                 counts.bytes_out += length
         if ctx.api_version >= FIRST_VERSION_WITH_ZSTD:
