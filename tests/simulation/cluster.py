@@ -144,15 +144,6 @@ class ClusterHistory:
                 return False
         return True
 
-    def is_in_sync_anywhere(self, host: BrokerHost) -> bool:
-        """Return whether ZooKeeper has a broker registered, or as in sync of a partition of several replicas."""
-        tree, broker_id = self.ensemble.tree, self.broker_id(host)
-        for partition, replicas in self._assignment().items():
-            node = tree.get(paths.partition_state(*partition))
-            if node is not None and len(replicas) > 1 and broker_id in json.loads(node.data or b"{}")["isr"]:
-                return True
-        return tree.get(paths.broker(broker_id)) is not None
-
     def hosted(self, host: BrokerHost) -> dict[TopicPartition, Partition]:
         """What the broker of a host has, as it sees itself."""
         replicas = None if host.node is None or not host.is_up else host.node._replicas

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
     from tests.simulation.cluster import ClusterHistory
 
-# Whether a broker may come back at once that has lost what it had. If its session ends as another controller begins,
-# that one takes it for one that never was away, in sync and perhaps the leader: a hole of Kafka's, too (KIP-966).
-IS_RETURN_NOTICED = False
-
 _MOST_TO_BE_WHOLE_S = 120
 _WHOLE_S = 4
 _CLIENTS = ("p0", "p1", "m0", "m1", "watcher")
@@ -35,8 +31,6 @@ class Faults:
         self._ensemble = history.ensemble
         self._hosts = history.hosts
         self._dice: Random = history.simulation.new_dice()
-        # Those that nobody starts for now.
-        self._held: dict[BrokerHost, None] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     async def run(self) -> None:
@@ -101,7 +95,7 @@ class Faults:
         while True:
             await asyncio.sleep(self._dice.uniform(0.5, 8))
             for host in self._hosts:
-                if not host.is_up and host not in self._held:
+                if not host.is_up:
                     host.start()
 
     async def _settle(self) -> None:
@@ -113,7 +107,6 @@ class Faults:
         self._simulation.note("mended")
         self._network.heal()
         self._network.loss = 0.0
-        self._held.clear()
         for name, server in self._ensemble.servers.items():
             self._ensemble.set_lag(name, 0)
             if not server.is_up:
@@ -173,21 +166,7 @@ class Faults:
         if not self._history.is_flushed and not await self._wait_until_whole():
             return
         await self._wait_for_a_bad_moment()
-        host = self._some_host()
-        host.cut_power()
-        if not self._history.is_flushed:
-            await self._miss(host)
-
-    async def _miss(self, host: BrokerHost) -> None:
-        """Leave a broker away that has lost what it had, until the cluster goes on without it."""
-        if IS_RETURN_NOTICED:
-            return
-        self._held[host] = None
-        for _ in range(_MOST_TO_BE_WHOLE_S):
-            await asyncio.sleep(1)
-            if not self._history.is_in_sync_anywhere(host):
-                break
-        del self._held[host]
+        self._some_host().cut_power()
 
     async def _stop(self) -> None:
         await self._end(self._some_host())
@@ -277,7 +256,6 @@ class Faults:
         host = self._some_host()
         host.kill()
         host.replace_disks()
-        await self._miss(host)
 
     async def _set_clock(self) -> None:
         clock = self._some_host().clock

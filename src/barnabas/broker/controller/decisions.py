@@ -107,6 +107,22 @@ def without_replica(current: PartitionStateNode, broker_id: int, controller_epoc
     return PartitionStateNode(leader, current.leader_epoch + 1, isr, controller_epoch)
 
 
+def unnoticed_returns(
+    state: ControllerState, partition: TopicPartition, current: PartitionStateNode, written_zxid: int
+) -> list[int]:
+    """Those in sync that came back after the state was written, where one in sync never was away.
+
+    A controller that notices that a broker was away takes it out, and its leader takes it in again by another write. So
+    nobody noticed these, and they may have lost what was acknowledged.
+
+    Args:
+        written_zxid: The transaction that wrote `current`.
+    """
+    alive = [replica for replica in current.isr if state.is_online(replica, partition)]
+    returned = [replica for replica in alive if state.brokers[replica].epoch > written_zxid]
+    return returned if len(returned) < len(alive) else []
+
+
 def raised(current: PartitionStateNode, controller_epoch: int) -> PartitionStateNode:
     """The same state in the next epoch, so that the brokers take in what else they are told with it."""
     return PartitionStateNode(current.leader, current.leader_epoch + 1, current.isr, controller_epoch)

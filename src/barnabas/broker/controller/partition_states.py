@@ -43,15 +43,24 @@ _UNCLEAN = "unclean.leader.election.enable"
 # What the registry says
 
 
-async def read_states(registry: Registry, state: ControllerState, partitions: Iterable[TopicPartition]) -> None:
-    """Read the states of partitions into memory; new ones have none."""
-    wanted = list(partitions)
+async def read_states(
+    registry: Registry, state: ControllerState, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """Read the states of partitions into memory; new ones have none.
+
+    Returns:
+        For each that has one the transaction that wrote it.
+    """
+    wanted, written = list(partitions), {}
     for start in range(0, len(wanted), PARTITIONS_PER_TURN):
         some = wanted[start : start + PARTITIONS_PER_TURN]
         found = await registry.get_many([paths.partition_state(*partition) for partition in some])
         for partition, node in zip(some, found, strict=True):
             _take_over(state, partition, node)
+            if node is not None:
+                written[partition] = node[1].mzxid
         await asyncio.sleep(0)
+    return written
 
 
 def _take_over(state: ControllerState, partition: TopicPartition, found: Found) -> None:

@@ -186,6 +186,27 @@ def test_a_broker_that_bounced_is_one_that_failed_and_came() -> None:
     play(story)
 
 
+def test_who_was_away_when_there_was_no_controller_does_not_lead() -> None:
+    async def story(cluster: Cluster) -> None:
+        await three_brokers(cluster, {0: [1, 2], 1: [2, 1], 2: [1]})
+        data, path = encode_registration(registration(1)), paths.broker(1)
+        cluster.registry._session_listeners.tell(SessionState.EXPIRED)
+        await cluster.registry.multi([DeleteOp(path), CreateOp(path, is_ephemeral=True), SetOp(path, data)])
+        cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+        await settle()
+        # Without a leader first, as with any broker that is found dead.
+        assert await cluster.state("t", 0) == PartitionStateNode(2, 2, (2,), 1)
+        assert await cluster.state("t", 1) == PartitionStateNode(2, 1, (2,), 1)
+        # Nobody else has it.
+        assert await cluster.state("t", 2) == PartitionStateNode(1, 0, (1,), 1)
+        told = {}
+        for each in cluster.links[1].of(LeaderAndIsrRequest):
+            told |= leaders_of(each)
+        assert told == {("t", 0): (2, 2, False), ("t", 1): (2, 1, False), ("t", 2): (1, 0, False)}
+
+    play(story)
+
+
 def test_a_dead_broker_without_replicas_leaves_the_metadata_though_a_partition_has_no_leader() -> None:
     async def story(cluster: Cluster) -> None:
         await three_brokers(cluster, {0: [1]})

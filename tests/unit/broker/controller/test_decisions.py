@@ -2,7 +2,14 @@
 
 import pytest
 
-from barnabas.broker.controller.decisions import Strategy, elect, first_state, raised, without_replica
+from barnabas.broker.controller.decisions import (
+    Strategy,
+    elect,
+    first_state,
+    raised,
+    unnoticed_returns,
+    without_replica,
+)
 from barnabas.broker.controller.state import ControllerState, LiveBroker
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
@@ -79,3 +86,23 @@ def test_a_replica_leaves_those_in_sync_but_the_last_one_stays() -> None:
     assert without_replica(PartitionStateNode(1, 7, (1,), 1), 1, 2) == PartitionStateNode(-1, 8, (1,), 2)
     assert without_replica(PartitionStateNode(1, 7, (1,), 1), 2, 2) is None
     assert raised(PartitionStateNode(1, 7, (1,), 1), 2) == PartitionStateNode(1, 8, (1,), 2)
+
+
+@pytest.mark.parametrize(
+    ("isr", "live", "stopping", "written_zxid", "returned"),
+    [
+        ((1, 2, 3), {1, 2, 3}, set(), 3, []),
+        ((1, 2, 3), {1, 2, 3}, set(), 2, [3]),
+        ((3, 2, 1), {1, 2, 3}, set(), 1, [3, 2]),
+        # All came back: nobody has more than the others.
+        ((1, 2, 3), {1, 2, 3}, set(), 0, []),
+        ((3,), {1, 2, 3}, set(), 1, []),
+        # Who never was away is gone, or about to go.
+        ((1, 2), {2, 3}, set(), 1, []),
+        ((1, 2), {1, 2}, {1}, 1, []),
+    ],
+)
+def test_who_came_back_after_the_state_was_written_was_away(isr, live, stopping, written_zxid, returned) -> None:
+    # A broker's epoch is its id.
+    state, current = state_of([1, 2, 3], live, stopping), PartitionStateNode(isr[0], 7, isr, 1)
+    assert unnoticed_returns(state, T0, current, written_zxid) == returned
