@@ -1,11 +1,12 @@
 """What the controller tells this broker: one door, for requests from the wire and for those of the own process.
 
-    request ─► own registration? ─► newest controller? ─► its turn ─► replicas, or the view of the cluster
+    request ─► registered? ─► for this registration? ─► newest controller? ─► its turn ─► replicas, or the view
 
 Invariants:
 
 - What was meant for an earlier registration of this broker, or comes from a controller older than the newest one that
-  was seen, changes nothing.
+  was seen, changes nothing. Before this broker is registered nobody knows for which registration a request is: it
+  waits. The controller sends to an address, and may not have heard yet that it is another process that listens there.
 - Requests are carried out one after the other, in the order in which they came; whoever sends one has the answer when
   all that follows from it here is done.
 - The settings of a topic are known before its first replica is made.
@@ -60,11 +61,29 @@ class ControlRequests:
         self._load_settings = load_settings
         self._spawner = spawner
         self._controller_epoch = 0
+        # What came before this broker was registered.
+        self._early: list[Callable[[], object]] | None = []
         self._queue: deque[Callable[[], Pending[None]]] = deque()
         self._is_working = False
 
+    def registered(self) -> None:
+        """This broker is registered, and knows its epoch: requests are judged from now on."""
+        early, self._early = self._early or (), None
+        for judge in early:
+            judge()
+
+    def _once_registered(self, judge: Callable[[], Pending[T]]) -> Pending[T]:
+        if self._early is None:
+            return judge()
+        answer: Pending[T] = Pending()
+        self._early.append(lambda: judge().then(answer.complete, answer.fail))
+        return answer
+
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Lead partitions and follow others, as the controller says; their logs are created where they have none."""
+        return self._once_registered(partial(self._judge_leaders, request))
+
+    def _judge_leaders(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
         if refusal:
             return completed(refused_leaders(request, refusal))
@@ -86,6 +105,9 @@ class ControlRequests:
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
         """Stop hosting partitions; answered when the logs that were to go are gone."""
+        return self._once_registered(partial(self._judge_stop, request))
+
+    def _judge_stop(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
         if refusal:
             return completed(StopReplicaResponse(refusal))
@@ -93,6 +115,9 @@ class ControlRequests:
 
     def update_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
         """Take over what the cluster looks like."""
+        return self._once_registered(partial(self._judge_metadata, request))
+
+    def _judge_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
         if refusal:
             return completed(UpdateMetadataResponse(refusal))

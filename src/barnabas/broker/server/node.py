@@ -236,6 +236,7 @@ class Node:
         await self.logins.prepare()
         memory = self._accept(services, routes)
         await self._join(membership)
+        control.registered()
         await controller.start()
         await self._know_the_cluster()
         if self.config.controlled_shutdown_enable:

@@ -45,6 +45,7 @@ class Door:
         self.load_error: Exception | None = None
         self.spawner = Spawner(lambda error: None)
         self.control = ControlRequests(self.replicas, self.view, self.load, self.spawner)
+        self.control.registered()
 
     async def load(self, topics) -> None:
         self.loaded.append(list(topics))
@@ -103,6 +104,21 @@ def test_what_was_meant_for_an_earlier_registration_changes_nothing(door):
     # Nor is its controller remembered; without an epoch, or with one that this broker has yet to learn, it counts.
     for broker_epoch in (-1, 10, 11):
         assert code(door.control.update_metadata(metadata(6, broker_epoch))) == ErrorCode.NONE
+
+
+def test_what_comes_before_this_broker_is_registered_waits_and_is_judged_then(door):
+    control = ControlRequests(door.replicas, door.view, door.load, door.spawner)
+    door.view.set_topic_overrides("t", {})
+    stale = [control.leader_and_isr(leaders(broker_epoch=9)), control.stop_replica(stop(broker_epoch=9))]
+    first, second = control.leader_and_isr(leaders(broker_epoch=10)), control.update_metadata(metadata(brokers=[3]))
+    assert (door.replicas.came, list(door.view.image.brokers)) == ([], [])
+    door.view.broker_epoch = 10
+    control.registered()
+    assert [code(each) for each in stale] == [ErrorCode.STALE_BROKER_EPOCH] * 2
+    assert (len(door.replicas.came), second.is_done) == (1, False)
+    door.replicas.answers[0].complete(LeaderAndIsrResponse())
+    assert (code(first), code(second)) == (ErrorCode.NONE, ErrorCode.NONE)
+    assert list(door.view.image.brokers) == [3]
 
 
 def test_each_has_its_turn(door):

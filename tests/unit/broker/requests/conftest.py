@@ -105,6 +105,8 @@ class DataPath:
         leading = Leading(BROKER_ID, self.clock, self.clock, fetches, lambda: 30_000)
         self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, self.topic_config, self.preparing, call, leading)
         spawner, view = Spawner(self.errors.append), ClusterView("cluster")
+        control = ControlRequests(self.replicas, view, self._load_settings, spawner)
+        control.registered()
         self.services = Services(
             config=config,
             clock=self.clock,
@@ -113,7 +115,7 @@ class DataPath:
             executor=InlineExecutor(),
             cluster=view,
             replicas=self.replicas,
-            control=ControlRequests(self.replicas, view, self._load_settings, spawner),
+            control=control,
             fetches=fetches,
             groups=None,
             transactions=None,
