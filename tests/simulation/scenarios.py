@@ -67,6 +67,7 @@ class Story:
         # Its own seed, the same whatever other stories there are.
         self.simulation = Simulation(crc32(name.encode()))
         self.settings = dict(SETTINGS)
+        self.servers = SERVERS
         self._host: BrokerHost | None = None
         self._pools: dict[str, Pool] = {}
         self._producers: dict[str, Producer] = {}
@@ -101,7 +102,7 @@ class Story:
 
     def _pool(self, name: str) -> Pool:
         if name not in self._pools:
-            self._pools[name] = Pool(SERVERS, name, env=self.simulation.client(name))
+            self._pools[name] = Pool(self.servers, name, env=self.simulation.client(name))
         return self._pools[name]
 
     # --- the broker
@@ -236,8 +237,8 @@ class Story:
         ]
 
     async def _earliest(self, values: dict[str, str], place: str) -> list[str]:
-        offsets = await Admin(self._pool("admin")).offsets([_place(place)], EARLIEST)
-        return [f"{place} begins at {offsets[_place(place)]}"]
+        offsets = await Admin(self._pool("admin")).offsets([place_of(place)], EARLIEST)
+        return [f"{place} begins at {offsets[place_of(place)]}"]
 
     async def _read(self, values: dict[str, str], place: str) -> list[str]:
         topic, _, partition = place.rpartition("-")
@@ -266,7 +267,7 @@ class Story:
         return []
 
     async def _commit(self, values: dict[str, str], name: str) -> list[str]:
-        offsets = {_place(place): int(offset) for place, offset in values.items()}
+        offsets = {place_of(place): int(offset) for place, offset in values.items()}
         await self._members[name].commit(offsets)
         return ["ok"]
 
@@ -275,7 +276,8 @@ class Story:
         return [f"{group}: {_positions(found) or 'nothing'}"]
 
 
-def _place(text: str) -> TopicPartition:
+def place_of(text: str) -> TopicPartition:
+    """The partition that `t-0` names."""
     topic, _, partition = text.rpartition("-")
     return TopicPartition(topic, int(partition))
 
@@ -302,7 +304,11 @@ def _ranges(numbers: list[int]) -> str:
 
 def play(path: Path) -> str:
     """Play a scenario; returns its text with what was seen in place of what was expected."""
-    story = Story(path.stem)
+    return play_story(Story(path.stem), path)
+
+
+def play_story(story: Story, path: Path) -> str:
+    """Let a story be told by the text of a scenario."""
     heads = [piece.split(f"\n{_SEPARATOR}")[0] for piece in path.read_text().strip().split("\n\n")]
 
     async def tell() -> str:

@@ -109,12 +109,12 @@ def test_what_was_meant_for_an_earlier_registration_changes_nothing(door):
 def test_what_comes_before_this_broker_is_registered_waits_and_is_judged_then(door):
     control = ControlRequests(door.replicas, door.view, door.load, door.spawner)
     door.view.set_topic_overrides("t", {})
-    stale = [control.leader_and_isr(leaders(broker_epoch=9)), control.stop_replica(stop(broker_epoch=9))]
+    stale, stale_stop = control.leader_and_isr(leaders(broker_epoch=9)), control.stop_replica(stop(broker_epoch=9))
     first, second = control.leader_and_isr(leaders(broker_epoch=10)), control.update_metadata(metadata(brokers=[3]))
     assert (door.replicas.came, list(door.view.image.brokers)) == ([], [])
     door.view.broker_epoch = 10
     control.registered()
-    assert [code(each) for each in stale] == [ErrorCode.STALE_BROKER_EPOCH] * 2
+    assert (code(stale), code(stale_stop)) == (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.STALE_BROKER_EPOCH)
     assert (len(door.replicas.came), second.is_done) == (1, False)
     door.replicas.answers[0].complete(LeaderAndIsrResponse())
     assert (code(first), code(second)) == (ErrorCode.NONE, ErrorCode.NONE)

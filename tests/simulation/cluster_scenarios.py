@@ -1,0 +1,236 @@
+"""Stories of several brokers told in text, played in the simulated world; see `scenarios.py`.
+
+| line | what it does |
+| --- | --- |
+| `brokers n=3` | brokers 1, 2, 3 on one ZooKeeper; first of all |
+| `settings name=value ...` | those of all brokers; before the first start |
+| `start`, `start 2`, `stop 2`, `kill 2`, `power-cut 2`, `empty-disks 2` | a broker on its host; `start` alone: all |
+| `begin-start 2` | the same, but goes on meanwhile |
+| `stand-still 2`, `go-on 2`, `expire 2` | SIGSTOP, SIGCONT; ZooKeeper ends its session |
+| `create-topic t replicas=1,2,3 name=value ...` | one partition, and settings of the topic |
+| `produce NAME t-0 n=3` | as in `scenarios.py` |
+| `append NAME t-0 n=3` | by a producer that waits for the leader alone (acks=1) |
+| `apart 1 2`, `cut 1 2` | brokers that can't reach each other; nothing gets from 1 to 2; also `zookeeper`, clients |
+| `heal 1 2`, `together` | what was sent from 1 to 2 arrives again; all can reach all |
+| `leader t-0` | leader, epoch and replicas in sync, as ZooKeeper has them |
+| `until-state t-0 leader=2 isr=1,2` | waits until ZooKeeper has it so |
+| `until-equal t-0 on=1,2` | waits until all these replicas end at the same offset, and know that it is replicated |
+| `logs t-0` | for each broker what its log holds: leader epoch, offsets, values |
+| `warned lost` | what brokers warned of since the last time, the lines that have a word |
+| `checkpoint 2 t-0` | the high watermark that a broker would start with |
+| `read t-0`, `wait s=5` | as in `scenarios.py` |
+"""
+
+import asyncio
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+
+from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.clients.admin import Admin, NewTopic
+from barnabas.clients.producer import Producer
+from barnabas.core.types import TopicPartition
+from barnabas.testing.simulation.ensemble import Ensemble
+from barnabas.testing.simulation.world import DATA, PORT, BrokerHost
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state
+from tests.simulation.cluster import SETTINGS
+from tests.simulation.replica_logs import entries_of
+from tests.simulation.scenarios import Story, place_of, play_story
+
+_MOST_S = 120
+_ZOOKEEPER = "zookeeper"
+
+
+class ClusterStory(Story):
+    """One scenario of several brokers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.settings = dict(SETTINGS)
+        self.ensemble: Ensemble = self.simulation.add_ensemble(3)
+        self._count = 0
+        self._hosts: dict[int, BrokerHost] = {}
+        self._careless: dict[str, Producer] = {}
+        self._seen_count = 0
+
+    @property
+    def hosts(self) -> dict[int, BrokerHost]:
+        if not self._hosts:
+            self._hosts = {
+                number: self.simulation.add_broker(
+                    f"b{number}", {**self.settings, "broker.id": str(number)}, self.ensemble
+                )
+                for number in range(1, self._count + 1)
+            }
+        return self._hosts
+
+    async def close(self) -> None:
+        for producer in self._careless.values():
+            await producer.close()
+        await super().close()
+
+    def _some(self, *names: str) -> list[BrokerHost]:
+        return [self.hosts[int(name)] for name in names] or list(self.hosts.values())
+
+    def _machines(self, name: str) -> list[str]:
+        if name == _ZOOKEEPER:
+            return list(self.ensemble.servers)
+        return [self.hosts[int(name)].name] if name.isdecimal() else [name]
+
+    def _is_registered(self, host: BrokerHost) -> bool:
+        node = self.ensemble.tree.get(paths.broker(int(host.name[1:])))
+        return node is not None and host.session is not None and node.ephemeral_owner == host.session.session_id
+
+    async def _until(self, condition: Callable[[], bool]) -> list[str]:
+        for _ in range(_MOST_S * 10):
+            if condition():
+                return []
+            await asyncio.sleep(0.1)
+        return [f"not so in {_MOST_S} s"]
+
+    # --- brokers
+
+    async def _brokers(self, values: dict[str, str]) -> list[str]:
+        self._count = int(values["n"])
+        self.servers = ",".join(f"b{number}:{PORT}" for number in range(1, self._count + 1))
+        return []
+
+    async def _start(self, values: dict[str, str], *names: str) -> list[str]:
+        await self._begin_start(values, *names)
+        return await self._until(lambda: all(self._is_registered(host) for host in self._some(*names)))
+
+    async def _begin_start(self, values: dict[str, str], *names: str) -> list[str]:
+        for host in self._some(*names):
+            # That of the process before may last for a while.
+            host.session = None
+            host.start()
+        return []
+
+    async def _stop(self, values: dict[str, str], *names: str) -> list[str]:
+        hosts = self._some(*names)
+        for host in hosts:
+            host.stop()
+        return await self._until(lambda: not any(host.is_up for host in hosts))
+
+    async def _kill(self, values: dict[str, str], *names: str) -> list[str]:
+        for host in self._some(*names):
+            host.kill()
+        return []
+
+    async def _power_cut(self, values: dict[str, str], *names: str) -> list[str]:
+        for host in self._some(*names):
+            host.cut_power()
+        return []
+
+    async def _empty_disks(self, values: dict[str, str], name: str) -> list[str]:
+        self.hosts[int(name)].replace_disks()
+        return []
+
+    async def _stand_still(self, values: dict[str, str], name: str) -> list[str]:
+        self.hosts[int(name)].stand_still()
+        return []
+
+    async def _go_on(self, values: dict[str, str], name: str) -> list[str]:
+        self.hosts[int(name)].go_on()
+        return []
+
+    async def _expire(self, values: dict[str, str], name: str) -> list[str]:
+        self.ensemble.expire(self.hosts[int(name)].name)
+        return []
+
+    # --- the network
+
+    async def _apart(self, values: dict[str, str], name: str, other: str = _ZOOKEEPER) -> list[str]:
+        self.simulation.network.part(self._machines(name), self._machines(other))
+        return []
+
+    async def _cut(self, values: dict[str, str], name: str, other: str = _ZOOKEEPER) -> list[str]:
+        self.simulation.network.cut_way(self._machines(name), self._machines(other))
+        return []
+
+    async def _heal(self, values: dict[str, str], name: str, other: str = _ZOOKEEPER) -> list[str]:
+        self.simulation.network.heal_way(self._machines(name), self._machines(other))
+        return []
+
+    # --- clients
+
+    async def _create_topic(self, values: dict[str, str], topic: str) -> list[str]:
+        replicas = [int(each) for each in values.pop("replicas").split(",")]
+        await Admin(self._pool("admin")).create_topic(NewTopic(topic, configs=values, assignments={0: replicas}))
+        return []
+
+    async def _append(self, values: dict[str, str], name: str, place: str) -> list[str]:
+        if name not in self._careless:
+            self._producers[name] = self._careless[name] = Producer(
+                self._pool(name), acks=1, request_timeout_ms=3_000, delivery_timeout_ms=20_000
+            )
+        return await self._produce(values, name, place)
+
+    # --- what can be seen
+
+    def _state_of(self, place: str) -> PartitionStateNode | None:
+        node = self.ensemble.tree.get(paths.partition_state(*place_of(place)))
+        return None if node is None else decode_partition_state(node.data or b"")
+
+    async def _leader(self, values: dict[str, str], place: str) -> list[str]:
+        state = self._state_of(place)
+        return [f"{place} {'has no state' if state is None else _told(state)}"]
+
+    async def _until_state(self, values: dict[str, str], place: str) -> list[str]:
+        def is_so() -> bool:
+            state = self._state_of(place)
+            told = {} if state is None else dict(word.split("=") for word in _told(state).split())
+            return all(told.get(name) == value for name, value in values.items())
+
+        return await self._until(is_so)
+
+    async def _until_equal(self, values: dict[str, str], place: str) -> list[str]:
+        hosts = self._some(*values["on"].split(","))
+
+        def are_equal() -> bool:
+            found = [self._partition(host, place_of(place)) for host in hosts]
+            ends = {offset for each in found if each is not None for offset in each}
+            return None not in found and len(ends) == 1
+
+        return await self._until(are_equal)
+
+    def _partition(self, host: BrokerHost, key: TopicPartition) -> tuple[int, int] | None:
+        """The log's end and the high watermark of a replica; None: it is not hosted."""
+        replicas = None if host.node is None or not host.is_up else host.node._replicas
+        partition = None if replicas is None else replicas.partition(key)
+        return None if partition is None else (partition.log.log_end_offset, partition.high_watermark)
+
+    async def _logs(self, values: dict[str, str], place: str) -> list[str]:
+        return [f"{number}: {_log_of(host, place)}" for number, host in self.hosts.items()]
+
+    async def _warned(self, values: dict[str, str], word: str) -> list[str]:
+        lines = self.simulation.history[self._seen_count :]
+        self._seen_count += len(lines)
+        told = (line.partition(" warning ")[2] for line in lines)
+        return [line for line in dict.fromkeys(told) if word in line] or ["of nothing"]
+
+    async def _checkpoint(self, values: dict[str, str], name: str, place: str) -> list[str]:
+        checkpoint = OffsetCheckpoint(self.hosts[int(name)].disk, DATA / "replication-offset-checkpoint")
+        return [f"{place} {checkpoint.read().get(place_of(place), 'is not in it')}"]
+
+
+def _told(state: PartitionStateNode) -> str:
+    return f"leader={state.leader} epoch={state.leader_epoch} isr={','.join(str(each) for each in sorted(state.isr))}"
+
+
+def _log_of(host: BrokerHost, place: str) -> str:
+    directory = DATA / place
+    if not host.disk.exists(directory):
+        return "nothing"
+    runs = []
+    for epoch, entries in groupby(entries_of(host.disk, directory, 0), key=lambda each: each.epoch):
+        run = list(entries)
+        values = " ".join(each.value or "-" for each in run)
+        runs.append(f"epoch {epoch}, {run[0].offset}..{run[-1].offset}: {values}")
+    return "; ".join(runs) or "empty"
+
+
+def play(path: Path) -> str:
+    """Play a scenario; returns its text with what was seen in place of what was expected."""
+    return play_story(ClusterStory(path.stem), path)
