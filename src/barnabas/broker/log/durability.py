@@ -138,7 +138,8 @@ class Durability:
         return end_offset, work
 
     def _sync_work(self) -> Callable[[], None]:
-        segments = self._chain.segments[self._chain.index_of(self.recovery_point) :]
+        # The one that ends at the recovery point, too: what closed its indexes came after its records were on disk.
+        segments = self._chain.segments[self._chain.index_of(self.recovery_point - 1) :]
         files = self._files
         paths = [self._snapshots.path(segment.base_offset) for segment in segments]
         paths += [self._snapshots.path(self._end_offset()), self._epochs.path, self._directory]

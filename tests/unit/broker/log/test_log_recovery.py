@@ -232,6 +232,22 @@ def test_a_power_cut_loses_nothing_that_was_flushed(open_partition_log, make_bat
     assert base_offsets(log) == list(range(0, 12, 2))
 
 
+def test_a_power_cut_leaves_the_indexes_of_a_segment_that_was_flushed_before_it_was_rolled(
+    open_partition_log, make_batch, disk, directory
+):
+    log = open_partition_log(segment_bytes=4 * len(make_batch(2)))
+    for _ in range(9):
+        log.append(make_batch(2), 0)
+        log.flush()
+    recovery_point = log.recovery_point
+    indexes = {path: path.read_bytes() for segment in log.segments[:2] for path in segment.paths[1:3]}
+    assert any(indexes.values())
+    del log
+    disk.crash(keep=lambda unsafe_bytes: 0)
+    assert {path: path.read_bytes() for path in indexes} == indexes
+    assert open_partition_log(recovery_point=recovery_point).log_end_offset == 18
+
+
 def test_producer_snapshots_that_nobody_needs_go(filled, directory):
     filled.flush()
     filled.remove_old_snapshots()
