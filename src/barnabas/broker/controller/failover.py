@@ -1,11 +1,9 @@
 """Takes over as controller: reads everything, tells everybody who is alive, and goes on with all that was under way.
 
-Order: what is known; all brokers hear of all brokers; replicas that are alive hear what they are (those that know it
-refuse, those that started meanwhile need it), the others leave those in sync; partitions without a leader get one; then
-reassignments, deletions and elections that were asked for go on.
-
-Who was away when nobody looked (the controller itself, above all) failed and came: it leaves those in sync, and hears
-what it is when the others lead.
+Order: what is known; all brokers hear of all brokers; who was away when nobody looked (the last controller, above all)
+leaves those in sync; replicas that are alive hear what they are (those that know it refuse, those that started
+meanwhile need it), the others leave those in sync; partitions without a leader get one; then reassignments, deletions
+and elections that were asked for go on.
 
 Source: replication.md, failover; Kafka 2.7.2, KafkaController.onControllerFailover.
 """
@@ -14,12 +12,12 @@ import logging
 from collections.abc import Mapping
 
 from barnabas.broker.controller.brokers import Admits, read_brokers
-from barnabas.broker.controller.decisions import unnoticed_returns
+from barnabas.broker.controller.decisions import unnoticed_returns, without_replica
 from barnabas.broker.controller.deletion import queue_deletions, try_deletions
 from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.notifications import drop_notifications
 from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
-from barnabas.broker.controller.partition_states import bring_waiting_online, read_states
+from barnabas.broker.controller.partition_states import bring_waiting_online, read_states, write_states
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
@@ -28,6 +26,7 @@ from barnabas.broker.controller.topics import take_in_topics
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import delete_with_children
+from barnabas.wire.registry.znodes.topics import PartitionStateNode
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +47,10 @@ async def take_over(term: Term, admits: Admits) -> None:
         term.sender.add(broker_id)
     await _queue_deletions(term, asked)
     await term.tell_brokers()
-    returned = await _settle_replicas(term, written)
+    await _take_out_returned(term, written)
+    await _settle_replicas(term)
     await _settle_partitions(term)
     await bring_waiting_online(term)
-    await change_replicas(term, returned, ReplicaPhase.ONLINE)
     await reassign_as_asked(term)
     await resume_reassignments(term)
     await try_deletions(term, state.deleting)
@@ -69,37 +68,49 @@ async def _queue_deletions(term: Term, asked: set[str]) -> None:
             state.deletion_ineligible.add(replica.partition.topic)
 
 
-async def _settle_replicas(term: Term, written: Mapping[TopicPartition, int]) -> list[Replica]:
-    """Tell replicas what they are; those that were away when nobody looked, and are offline as yet.
+async def _take_out_returned(term: Term, written: Mapping[TopicPartition, int]) -> None:
+    """Let those leave the replicas in sync that were away, though the states do not say so.
 
     Args:
         written: The transactions that wrote the partitions' states.
     """
+    # differs from Kafka (unnoticed-return): it takes them for what the state says, be it the leader (KIP-966).
+    state = term.state
+    returned: dict[TopicPartition, list[int]] = {}
+    async for partition in in_turns(written):
+        leadership = state.leaders.get(partition)
+        if leadership is not None and partition.topic not in state.deleting:
+            away = unnoticed_returns(state, partition, leadership.node, written[partition])
+            if away:
+                returned[partition] = away
+    if not returned:
+        return
+    log.info("replicas of %d partitions were away when nobody looked", len(returned))
+
+    def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
+        left: PartitionStateNode | None = None
+        for broker_id in returned[partition]:
+            left = without_replica(left or current, broker_id, state.epoch) or left
+        return left
+
+    await write_states(term, returned, decide)
+
+
+async def _settle_replicas(term: Term) -> None:
     state = term.state
     online: list[Replica] = []
     others: list[Replica] = []
-    returned: list[Replica] = []
     async for partition in in_turns(state.partitions(state.topics)):
-        leadership = state.leaders.get(partition)
-        # differs from Kafka (unnoticed-return): it takes them for what the state says, be it the leader (KIP-966).
-        away = (
-            []
-            if leadership is None or partition.topic in state.deleting
-            else unnoticed_returns(state, partition, leadership.node, written[partition])
-        )
         for broker_id in state.replicas(partition):
             replica = Replica(partition, broker_id)
-            if not state.is_online(broker_id, partition):
+            if state.is_online(broker_id, partition):
+                state.set_replica_phase(replica, ReplicaPhase.ONLINE)
+                online.append(replica)
+            else:
                 state.set_replica_phase(replica, ReplicaPhase.DELETION_INELIGIBLE)
                 others.append(replica)
-                continue
-            state.set_replica_phase(replica, ReplicaPhase.ONLINE)
-            (returned if broker_id in away else online).append(replica)
-    if returned:
-        log.info("%d replicas were away when nobody looked", len(returned))
     await change_replicas(term, online, ReplicaPhase.ONLINE)
-    await change_replicas(term, [*others, *returned], ReplicaPhase.OFFLINE)
-    return returned
+    await change_replicas(term, others, ReplicaPhase.OFFLINE)
 
 
 async def _settle_partitions(term: Term) -> None:
