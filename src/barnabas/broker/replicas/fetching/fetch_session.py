@@ -141,8 +141,8 @@ class FetchSession:
             self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
         return None
 
-    def has_failed(self) -> None:
-        """Begin anew: nobody knows whether the request arrived."""
+    def begin_anew(self) -> None:
+        """Ask for everything: nobody knows what the leader takes for said, or for told."""
         self._epoch = FULL_EPOCH
 
     def _reset(self, why: str) -> str:

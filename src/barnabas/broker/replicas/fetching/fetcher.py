@@ -463,10 +463,11 @@ class Fetcher:
         key, data = answered
         asked = self._session.asked[key]
         progress = asked.progress
-        if not progress.is_fetchable or progress.offset != asked.offset:
-            return
         followed = self._current(progress)
         if followed is None:
+            self._is_unused(key)
+            return
+        if not progress.is_fetchable or progress.offset != asked.offset:
             return
         if data.error_code:
             self._refused(progress, data.error_code)
@@ -474,6 +475,14 @@ class Fetcher:
             self._fail(progress, f"its log ends at {followed.log_end_offset} and not at {asked.offset}")
         else:
             self._append(progress, followed, data)
+
+    def _is_unused(self, key: TopicPartition) -> None:
+        """Nobody took what the leader told of a partition: where it was added anew, all is to be told again.
+
+        A leader tells a high watermark once in a session.
+        """
+        if key in self.state.partitions:
+            self._session.begin_anew()
 
     def _append(self, progress: Progress, followed: Followed, data: PartitionData) -> None:
         records = data.records
@@ -496,6 +505,7 @@ class Fetcher:
             busy.discard(key)
             if not self.state.is_current(progress):
                 self._surroundings.is_free(key)
+                self._is_unused(key)
             self._finish_fetch()
 
         def done(_: None) -> None:
@@ -568,7 +578,7 @@ class Fetcher:
         return None
 
     def _fetch_lost(self, error: BaseException) -> None:
-        self._session.has_failed()
+        self._session.begin_anew()
         self._is_polling = self._was_answered = False
         is_interrupted, self._is_interrupted = self._is_interrupted, False
         if is_interrupted:

@@ -105,7 +105,7 @@ def test_after_a_lost_request_it_begins_anew_and_ends_the_old_one() -> None:
     session, wanted = begun(A, B)
     wanted.move(A, 11)
     wanted.of(session, A)
-    session.has_failed()
+    session.begin_anew()
     assert wanted.of(session) == (ID, 0, [0, 1], [])
 
 

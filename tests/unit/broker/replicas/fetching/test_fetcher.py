@@ -401,7 +401,9 @@ def test_an_answer_of_an_older_epoch_is_not_used() -> None:
     follower.follow(followed)
     follower.answer_fetch(records(A, batch(0), 1))
     assert followed.batches == []
-    assert follower.fetched() == {("t", 0): (0, 2, 0)}
+    # All is asked for: in the session the leader has told the high watermark, and would not do so again.
+    assert (follower.asked.session_id, follower.asked.session_epoch) == (77, 0)
+    assert follower.fetched() == {("t", 0): (0, 2, 0), ("t", 1): (0, 1, 0)}
 
 
 def test_an_answer_of_a_partition_that_is_not_followed_any_more_is_not_used() -> None:
@@ -422,6 +424,18 @@ def test_the_append_of_a_partition_that_is_forgotten_meanwhile_is_waited_for() -
     assert follower.is_idle
     followed.release()
     assert follower.forgotten() == [("t", 0)]
+
+
+def test_what_was_appended_when_the_epoch_moved_has_its_high_watermark_told_again() -> None:
+    follower, [followed] = fetching(A)
+    followed.is_holding = True
+    follower.answer_fetch(records(A, batch(0), 1))
+    followed.leader_epoch = 2
+    follower.follow(followed)
+    followed.is_holding = False
+    followed.release()
+    follower.answer_epochs((A, 0, 0, 1))
+    assert (follower.asked.session_epoch, follower.fetched()) == (0, {("t", 0): (1, 2, 0)})
 
 
 # --- offsets that the leader does not have
