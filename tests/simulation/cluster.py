@@ -127,16 +127,22 @@ class ClusterHistory:
             found |= {TopicPartition(topic, int(number)): replicas for number, replicas in partitions.items()}
         return found
 
-    def is_whole(self) -> bool:
-        """Return whether all brokers live, all partitions have leaders, and all their replicas are in sync."""
-        tree = self.ensemble.tree
+    def are_registered(self) -> bool:
+        """Return whether all brokers live, and are registered."""
         for host in self.hosts:
             # Not the registration of the process before.
-            node = tree.get(paths.broker(self.broker_id(host)))
+            node = self.ensemble.tree.get(paths.broker(self.broker_id(host)))
             if not host.is_up or host.session is None or node is None:
                 return False
             if node.ephemeral_owner != host.session.session_id or host.is_standing or host.is_stopping:
                 return False
+        return True
+
+    def is_whole(self) -> bool:
+        """Return whether all brokers live, all partitions have leaders, and all their replicas are in sync."""
+        if not self.are_registered():
+            return False
+        tree = self.ensemble.tree
         for partition, replicas in self._assignment().items():
             node = tree.get(paths.partition_state(*partition))
             state: dict[str, Any] = {"leader": -1, "isr": []} if node is None else json.loads(node.data or b"{}")

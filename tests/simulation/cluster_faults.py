@@ -116,8 +116,8 @@ class Faults:
             host.slowness = 1
             host.disk.free_bytes = None
             host.clock.drift(0)
-        # One that is stopping, as its disk was full, is not there to stay.
-        while not all(host.is_up and not host.is_stopping for host in self._hosts):
+        # One that is stopping, as its disk was full, or was starting, as ZooKeeper was away, may not be there to stay.
+        while not self._history.are_registered():
             for host in self._hosts:
                 if not host.is_up:
                     host.start()
