@@ -10,6 +10,7 @@ by line; the same seed gives the same lines.
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from pathlib import Path
 from random import Random
@@ -403,9 +404,12 @@ class BrokerHost:
         """Let go of what the dead left behind."""
         for process in [*self._graves, *([self._process] if self._process else [])]:
             process.is_alive = False
-            for task in process.tasks:
+            for task in list(process.tasks):
                 # Nobody will ever end it, and that is no mistake.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
+                # What it does where it ends it does here, in vain, and not in another world whenever it is collected.
+                with suppress(RuntimeError):
+                    task.get_coro().close()
             process.tasks.clear()
 
 
@@ -483,7 +487,10 @@ class Simulation:
             return result
         finally:
             logger.removeHandler(self._handler)
-            logger.propagate = propagates
+            silent = logging.NullHandler()
+            logger.addHandler(silent)
             for host in self.hosts.values():
                 host.close()
             self.loop.close()
+            logger.removeHandler(silent)
+            logger.propagate = propagates
