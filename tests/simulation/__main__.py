@@ -6,6 +6,7 @@ import time
 from collections import Counter
 
 from tests.simulation.cluster import ClusterHistory
+from tests.simulation.cluster_transactions import ClusterTransactionHistory
 from tests.simulation.histories import History
 from tests.simulation.transactions import TransactionHistory
 
@@ -17,6 +18,8 @@ def main() -> int:
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--transactions", action="store_true", help="histories of transactions")
     kinds.add_argument("--cluster-histories", action="store_true", help="histories of clusters")
+    kinds.add_argument("--cluster-transactions", action="store_true", help="the same, with transactions")
+    parser.add_argument("--until-found", action="store_true", help="end with the first that goes wrong")
     parser.add_argument("--show", action="store_true", help="print the history of each that went wrong")
     options = parser.parse_args()
     history: type[History | ClusterHistory] = History
@@ -24,10 +27,14 @@ def main() -> int:
         history = TransactionHistory
     elif options.cluster_histories:
         history = ClusterHistory
+    elif options.cluster_transactions:
+        history = ClusterTransactionHistory
     counts: Counter[str] = Counter()
     failed: list[int] = []
+    count = 0
     started_s, cpu_s = time.monotonic(), time.process_time()
     for seed in range(options.seed, options.seed + options.count):
+        count += 1
         outcome = history(seed).play()
         counts.update(outcome.counts)
         if outcome.violations:
@@ -35,15 +42,18 @@ def main() -> int:
             if options.show:
                 print("\n".join(outcome.lines))
             print(f"seed {seed} ({outcome.digest[:16]}):", *outcome.violations[:10], sep="\n    ", flush=True)
-    for name, count in sorted(counts.items()):
-        print(f"{count:>12,} {name}")
+            if options.until_found:
+                break
+    for name, number in sorted(counts.items()):
+        print(f"{number:>12,} {name}")
     print(
-        f"{options.count} histories from seed {options.seed}: {len(failed)} went wrong; "
+        f"{count} histories from seed {options.seed}: {len(failed)} went wrong; "
         f"{time.monotonic() - started_s:.0f} s, {time.process_time() - cpu_s:.0f} s of CPU"
     )
     if failed:
         kind = "--transactions " if options.transactions else ""
         kind += "--cluster-histories " if options.cluster_histories else ""
+        kind += "--cluster-transactions " if options.cluster_transactions else ""
         print(f"again: scripts/soak {kind}--count 1 --show --seed", failed[0])
     return 1 if failed else 0
 

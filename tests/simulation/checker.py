@@ -6,7 +6,9 @@ What must hold, in histories without unclean elections and whose producers are i
     order           who was acknowledged before another one began stands before it; a producer's own stand in its order
     read            what a reader was given stands there in the end, and a reader skips nothing that stands
     leaders         one broker leads in an epoch, and epochs never go back along a log
-    watermarks      of one leader, neither high watermark nor log start go back; nothing below a high watermark is gone
+    watermarks      of one leader, none of high watermark, last stable offset and log start goes back; nothing below a
+                    high watermark is gone
+    transactions    who reads what is committed sees all of a transaction that was, and nothing of another one
     replicas        all are equal: below the high watermark, and in the end wholly
     committed       a group finds nothing older than what it was told to be committed, and nothing that nobody committed
 
@@ -14,12 +16,15 @@ Times are of one clock, in any unit; an end that is None says that nobody was to
 thing that it finds wrong.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
+
+IN_THE_END = "in the end"
 
 
 class Append(NamedTuple):
@@ -75,6 +80,15 @@ class Led(NamedTuple):
     high_watermark: int
     log_start_offset: int
     at: int
+    last_stable_offset: int = 0
+
+
+class Transaction(NamedTuple):
+    """What a producer wrote in one transaction; `is_committed` is None where nobody knows how it ended."""
+
+    name: str
+    values: tuple[str, ...]
+    is_committed: bool | None
 
 
 class Entry(NamedTuple):
@@ -101,6 +115,7 @@ class Observed:
     """All that was seen of a history, each in the order in which it was noted.
 
     Attributes:
+        committed: What readers of what is committed were given; the reader "in the end" all of it.
         are_reads_safe: Whether what can be read stays. Where the power of a partition's last replica in sync may be
             cut (flush-messages in docs/differences.md) only what was acknowledged does: a reader may be ahead of the
             log then, skip what comes in its place, or have to begin anew.
@@ -112,6 +127,8 @@ class Observed:
     found: list[Found] = field(default_factory=list)
     led: list[Led] = field(default_factory=list)
     replicas: list[Replica] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
+    committed: list[Read] = field(default_factory=list)
     are_reads_safe: bool = True
 
 
@@ -126,6 +143,7 @@ def violations(observed: Observed) -> list[str]:
         *_watermarks(observed.led),
         *(_beyond_the_end(observed.led, logs) if observed.are_reads_safe else ()),
         *_replicas(observed.replicas),
+        *_transactions(observed),
         *(_committed(observed.commits, observed.found) if observed.are_reads_safe else ()),
     ]
 
@@ -249,7 +267,7 @@ def _leaders(led: Sequence[Led], replicas: Sequence[Replica]) -> Iterator[str]:
 def _watermarks(led: Sequence[Led]) -> Iterator[str]:
     for group in _by(led, lambda each: (each.process, each.partition, each.epoch)):
         for before, after in pairwise(group):
-            for name in ("high_watermark", "log_start_offset"):
+            for name in ("high_watermark", "last_stable_offset", "log_start_offset"):
                 if getattr(after, name) < getattr(before, name):
                     yield (
                         f"{name} of {after.partition} at {after.process}, epoch {after.epoch}, went from "
@@ -288,6 +306,22 @@ def _replicas(replicas: Sequence[Replica]) -> Iterator[str]:
             low = min(first.high_watermark, other.high_watermark)
             where = "below" if min(each.offset for each in different) < low else "above"
             yield f"{partition} differs on {names}, {where} the high watermark {low}: {different[0]}, {different[1]}"
+
+
+def _transactions(observed: Observed) -> Iterator[str]:
+    shown = Counter(read.value for read in observed.committed if read.reader == IN_THE_END)
+    seen = {read.value for read in observed.committed} if observed.are_reads_safe else set()
+    for transaction in observed.transactions:
+        are_shown = [value in shown for value in transaction.values]
+        if len(set(are_shown)) > 1:
+            yield f"{transaction.name} can be read in part: {are_shown}"
+        elif are_shown and transaction.is_committed not in (None, are_shown[0]):
+            yield f"{transaction.name} was committed: {transaction.is_committed}; can be read: {are_shown[0]}"
+        for value in transaction.values:
+            if shown[value] > 1:
+                yield f"{value} can be read {shown[value]} times"
+            if value in seen and value not in shown:
+                yield f"{value} was read as committed, and can't be read in the end"
 
 
 def _committed(commits: Sequence[Commit], found: Sequence[Found]) -> Iterator[str]:

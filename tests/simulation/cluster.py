@@ -83,6 +83,7 @@ class ClusterHistory:
             "offsets.topic.replication.factor": str(self.replica_count),
             "log.dirs": ",".join(str(each) for each in self.log_dirs),
         }
+        settings |= self.settings()
         if self.is_flushed:
             settings["log.flush.interval.messages"] = "1"
         self.simulation.note(f"{broker_count} brokers, {self.replica_count} replicas, {settings}")
@@ -96,12 +97,16 @@ class ClusterHistory:
         self.partitions = [TopicPartition(TOPIC, number) for number in range(self.partition_count)]
         self._last_led: dict[tuple[str, str], Led] = {}
 
+    def settings(self) -> dict[str, str]:
+        """Settings of brokers for what a history does beside."""
+        return {}
+
     # --- what is so
 
     def now_s(self) -> float:
         return self.simulation.loop.time()
 
-    def _now_us(self) -> int:
+    def now_us(self) -> int:
         return self.simulation.loop.now_us
 
     def is_over(self) -> bool:
@@ -184,23 +189,27 @@ class ClusterHistory:
         looking = asyncio.ensure_future(self._look())
         async with Pool(self.servers, env=self.simulation.client("admin")) as pool:
             topic = NewTopic(TOPIC, self.partition_count, self.replica_count)
-            await self._until_it_works(lambda: Admin(pool).create_topic(topic))
+            await self.until_it_works(lambda: Admin(pool).create_topic(topic))
             self._end_s += self.now_s()
-            dice = self.simulation.new_dice()
             async with asyncio.TaskGroup() as group:
-                for number in range(dice.randint(1, 2)):
-                    group.create_task(self._produce(f"p{number}"))
-                for number in range(dice.randint(1, 2)):
-                    group.create_task(self._consume(f"m{number}"))
-                group.create_task(self._watch())
+                self.begin(group)
                 group.create_task(Faults(self).run())
-            await self._come_to_rest()
+            await self.come_to_rest()
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
-            await self._read_in_the_end(pool)
+            await self.read_in_the_end(pool)
             self._note_replicas()
 
-    async def _until_it_works(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    def begin(self, group: asyncio.TaskGroup) -> None:
+        """Begin what goes on until the end."""
+        dice = self.simulation.new_dice()
+        for number in range(dice.randint(1, 2)):
+            group.create_task(self._produce(f"p{number}"))
+        for number in range(dice.randint(1, 2)):
+            group.create_task(self._consume(f"m{number}"))
+        group.create_task(self._watch())
+
+    async def until_it_works(self, attempt: Callable[[], Awaitable[T]]) -> T:
         while True:
             try:
                 return await attempt()
@@ -227,7 +236,7 @@ class ClusterHistory:
         while not self.is_over() and not failures:
             value, partition = f"{name}-{count}", dice.randrange(self.partition_count)
             count += 1
-            begin = self._now_us()
+            begin = self.now_us()
             try:
                 padding = PADDING * dice.choice((0, 10, 300))
                 future = await producer.send(TOPIC, value.encode() + padding, partition=partition)
@@ -252,7 +261,7 @@ class ClusterHistory:
         self.answered.set()
         offset = future.result().offset
         self.simulation.note(f"{append.value} at {append.partition}:{offset}")
-        self.observed.appends[place] = append._replace(end=self._now_us(), offset=offset)
+        self.observed.appends[place] = append._replace(end=self.now_us(), offset=offset)
 
     # --- consumers
 
@@ -306,7 +315,7 @@ class ClusterHistory:
 
     async def _consume_some(self, reader: str, member: GroupMember, consumer: Consumer) -> None:
         if member.needs_rejoin:
-            begin = self._now_us()
+            begin = self.now_us()
             positions = await member.join("earliest")
             self._note_found(positions, begin)
             consumer.assign(positions)
@@ -314,18 +323,18 @@ class ClusterHistory:
         if not fetched:
             return
         self._note_read(reader, fetched)
-        begin, commits = self._now_us(), self.observed.commits
+        begin, commits = self.now_us(), self.observed.commits
         offsets = {each: consumer.positions[each] for each in member.assignment}
         places = range(len(commits), len(commits) + len(offsets))
         commits += [Commit(GROUP, str(partition), offset, begin, None) for partition, offset in offsets.items()]
         await member.commit(offsets)
         for place in places:
-            commits[place] = commits[place]._replace(end=self._now_us())
+            commits[place] = commits[place]._replace(end=self.now_us())
 
     def _note_found(self, positions: dict[TopicPartition, int], begin: int) -> None:
         self.simulation.note(f"{GROUP} is at {sorted(positions.items())}")
         self.observed.found += [
-            Found(GROUP, str(partition), offset, begin, self._now_us()) for partition, offset in positions.items()
+            Found(GROUP, str(partition), offset, begin, self.now_us()) for partition, offset in positions.items()
         ]
 
     # --- leaders and replicas
@@ -349,13 +358,14 @@ class ClusterHistory:
                     partition.high_watermark,
                     partition.log.log_start_offset,
                     0,
+                    partition.last_stable_offset,
                 )
                 key = led.process, led.partition
                 if self._last_led.get(key) != led:
                     self._last_led[key] = led
-                    self.observed.led.append(led._replace(at=self._now_us()))
+                    self.observed.led.append(led._replace(at=self.now_us()))
 
-    async def _come_to_rest(self) -> None:
+    async def come_to_rest(self) -> None:
         """Wait until all replicas are in sync and have the same end."""
         deadline_s = self.now_s() + _MOST_TO_REST_S
         while self.now_s() < deadline_s:
@@ -377,11 +387,11 @@ class ClusterHistory:
                 return False
         return True
 
-    async def _read_in_the_end(self, pool: Pool) -> None:
-        begin = self._now_us()
-        found = await self._until_it_works(lambda: Admin(pool).committed_offsets(GROUP, self.partitions))
+    async def read_in_the_end(self, pool: Pool) -> None:
+        begin = self.now_us()
+        found = await self.until_it_works(lambda: Admin(pool).committed_offsets(GROUP, self.partitions))
         self._note_found(dict.fromkeys(self.partitions, 0) | found, begin)
-        ends = await self._until_it_works(lambda: Admin(pool).offsets(self.partitions, LATEST))
+        ends = await self.until_it_works(lambda: Admin(pool).offsets(self.partitions, LATEST))
         self.simulation.note(f"in the end {sorted(ends.items())}")
         consumer = Consumer(pool, auto_offset_reset="none")
         consumer.assign(dict.fromkeys(self.partitions, 0))

@@ -4,7 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.simulation.checker import Append, Commit, Entry, Found, Led, Observed, Read, Replica, violations
+from tests.simulation.checker import (
+    IN_THE_END,
+    Append,
+    Commit,
+    Entry,
+    Found,
+    Led,
+    Observed,
+    Read,
+    Replica,
+    Transaction,
+    violations,
+)
 
 P = "t-0"
 ENTRIES = (Entry(0, 0, "a"), Entry(1, 0, "b"), Entry(2, 2, None), Entry(3, 2, "c"))
@@ -33,6 +45,14 @@ def good() -> Observed:
             Led("b2#1", 2, P, 2, 4, 0, 40),
         ],
         replicas=[replica(1), replica(2)],
+        transactions=[
+            Transaction("x-0", ("a", "b"), True),
+            Transaction("x-1", ("c",), None),
+            Transaction("x-2", ("gone",), None),
+            Transaction("x-3", ("aborted",), False),
+            Transaction("x-4", (), True),
+        ],
+        committed=[Read("s", P, -1, "a"), *(Read(IN_THE_END, P, -1, value) for value in "abc")],
     )
 
 
@@ -122,6 +142,27 @@ BROKEN = {
     "a replica begins later": (
         changed(replicas=[replica(1), replica(2)._replace(log_start_offset=1)]),
         "t-0 starts at 0 and 1 on 1 and 2",
+    ),
+    "a last stable offset goes back": (
+        changed(led=[Led("b1#1", 1, P, 0, 4, 0, 1, 3), Led("b1#1", 1, P, 0, 4, 0, 2, 2)]),
+        "last_stable_offset of t-0 at b1#1, epoch 0, went from 3 to 2 at 2",
+    ),
+    "a transaction in part": (
+        more("transactions", Transaction("x-5", ("c", "lost"), None)),
+        "x-5 can be read in part: [True, False]",
+    ),
+    "a committed transaction is lost": (
+        more("transactions", Transaction("x-5", ("lost",), True)),
+        "x-5 was committed: True; can be read: False",
+    ),
+    "an aborted transaction can be read": (
+        more("transactions", Transaction("x-5", ("c",), False)),
+        "x-5 was committed: False; can be read: True",
+    ),
+    "what was committed comes twice": (more("committed", Read(IN_THE_END, P, -1, "b")), "b can be read 2 times"),
+    "what was read as committed is gone": (
+        more("committed", Read("s", P, -1, "gone")),
+        "gone was read as committed, and can't be read in the end",
     ),
     "a committed offset goes back": (
         more("found", Found("g", P, 2, 60, 61)),

@@ -8,18 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.cluster import ClusterHistory
+from tests.simulation.cluster_transactions import ClusterTransactionHistory
 
 ROOT = Path(__file__).parents[2]
 SEED_COUNT = 10
+TRANSACTION_SEED_COUNT = 5
 DIGESTS = """
 from tests.simulation.cluster import ClusterHistory
 for seed in (1, 2):
     print(ClusterHistory(seed, 20).play().digest)
 """
-
-# Brokers refuse each other as yet.
-ARE_ADMITTED = True
-pytestmark = pytest.mark.skipif(not ARE_ADMITTED, reason="several brokers can't work together yet")
 
 
 @pytest.mark.parametrize("seed", range(SEED_COUNT))
@@ -27,6 +25,13 @@ def test_nothing_is_lost(seed: int) -> None:
     outcome = ClusterHistory(seed).play()
     assert outcome.violations == [], f"again: scripts/soak --cluster-histories --count 1 --show --seed {seed}"
     assert outcome.counts["records acknowledged"] > 0
+
+
+@pytest.mark.parametrize("seed", range(TRANSACTION_SEED_COUNT))
+def test_transactions_are_whole(seed: int) -> None:
+    outcome = ClusterTransactionHistory(seed).play()
+    assert outcome.violations == [], f"again: scripts/soak --cluster-transactions --count 1 --show --seed {seed}"
+    assert outcome.counts["committed"] > 0
 
 
 def test_a_seed_gives_the_same_history_whatever_the_hashes_are() -> None:

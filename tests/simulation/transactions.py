@@ -80,6 +80,9 @@ _AGAIN = frozenset(
         E.COORDINATOR_LOAD_IN_PROGRESS,
         E.NOT_COORDINATOR,
         E.NOT_LEADER_OR_FOLLOWER,
+        E.LEADER_NOT_AVAILABLE,
+        E.NOT_ENOUGH_REPLICAS,
+        E.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
         E.UNKNOWN_TOPIC_OR_PARTITION,
         E.REQUEST_TIMED_OUT,
     )
@@ -238,7 +241,7 @@ class TransactionHistory(History):
             if end_offset < before:
                 self.outcome.violations.append(f"partition {partition} was stable to {before}, and is to {end_offset}")
             self.stable[partition] = end_offset
-        values, positions[partition] = await _read_committed(channel, partition, min(positions[partition], end_offset))
+        values, positions[partition] = await read_committed(channel, partition, min(positions[partition], end_offset))
         self.seen.update(values)
 
     # --- what must hold
@@ -300,7 +303,7 @@ class TransactionHistory(History):
         async with self._connected("admin") as channel:
             end_offset, position = await _end_offset(channel, partition, _COMMITTED), 0
             while position < end_offset:
-                more, position = await _read_committed(channel, partition, position)
+                more, position = await read_committed(channel, partition, position)
                 values += more
         return values
 
@@ -322,7 +325,7 @@ class _Producer:
             if not found.error_code:
                 request = InitProducerIdRequest(name, _TRANSACTION_TIMEOUT_MS, *expected)
                 answer = await _ask(channel, request, InitProducerIdResponse)
-                if not _must_ask_again(answer.error_code):
+                if not must_ask_again(answer.error_code):
                     return cls(channel, name, answer.producer_id, answer.producer_epoch)
             await asyncio.sleep(0.05)
         raise RefusedError(E.CONCURRENT_TRANSACTIONS)
@@ -334,7 +337,7 @@ class _Producer:
         for _ in range(_MOST_TRIES):
             answer = await _ask(self.channel, request, AddPartitionsToTxnResponse)
             codes = [each.error_code for topic in answer.results for each in topic.results]
-            if not any(_must_ask_again(code) for code in codes):
+            if not any(must_ask_again(code) for code in codes):
                 return
             await asyncio.sleep(0.02)
         raise RefusedError(E.CONCURRENT_TRANSACTIONS)
@@ -349,7 +352,7 @@ class _Producer:
         for _ in range(_MOST_TRIES):
             data = [TopicProduceData(TOPIC, [PartitionProduceData(partition, memoryview(builder.build()))])]
             answer = await _ask(self.channel, ProduceRequest(self.name, -1, _TIMEOUT_MS, data), ProduceResponse)
-            if not _must_ask_again(answer.responses[0].partition_responses[0].error_code):
+            if not must_ask_again(answer.responses[0].partition_responses[0].error_code):
                 return
             await asyncio.sleep(0.02)
         raise RefusedError(E.CONCURRENT_TRANSACTIONS)
@@ -364,11 +367,11 @@ class _Producer:
         )
         for _ in range(_MOST_TRIES):
             found = await _ask(self.channel, FindCoordinatorRequest(group, 0), FindCoordinatorResponse)
-            if not found.error_code and not _must_ask_again(
+            if not found.error_code and not must_ask_again(
                 (await _ask(self.channel, adding, AddOffsetsToTxnResponse)).error_code
             ):
                 answer = await _ask(self.channel, committing, TxnOffsetCommitResponse)
-                if not _must_ask_again(answer.topics[0].partitions[0].error_code):
+                if not must_ask_again(answer.topics[0].partitions[0].error_code):
                     return
             await asyncio.sleep(0.02)
         raise RefusedError(E.CONCURRENT_TRANSACTIONS)
@@ -377,7 +380,7 @@ class _Producer:
         request = EndTxnRequest(self.name, self.producer_id, self.epoch, is_commit)
         for _ in range(_MOST_TRIES):
             answer = await _ask(channel, request, EndTxnResponse)
-            if not _must_ask_again(answer.error_code):
+            if not must_ask_again(answer.error_code):
                 return
             await asyncio.sleep(0.02)
 
@@ -388,7 +391,12 @@ async def _ask(channel: Channel, request: Message, answer: type):
     return await channel.send(request, answer, timeout_ms=_TIMEOUT_MS)
 
 
-def _must_ask_again(code: int) -> bool:
+def must_ask_again(code: int) -> bool:
+    """Return whether time may heal an error; it is none at all.
+
+    Raises:
+        RefusedError: It does not.
+    """
     if code == E.NONE:
         return False
     if code in _AGAIN:
@@ -405,7 +413,7 @@ async def _end_offset(channel: Channel, partition: int, isolation: int) -> int:
     return part.offset
 
 
-async def _read_committed(channel: Channel, partition: int, position: int) -> tuple[list[str], int]:
+async def read_committed(channel: Channel, partition: int, position: int) -> tuple[list[str], int]:
     """What can be read at a position as consumers of committed records do it, and where it goes on."""
     wanted = FetchTopic(TOPIC, [FetchPartition(partition, -1, position, -1, -1, 1 << 20)])
     request = FetchRequest(
