@@ -112,11 +112,14 @@ class ClusterTransactionHistory(ClusterHistory):
                         positions[partition] = await self._read_some(pool, partition, positions[partition])
                     except BarnabasError as error:
                         self.simulation.note(f"the reader of {partition}: {error}")
-                        pool.forget(TOPIC)
                 await asyncio.sleep(0.1)
 
     async def _read_some(self, pool: Pool, partition: TopicPartition, position: int, reader: str = "committed") -> int:
-        values, following = await read_committed(await pool.leader(partition), partition.partition, position)
+        try:
+            values, following = await read_committed(await pool.leader(partition), partition.partition, position)
+        except RefusedError:
+            pool.forget(TOPIC)
+            raise
         self.observed.committed += [Read(reader, str(partition), -1, value) for value in values]
         return following
 
@@ -137,19 +140,19 @@ class ClusterTransactionHistory(ClusterHistory):
             str(key)
             for host in self.hosts
             for key, partition in self.hosted(host).items()
-            if partition.is_leader and partition.last_stable_offset < partition.log.log_end_offset
+            if partition.is_leader and partition.last_stable_offset < partition.high_watermark
         ]
 
     async def read_in_the_end(self, pool: Pool) -> None:
         await super().read_in_the_end(pool)
-        for host in self.hosts:
-            for key, partition in self.hosted(host).items():
-                if key.topic == TOPIC and partition.is_leader:
-                    position = 0
-                    while position < partition.last_stable_offset:
-                        position = await self.until_it_works(
-                            lambda key=key, position=position: self._read_some(pool, key, position, IN_THE_END)
-                        )
+        for key in self.partitions:
+            # All is replicated, and no transaction is open; leaders may still change.
+            end_offset = max(each[key].log.log_end_offset for each in map(self.hosted, self.hosts) if key in each)
+            position = 0
+            while position < end_offset:
+                position = await self.until_it_works(
+                    lambda key=key, position=position: self._read_some(pool, key, position, IN_THE_END)
+                )
 
 
 class _Producer:
