@@ -6,6 +6,7 @@ import time
 from collections import Counter
 
 from tests.simulation.cluster import ClusterHistory
+from tests.simulation.cluster_administration import ClusterAdministrationHistory
 from tests.simulation.cluster_transactions import ClusterTransactionHistory
 from tests.simulation.histories import History
 from tests.simulation.transactions import TransactionHistory
@@ -18,6 +19,7 @@ def main() -> int:
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--transactions", action="store_true", help="histories of transactions")
     kinds.add_argument("--cluster-histories", action="store_true", help="histories of clusters")
+    kinds.add_argument("--cluster-administration", action="store_true", help="the same, administered meanwhile")
     kinds.add_argument("--cluster-transactions", action="store_true", help="the same, with transactions")
     parser.add_argument("--until-found", action="store_true", help="end with the first that goes wrong")
     parser.add_argument("--show", action="store_true", help="print the history of each that went wrong")
@@ -29,6 +31,8 @@ def main() -> int:
         history = ClusterHistory
     elif options.cluster_transactions:
         history = ClusterTransactionHistory
+    elif options.cluster_administration:
+        history = ClusterAdministrationHistory
     counts: Counter[str] = Counter()
     failed: list[int] = []
     count = 0
@@ -54,6 +58,7 @@ def main() -> int:
         kind = "--transactions " if options.transactions else ""
         kind += "--cluster-histories " if options.cluster_histories else ""
         kind += "--cluster-transactions " if options.cluster_transactions else ""
+        kind += "--cluster-administration " if options.cluster_administration else ""
         print(f"again: scripts/soak {kind}--count 1 --show --seed", failed[0])
     return 1 if failed else 0
 

@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 TOPIC = "t"
 GROUP = "g"
+PASSING = "passing"
+"""A topic that is deleted and made again: its epochs and offsets begin anew."""
 
 SETTINGS = {
     "log.segment.bytes": "3000",
@@ -349,7 +351,8 @@ class ClusterHistory:
 
     def _note_led(self, host: BrokerHost) -> None:
         for partition in self.hosted(host).values():
-            if partition.is_leader and not partition.log.is_closed:
+            is_passing = partition.topic_partition.topic == PASSING
+            if partition.is_leader and not partition.log.is_closed and not is_passing:
                 led = Led(
                     host.process_name,
                     self.broker_id(host),

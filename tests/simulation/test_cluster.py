@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.cluster import ClusterHistory
+from tests.simulation.cluster_administration import ClusterAdministrationHistory
 from tests.simulation.cluster_transactions import ClusterTransactionHistory
 
 ROOT = Path(__file__).parents[2]
 SEED_COUNT = 10
 TRANSACTION_SEED_COUNT = 5
+ADMINISTRATION_SEED_COUNT = 4
 DIGESTS = """
 from tests.simulation.cluster import ClusterHistory
 for seed in (1, 2):
@@ -32,6 +34,13 @@ def test_transactions_are_whole(seed: int) -> None:
     outcome = ClusterTransactionHistory(seed).play()
     assert outcome.violations == [], f"again: scripts/soak --cluster-transactions --count 1 --show --seed {seed}"
     assert outcome.counts["committed"] > 0
+
+
+@pytest.mark.parametrize("seed", range(ADMINISTRATION_SEED_COUNT))
+def test_what_is_administered_is_done_in_the_end(seed: int) -> None:
+    outcome = ClusterAdministrationHistory(seed).play()
+    assert outcome.violations == [], f"again: scripts/soak --cluster-administration --count 1 --show --seed {seed}"
+    assert outcome.counts["asked to move"] > 0
 
 
 def test_a_seed_gives_the_same_history_whatever_the_hashes_are() -> None:
