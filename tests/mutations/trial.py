@@ -80,8 +80,6 @@ class Copy:
             FaultError: It does not fit the code.
         """
         start_s = time.monotonic()
-        path = self.root / PACKAGE / fault.file
-        mutated, original = fault.mutated(self.root), path.read_text()
         verdict = Verdict(fault.full_name, "", "", False, 0.0, passed=list(passed))
         known = [test for test in first if (self.root / test.split("::")[0]).exists()]
         for step, tests in [
@@ -93,11 +91,8 @@ class Copy:
             if left_s <= 0 or self._is_stopped:
                 return verdict
             verdict.step = step
-            self._write(path, mutated)
-            try:
+            with self.mutated(fault):
                 status, failed = self._run(tests, left_s)
-            finally:
-                self._write(path, original)
             verdict.seconds = time.monotonic() - start_s
             if status < 0 or self._is_stopped:
                 return verdict
@@ -109,6 +104,21 @@ class Copy:
                 return verdict
         verdict.is_whole = True
         return verdict
+
+    @contextlib.contextmanager
+    def mutated(self, fault: Fault) -> Iterator[None]:
+        """Have the fault in, and take it out at the end.
+
+        Raises:
+            FaultError: It does not fit the code.
+        """
+        path = self.root / PACKAGE / fault.file
+        mutated, original = fault.mutated(self.root), path.read_text()
+        self._write(path, mutated)
+        try:
+            yield
+        finally:
+            self._write(path, original)
 
     def stop(self) -> None:
         """End what runs, and begin nothing more; for another thread. `try_fault` returns soon then."""
