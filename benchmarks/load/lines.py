@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from benchmarks.load.process import CPU, CPU_MICRO, cpu, resident_mb
@@ -273,7 +273,7 @@ def measure_until_warm(broker: Running, loads: list[str], progress: Callable[[st
         rounds = [LOADS[name](broker)]
         started.update(rounds[0])
         key = _SETTLES.get(name)
-        while key and len(rounds) < _MOST_ROUNDS and not _is_settled([each[key] for each in rounds]):
+        while key and len(rounds) < _MOST_ROUNDS and not is_settled([each[key] for each in rounds]):
             progress(f"{name}, warming up: {rounds[-1][key]:,.1f}")
             rounds.append(LOADS[name](broker))
         warm.update(rounds[-1])
@@ -282,5 +282,6 @@ def measure_until_warm(broker: Running, loads: list[str], progress: Callable[[st
     return started, warm
 
 
-def _is_settled(values: list[float]) -> bool:
+def is_settled(values: Sequence[float]) -> bool:
+    """Say whether the last two rounds cost the same."""
     return len(values) > 1 and abs(values[-1] / values[-2] - 1) < _SETTLED

@@ -26,6 +26,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Sequence
 
 import crc32c
 
@@ -65,14 +66,15 @@ def _string(text: str) -> bytes:
     return struct.pack(">h", len(text)) + text.encode()
 
 
-def _produce(topic: str, size: int) -> bytes:
-    return produce_request(topic, record_batch(size))
+def _produce(topic: str, size: int, acks: int = 1) -> bytes:
+    return produce_request(topic, record_batch(size), acks)
 
 
-def produce_request(topic: str, batch: bytes) -> bytes:
-    """Return a whole frame: Produce v7, acks=-1, to partition 0."""
-    head = struct.pack(">hhii", -1, 1, 30_000, 1) + _string(topic)
-    return _frame(0, 7, head + struct.pack(">iii", 1, 0, len(batch)) + batch)
+def produce_request(topic: str, batch: bytes, acks: int = 1, partitions: Sequence[int] = (0,)) -> bytes:
+    """Return a whole frame: Produce v7 of the same batch to each of these partitions."""
+    head = struct.pack(">hhii", -1, acks, 30_000, 1) + _string(topic)
+    data = b"".join(struct.pack(">ii", partition, len(batch)) + batch for partition in partitions)
+    return _frame(0, 7, head + struct.pack(">i", len(partitions)) + data)
 
 
 def fetch_request(topic: str, offset: int) -> bytes:
@@ -145,9 +147,9 @@ def _summary(times_s: list[float]) -> dict[str, float]:
     }
 
 
-def latency(address: str, topic: str, count: int, size: int) -> dict[str, float]:
+def latency(address: str, topic: str, count: int, size: int, acks: int = 1) -> dict[str, float]:
     """Time one produce after the other."""
-    connection, request, times_s = prepare(address, topic), _produce(topic, size), []
+    connection, request, times_s = prepare(address, topic), _produce(topic, size, acks), []
     for _ in range(count):
         start = time.perf_counter()
         connection.sendall(request)
@@ -176,10 +178,10 @@ def end_to_end(address: str, topic: str, count: int, size: int) -> dict[str, flo
     return _summary(times_s)
 
 
-def flood(address: str, topic: str, count: int, size: int, connection_count: int) -> dict[str, float]:
+def flood(address: str, topic: str, count: int, size: int, connection_count: int, acks: int = 1) -> dict[str, float]:
     """Keep one produce in flight on every connection."""
     prepare(address, topic).close()
-    request = _produce(topic, size)
+    request = _produce(topic, size, acks)
     times_s: list[float] = []
     connections = {
         connection.fileno(): connection for connection in (connect(address) for _ in range(connection_count))
@@ -192,8 +194,10 @@ def flood(address: str, topic: str, count: int, size: int, connection_count: int
     start, sent_count = time.perf_counter(), connection_count
     while len(times_s) < count:
         for descriptor, _ in poller.poll(60):
-            receive(connections[descriptor])
+            answer = receive(connections[descriptor])
             now = time.perf_counter()
+            if error := produce_error(answer, topic):
+                sys.exit(f"produce error {error}")
             times_s.append(now - sent_at[descriptor])
             if sent_count < count:
                 sent_at[descriptor] = now

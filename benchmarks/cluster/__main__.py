@@ -1,0 +1,93 @@
+"""`scripts/bench --cluster`: three brokers beside three of Kafka 2.7.2, one ZooKeeper for each three; some 15 minutes.
+
+    small       one Produce of 100 bytes in flight, acks=all, three replicas
+    flood       100 connections that do so
+    librdkafka  200,000 records of a kilobyte, acks=all, three partitions with a leader each
+    follower    broker 3 copies what broker 1 has: batches of 1 MB, 16 KB and 200 bytes
+    failover    a broker is killed that leads a third of 2,000 partitions: from the end of its session on
+    one, two    one broker, and two on the same machine, acks=1 and no copies, 100 connections in all
+
+The clusters run in turn, each work on one that was started for it. A Kafka does each load (but failover) until two
+rounds cost the same within 5 %, for half a minute at the most; the last round counts. CPU is that of all brokers, or of
+the follower alone.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from benchmarks.cluster.clusters import KINDS, Cluster, cluster
+from benchmarks.cluster.works import brokers_on_two_cores, failover, flood, follower, librdkafka, small_produce
+from benchmarks.load import report
+from benchmarks.load.lines import Figures, Line
+from benchmarks.load.process import CPU, CPU_MICRO
+
+WORKS: dict[str, tuple[int, Callable[[Cluster], Figures]]] = {
+    "small": (3, small_produce),
+    "flood": (3, flood),
+    "librdkafka": (3, librdkafka),
+    "follower": (3, follower),
+    "failover": (3, failover),
+    "one": (1, brokers_on_two_cores),
+    "two": (2, brokers_on_two_cores),
+}
+
+LINES = (
+    Line("small_p50_us", "small produce, acks=all: p50 µs", 0, 0.5),
+    Line("small_p99_us", "small produce, acks=all: p99 µs", 0, 0.5),
+    Line("small_cpu", f"small produce, acks=all: {CPU_MICRO} of all brokers", 0),
+    Line("flood_requests_per_s", "100 connections, acks=all: requests/s", 0, 1.25, is_lower_better=False),
+    Line("flood_cpu", f"100 connections, acks=all: {CPU_MICRO} of all brokers per request", 0, 0.6),
+    Line("librdkafka_cpu_per_gb", f"librdkafka, acks=all: {CPU} of all brokers per GB", 2, 0.5),
+    Line("librdkafka_mb_per_s", "librdkafka, acks=all: MB/s", 0, 1.5, is_lower_better=False),
+    Line("follower_1mb_cpu_per_gb", f"a follower, batches of 1 MB: {CPU} per GB", 2, 0.5),
+    Line("follower_16kb_cpu_per_gb", f"a follower, batches of 16 KB: {CPU} per GB", 2, 0.7),
+    Line("follower_200b_cpu_per_gb", f"a follower, batches of 200 bytes: {CPU} per GB", 2, 1.0),
+    Line("follower_1mb_mb_per_s", "a follower, batches of 1 MB: MB/s", 0, is_lower_better=False),
+    Line("follower_16kb_mb_per_s", "a follower, batches of 16 KB: MB/s", 0, is_lower_better=False),
+    Line("follower_200b_mb_per_s", "a follower, batches of 200 bytes: MB/s", 1, is_lower_better=False),
+    Line("failover_led_ms", "killed, 2,000 partitions: from its session's end to the last one led, ms", 0, 1.0),
+    Line("failover_record_ms", "the same to a client's next record, ms", 0, 1.0),
+    Line("one_requests_per_s", "one broker, acks=1: requests/s", 0, is_lower_better=False),
+    Line("one_cpu", f"one broker, acks=1: {CPU_MICRO} per request", 0),
+    Line("two_requests_per_s", "two brokers, acks=1: requests/s", 0, is_lower_better=False),
+    Line("two_cpu", f"two brokers, acks=1: {CPU_MICRO} per request", 0),
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench --cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--target", default=",".join(KINDS), help=f"with commas: {', '.join(KINDS)}")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"works, with commas: {', '.join(WORKS)}")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
+    options = parser.parse_args()
+    kinds, names = options.target.split(","), options.only.split(",")
+    if unknown := {*kinds, *names} - {*KINDS, *WORKS}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    results: dict[str, list[Figures]] = {kind: [] for kind in kinds}
+    for run in range(1, options.runs + 1):
+        for runs in results.values():
+            runs.append({})
+        for name in names:
+            broker_count, work = WORKS[name]
+            for kind, runs in results.items():
+                print(f"run {run}/{options.runs} {kind}: {name}", file=sys.stderr, flush=True)
+                with cluster(kind, broker_count) as started:
+                    figures = work(started)
+                figures = {key.replace("alone", name): value for key, value in figures.items()}
+                print({key: round(value, 2) for key, value in figures.items()}, file=sys.stderr, flush=True)
+                runs[-1] |= figures
+    text = report.table(results, LINES)
+    print(text)
+    if options.save:
+        report.save(options.save, "scripts/bench --cluster", results, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
