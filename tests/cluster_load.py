@@ -25,6 +25,7 @@ from barnabas.wire.records.builder import BatchBuilder
 from tests.clusters import Members, controller_of, leader_of, servers_of, wait_for_in_sync
 from tests.patience import PATIENCE_S
 from tests.replicas import wait_for_equal_replicas
+from tests.simulation.checker import Append, Commit, Found, Observed, Read
 
 _PARTITIONS = 3
 _IN_ORDER = 20
@@ -39,10 +40,18 @@ class ClusterLoad:
         acknowledged: The numbers that a broker said were written, by partition.
         copied: Those whose transaction was said to be committed.
         read: What the member of the group saw, by partition; a number may come again after a rebalance.
+        observed: The same with times and places, for who judges it as simulated histories are; in nanoseconds.
+
+    Args:
+        servers: Of the cluster.
+        name: Of the topic.
+        pause_s: What a writer waits between two handfuls.
     """
 
-    def __init__(self, servers: str, name: str) -> None:
+    def __init__(self, servers: str, name: str, pause_s: float = 0.01) -> None:
         self.name = name
+        self.observed = Observed()
+        self._pause_s = pause_s
         self.acknowledged: dict[int, list[int]] = {index: [] for index in range(_PARTITIONS)}
         self.copied: list[int] = []
         self.read: dict[int, list[int]] = {index: [] for index in range(_PARTITIONS)}
@@ -123,11 +132,17 @@ class ClusterLoad:
         ):
             while not self._is_ending:
                 numbers = [number + _PARTITIONS * step for step in range(_IN_ORDER)]
+                begin_ns = time.monotonic_ns()
                 futures = [await producer.send(self.name, b"%d" % each, partition=index) for each in numbers]
-                await asyncio.gather(*futures)
+                places = await asyncio.gather(*futures)
+                end_ns = time.monotonic_ns()
+                self.observed.appends += [
+                    Append(f"writer-{index}", f"{self.name}-{index}", str(each), begin_ns, end_ns, place.offset)
+                    for each, place in zip(numbers, places, strict=True)
+                ]
                 self.acknowledged[index] += numbers
                 number = numbers[-1] + _PARTITIONS
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(self._pause_s)
 
     async def _copy(self) -> None:
         number = 0
@@ -148,7 +163,7 @@ class ClusterLoad:
                             await writer.send(partition, batch.build(), 1)
                         await writer.commit()
                         self.copied.append(number)
-                        await asyncio.sleep(0.01)
+                        await asyncio.sleep(self._pause_s)
                 except KafkaError as error:
                     if error.code not in RETRIABLE:
                         raise
@@ -168,7 +183,13 @@ class ClusterLoad:
             consumer = Consumer(pool, auto_offset_reset="none")
             try:
                 while not self._has_read_all():
-                    consumer.assign(await member.join("earliest"))
+                    begin_ns = time.monotonic_ns()
+                    positions = await member.join("earliest")
+                    self.observed.found += [
+                        Found(self.name, str(partition), offset, begin_ns, time.monotonic_ns())
+                        for partition, offset in positions.items()
+                    ]
+                    consumer.assign(positions)
                     await self._read(consumer, member)
             finally:
                 await consumer.close()
@@ -176,14 +197,26 @@ class ClusterLoad:
 
     async def _read(self, consumer: Consumer, member: GroupMember) -> None:
         """Read and commit until the group rebalances, or all was read."""
+        reader = f"reader-{time.monotonic_ns()}"
         while not (member.needs_rejoin or self._has_read_all()):
             for batch in await consumer.poll(200):
                 self.read[batch.partition.partition] += [int(record.value or b"") for record in batch.records]
+                self.observed.reads += [
+                    Read(reader, str(batch.partition), record.offset, bytes(record.value or b"").decode())
+                    for record in batch.records
+                ]
+            begin_ns, end_ns, positions = time.monotonic_ns(), None, dict(consumer.positions)
             try:
-                await member.commit(consumer.positions)
+                await member.commit(positions)
+                end_ns = time.monotonic_ns()
             except KafkaError:
                 if not member.needs_rejoin:
                     raise
+            finally:
+                self.observed.commits += [
+                    Commit(self.name, str(partition), offset, begin_ns, end_ns)
+                    for partition, offset in positions.items()
+                ]
 
     def _has_read_all(self) -> bool:
         return (

@@ -26,6 +26,8 @@ class Member(Protocol):
     @property
     def pid(self) -> int: ...
 
+    def log_text(self) -> str: ...
+
     def stop(self) -> None: ...
 
     def kill(self) -> None: ...
@@ -68,7 +70,23 @@ def cluster_of(
         yield members
 
 
-def barnabas_member(directory: Path, zookeeper_connect: str, broker_id: int, config: Mapping[str, str]) -> Broker:
+class _PlacedBroker(Broker):
+    """A broker of ours whose command line stands behind other words, such as `nsenter` takes."""
+
+    prefix: Sequence[str] = ()
+
+    def _command(self, ready_fd: int, control_fd: int) -> list[str]:
+        return [*self.prefix, *super()._command(ready_fd, control_fd)]
+
+
+def barnabas_member(
+    directory: Path,
+    zookeeper_connect: str,
+    broker_id: int,
+    config: Mapping[str, str],
+    host: str = "127.0.0.1",
+    prefix: Sequence[str] = (),
+) -> Broker:
     """Return a broker of ours that is to be one of several; it is not started."""
     settings = {
         **REPLICATED,
@@ -79,7 +97,9 @@ def barnabas_member(directory: Path, zookeeper_connect: str, broker_id: int, con
         "group.initial.rebalance.delay.ms": "0",
         **config,
     }
-    return Broker(config=settings, data_dir=directory, start_timeout_s=PATIENCE_S)
+    broker = _PlacedBroker(config=settings, host=host, data_dir=directory, start_timeout_s=PATIENCE_S)
+    broker.prefix = prefix
+    return broker
 
 
 def wait_for_members(members: Members) -> None:

@@ -1,6 +1,8 @@
 """Reads what a broker's disks hold of a partition, as they are, without the broker."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from barnabas.core.types import TopicPartition
 from barnabas.testing.simulation.disk import MemoryDisk
@@ -12,7 +14,25 @@ from tests.simulation.checker import Entry
 PADDING = b"."
 
 
-def entries_of(disk: MemoryDisk, directory: Path, start_offset: int) -> list[Entry]:
+class Disk(Protocol):
+    """What can be listed and read, be it simulated or not."""
+
+    def list(self, directory: Path) -> Sequence[Path]: ...
+
+    def read(self, path: Path) -> bytes | None: ...
+
+
+class RealDisk:
+    """The machine's own."""
+
+    def list(self, directory: Path) -> Sequence[Path]:
+        return list(directory.iterdir())
+
+    def read(self, path: Path) -> bytes | None:
+        return path.read_bytes()
+
+
+def entries_of(disk: Disk, directory: Path, start_offset: int) -> list[Entry]:
     """Return the records of a log from an offset on, in the order of its files.
 
     Raises:

@@ -4,7 +4,7 @@ The heaps are small: three brokers and their ZooKeeper take about a gigabyte. Th
 `QuickKafkaServer`'s are, and are none to be measured.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -84,7 +84,12 @@ class KafkaCluster:
 
 
 def kafka_member(
-    directory: Path, zookeeper_connect: str, broker_id: int, config: Mapping[str, str]
+    directory: Path,
+    zookeeper_connect: str,
+    broker_id: int,
+    config: Mapping[str, str],
+    host: str = "127.0.0.1",
+    prefix: Sequence[str] = (),
 ) -> QuickKafkaServer:
     """Return a broker of Kafka 2.7.2 that is to be one of several; it is not started."""
     settings = {
@@ -94,4 +99,6 @@ def kafka_member(
         "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
         **config,
     }
-    return QuickKafkaServer(directory, settings, _JVM_OPTIONS, zookeeper_connect=zookeeper_connect)
+    return QuickKafkaServer(
+        directory, settings, _JVM_OPTIONS, zookeeper_connect=zookeeper_connect, host=host, prefix=prefix
+    )

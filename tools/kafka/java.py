@@ -109,9 +109,11 @@ def start_java(
     stdout: int | IO[bytes] | None = subprocess.DEVNULL,
     stderr: int | IO[bytes] | None = subprocess.DEVNULL,
     cwd: Path | None = None,
+    prefix: Sequence[str] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a class in the background; the caller ends it."""
-    command = java_command(
+    """Start a class in the background, behind words such as `nsenter` takes; the caller ends it."""
+    command = [*prefix]
+    command += java_command(
         class_name,
         arguments,
         jar_set=jar_set,

@@ -95,16 +95,16 @@ def _knows_brokers(count: int) -> Callable[[socket.socket], bool]:
 
 
 def _wait_until(
-    is_ready: Callable[[socket.socket], bool], port: int, process: subprocess.Popen[bytes], log: Path
+    is_ready: Callable[[socket.socket], bool], address: tuple[str, int], process: subprocess.Popen[bytes], log: Path
 ) -> None:
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        with contextlib.suppress(OSError), socket.create_connection(address, timeout=5) as connection:
             if is_ready(connection):
                 return
         time.sleep(0.01)
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:]) if log.exists() else ""
-    raise ServerError(f"nothing answers on port {port} (exit status {process.poll()}):\n{tail}")
+    raise ServerError(f"nothing answers at {address[0]}:{address[1]} (exit status {process.poll()}):\n{tail}")
 
 
 class KafkaServer:
@@ -117,6 +117,8 @@ class KafkaServer:
         jar_set: Which broker; one of `jars.JAR_SETS` that has one.
         port: Of the broker; a free one when 0.
         zookeeper_connect: Of a ZooKeeper that runs; the server starts its own when empty.
+        host: What the broker listens on.
+        prefix: Words before the broker's command line, such as `nsenter` takes.
     """
 
     def __init__(
@@ -127,6 +129,8 @@ class KafkaServer:
         jar_set: str = KAFKA,
         port: int = 0,
         zookeeper_connect: str = "",
+        host: str = "127.0.0.1",
+        prefix: Sequence[str] = (),
     ) -> None:
         self._is_temporary = directory is None
         self.directory = directory or Path(tempfile.mkdtemp(prefix="kafka-server-"))
@@ -136,14 +140,12 @@ class KafkaServer:
         self._config = dict(config or {})
         self._jvm_options = jvm_options
         self._jar_set = jar_set
+        self.host = host
+        self._prefix = prefix
         self._zookeeper: subprocess.Popen[bytes] | None = None
         self._broker: subprocess.Popen[bytes] | None = None
         self._zookeeper_port = 0 if zookeeper_connect else free_port()
         self._zookeeper_connect = zookeeper_connect or f"127.0.0.1:{self._zookeeper_port}"
-
-    @property
-    def host(self) -> str:
-        return "127.0.0.1"
 
     @property
     def bootstrap_servers(self) -> str:
@@ -188,7 +190,7 @@ class KafkaServer:
                 stdout=output,
                 stderr=output,
             )
-        _wait_until(_is_zookeeper_ready, self._zookeeper_port, self._zookeeper, log)
+        _wait_until(_is_zookeeper_ready, ("127.0.0.1", self._zookeeper_port), self._zookeeper, log)
 
     def start_broker(self) -> None:
         """Start the broker's process without waiting for it."""
@@ -212,13 +214,15 @@ class KafkaServer:
                 log_level="INFO",
                 stdout=output,
                 stderr=output,
+                prefix=self._prefix,
             )
 
     def wait(self, broker_count: int = 1) -> None:
         """Return when the broker serves clients, and knows so many brokers of its cluster."""
         if self._broker is None:
             raise ServerError("the broker is not running")
-        _wait_until(_knows_brokers(broker_count), self.port, self._broker, self.directory / "server.log")
+        address = self.host, self.port
+        _wait_until(_knows_brokers(broker_count), address, self._broker, self.directory / "server.log")
 
     def stop(self) -> None:
         """Stop the broker as SIGTERM does, and keep ZooKeeper and the data."""
@@ -296,6 +300,8 @@ class QuickKafkaServer(KafkaServer):
         jar_set: As of `KafkaServer`.
         port: As of `KafkaServer`.
         zookeeper_connect: As of `KafkaServer`.
+        host: As of `KafkaServer`.
+        prefix: As of `KafkaServer`.
     """
 
     def __init__(
@@ -306,11 +312,13 @@ class QuickKafkaServer(KafkaServer):
         jar_set: str = KAFKA,
         port: int = 0,
         zookeeper_connect: str = "",
+        host: str = "127.0.0.1",
+        prefix: Sequence[str] = (),
     ) -> None:
         archive = class_archive(jar_set)
         archived = (f"-XX:SharedArchiveFile={archive}",) if archive.exists() else ()
         options = (*_QUICK_JVM_OPTIONS, *archived, *jvm_options)
-        super().__init__(directory, config, options, jar_set, port, zookeeper_connect)
+        super().__init__(directory, config, options, jar_set, port, zookeeper_connect, host, prefix)
 
 
 def class_archive(jar_set: str) -> Path:

@@ -24,15 +24,26 @@ _START_TIMEOUT_S = 240
 
 
 class ZooKeeper:
-    """A standalone ZooKeeper on a free loopback port.
+    """A standalone ZooKeeper on a free port.
 
     Args:
         directory: Where it keeps its data and its log; the caller's, and left behind.
         config: Lines of its properties file beside its own.
         jvm_options: Beside its own.
+        host: What it listens on.
+        prefix: Words before its command line, such as `nsenter` takes.
     """
 
-    def __init__(self, directory: Path, config: Sequence[str] = (), jvm_options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        config: Sequence[str] = (),
+        jvm_options: Sequence[str] = (),
+        host: str = "127.0.0.1",
+        prefix: Sequence[str] = (),
+    ) -> None:
+        self._host = host
+        self._prefix = prefix
         self.directory = directory
         self._config = config
         self._jvm_options = jvm_options
@@ -42,7 +53,7 @@ class ZooKeeper:
     @property
     def connect(self) -> str:
         """`host:port`, for zookeeper.connect."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self._host}:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -62,7 +73,7 @@ class ZooKeeper:
         config = self.directory / "zookeeper.properties"
         # Short ticks: a killed broker's session expires soon.
         config.write_text(
-            f"dataDir={self.directory / 'data'}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\n"
+            f"dataDir={self.directory / 'data'}\nclientPort={self.port}\nclientPortAddress={self._host}\n"
             "tickTime=500\nminSessionTimeout=1000\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr\n"
             + "".join(f"{line}\n" for line in self._config)
         )
@@ -74,6 +85,7 @@ class ZooKeeper:
                 jvm_options=[*_JVM_OPTIONS, *self._jvm_options],
                 stdout=output,
                 stderr=output,
+                prefix=self._prefix,
             )
 
     def wait(self) -> None:
@@ -97,7 +109,7 @@ class ZooKeeper:
 
     def mode(self) -> str:
         """Return what the server is: `standalone`, `leader` or `follower`; nothing while it does not serve."""
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+        with contextlib.suppress(OSError), socket.create_connection((self._host, self.port), timeout=5) as connection:
             connection.sendall(b"srvr")
             _, is_there, after = connection.recv(4096).decode(errors="replace").partition("Mode: ")
             return after.split()[0] if is_there else ""
@@ -122,12 +134,17 @@ class ZooKeeperEnsemble:
     Args:
         directory: Where each has a directory of its own; the caller's, and left behind.
         count: How many.
+        places: Host and prefix of each, as of `ZooKeeper`; all at 127.0.0.1 when none is given.
     """
 
-    def __init__(self, directory: Path, count: int = 3) -> None:
-        members = [f"server.{number}=127.0.0.1:{free_port()}:{free_port()}" for number in range(1, count + 1)]
+    def __init__(self, directory: Path, count: int = 3, places: Sequence[tuple[str, Sequence[str]]] = ()) -> None:
+        there = list(enumerate(places or [("127.0.0.1", ())] * count, 1))
+        members = [f"server.{number}={host}:{free_port()}:{free_port()}" for number, (host, _) in there]
         config = [*members, "initLimit=20", "syncLimit=10"]
-        self.servers = [ZooKeeper(directory / f"server-{number}", config) for number in range(1, count + 1)]
+        self.servers = [
+            ZooKeeper(directory / f"server-{number}", config, host=host, prefix=prefix)
+            for number, (host, prefix) in there
+        ]
 
     @property
     def connect(self) -> str:

@@ -34,12 +34,13 @@ def _record(token: str) -> Record:
 
 
 class JavaClient:
-    def __init__(self, bootstrap_servers: str, jar_set: str) -> None:
+    def __init__(self, bootstrap_servers: str, jar_set: str, log_level: str = "WARN") -> None:
         self._bootstrap = f"bootstrap.servers={bootstrap_servers}"
         self._process = start_java(
             "ClientDriver",
             jar_set=jar_set,
             extra_classpath=compiled(_DRIVER, jar_set),
+            log_level=log_level,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None,

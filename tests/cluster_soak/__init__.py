@@ -1,0 +1,1 @@
+"""Clusters of real processes, with faults between them: `scripts/soak --cluster`."""

@@ -1,0 +1,216 @@
+"""Rounds of faults for three brokers and three ZooKeepers under load: `scripts/soak --cluster`.
+
+The load is ours (idempotent writers, a transactional copier, a member of a group), librdkafka's and Java's. When all
+rounds are over it is judged as a simulated history is, by what clients were told and what the disks hold.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+from tests.cluster_load import ClusterLoad
+from tests.cluster_soak.faults import ANYWHERE, IN_NAMESPACES, Fault, Stage, small_disk
+from tests.cluster_soak.load import PARTITIONS, Java, Librdkafka, Writer
+from tests.cluster_soak.network import LOOPBACK, Host, Network, enter
+from tests.clusters import (
+    Member,
+    Members,
+    barnabas_member,
+    create_topic,
+    servers_of,
+    wait_for_in_sync,
+    wait_for_members,
+)
+from tests.patience import PATIENCE_S
+from tests.replicas import wait_for_equal_replicas
+from tests.simulation.checker import Observed, Replica, violations
+from tests.simulation.replica_logs import RealDisk, entries_of
+from tools.kafka.cluster import kafka_member
+from tools.kafka.zookeeper import ZooKeeperEnsemble
+
+_NAME = "soak"
+_FOREIGN = ("librdkafka", "java")
+_PAUSE_S = 0.1
+
+
+@contextmanager
+def _cluster(directory: Path, network: Network | None, is_kafka: bool) -> Iterator[tuple[Members, ZooKeeperEnsemble]]:
+    def host(name: str) -> Host:
+        return LOOPBACK if network is None else network.host(name)
+
+    with ExitStack() as stack:
+        places = [host(f"server-{number}") for number in (1, 2, 3)]
+        zookeeper = ZooKeeperEnsemble(directory, 3, [(each.address, each.prefix) for each in places])
+        stack.enter_context(zookeeper)
+        members: dict[int, Member] = {}
+        for broker_id in (1, 2, 3):
+            place = host(f"broker-{broker_id}")
+            home = directory / f"broker-{broker_id}"
+            if network is not None:
+                small_disk(home / "data")
+            # Room for all on a small disk: what a log takes in advance is small, too.
+            config = {"log.index.size.max.bytes": "65536", "log.cleaner.dedupe.buffer.size": "4194304"}
+            if is_kafka:
+                members[broker_id] = stack.enter_context(
+                    kafka_member(home, zookeeper.connect, broker_id, config, place.address, place.prefix)
+                )
+            else:
+                members[broker_id] = stack.enter_context(
+                    barnabas_member(home / "data", zookeeper.connect, broker_id, config, place.address, place.prefix)
+                )
+        wait_for_members(members)
+        yield members, zookeeper
+
+
+def _longest_gaps_s(observed: Observed, begin_ns: int, end_ns: int) -> dict[str, float]:
+    """For how long nothing was acknowledged at the longest, by topic: of its partitions the one that waited longest."""
+    moments: dict[str, set[int]] = defaultdict(set)
+    for append in observed.appends:
+        if append.end is not None and begin_ns <= append.end <= end_ns:
+            moments[append.partition].add(append.end)
+    gaps: dict[str, float] = {}
+    for partition, found in moments.items():
+        ends = [begin_ns, *sorted(found), end_ns]
+        gap = max(after - before for before, after in pairwise(ends)) / 1e9
+        topic = partition.rpartition("-")[0]
+        gaps[topic] = max(gaps.get(topic, 0), gap)
+    return gaps
+
+
+def _note_replicas(observed: Observed, members: Members, topics: list[str]) -> None:
+    for broker_id, member in members.items():
+        for topic in topics:
+            for index in range(PARTITIONS):
+                name = f"{topic}-{index}"
+                entries = entries_of(RealDisk(), member.data_dir / name, 0)
+                end = entries[-1].offset + 1 if entries else 0
+                observed.replicas.append(Replica(broker_id, name, end, 0, end, entries))
+
+
+async def _play(
+    stage: Stage, load: ClusterLoad, writers: list[Writer], rounds: list[tuple[str, Fault]], deadline: float
+) -> list[tuple[str, int, int]]:
+    """Play the rounds; when each began and ended."""
+    played = []
+    await load.start()
+    try:
+        await load.goes_on()
+        for number, (name, fault) in enumerate(rounds, 1):
+            if time.monotonic() > deadline:
+                print(f"the time is over after {number - 1} rounds", flush=True)
+                break
+            begin_ns = time.monotonic_ns()
+            await asyncio.wait_for(fault(stage), 2 * PATIENCE_S)
+            await load.goes_on(40)
+            await asyncio.to_thread(wait_for_in_sync, stage.members, _NAME)
+            for writer in writers:
+                writer.check()
+            played.append((name, begin_ns, time.monotonic_ns()))
+            print(f"round {number}: {name}, {(time.monotonic_ns() - begin_ns) / 1e9:.1f} s", flush=True)
+        for writer in writers:
+            await asyncio.to_thread(writer.end)
+        await load.end()
+    finally:
+        await load.close()
+    return played
+
+
+def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, directory: Path) -> list[str]:
+    dice = random.Random(seed)
+    faults = ANYWHERE | (IN_NAMESPACES if network is not None else {})
+    if arguments.only:
+        faults = {name: faults[name] for name in arguments.only if name in faults}
+    names = list(faults)
+    rounds: list[tuple[str, Fault]] = []
+    while len(rounds) < arguments.rounds:
+        # Each once before one comes again.
+        rounds += [(name, faults[name]) for name in dice.sample(names, len(names))]
+    rounds = rounds[: arguments.rounds]
+    with _cluster(directory, network, arguments.kafka) as (members, zookeeper):
+        servers = servers_of(members)
+        load = ClusterLoad(servers, _NAME, _PAUSE_S)
+        for topic in _FOREIGN:
+            create_topic(members, topic, PARTITIONS)
+        writers = [
+            Writer(Librdkafka(servers, "librdkafka"), "librdkafka", _PAUSE_S),
+            Writer(Java(servers, "java"), "java", _PAUSE_S),
+        ]
+        stage = Stage(members, zookeeper, network, _NAME, dice, lambda: load.goes_on(40), arguments.longest_pause)
+        deadline = time.monotonic() + 60 * arguments.minutes
+        try:
+            played = asyncio.run(_play(stage, load, writers, rounds, deadline))
+        except BaseException:
+            _tell_logs(members)
+            raise
+        finally:
+            for writer in writers:
+                writer.end()
+        observed = load.observed
+        for writer in writers:
+            observed.appends += writer.appends
+        wrong = load.wrong()
+        data_dirs = {broker_id: each.data_dir for broker_id, each in members.items()}
+        for topic in (_NAME, f"{_NAME}-copied", *_FOREIGN):
+            try:
+                wait_for_equal_replicas(data_dirs, topic, PARTITIONS)
+            except AssertionError as error:
+                wrong.append(str(error))
+        _note_replicas(observed, members, [_NAME, *_FOREIGN])
+        wrong += violations(observed)
+        _tell(observed, played)
+        if wrong:
+            _tell_logs(members)
+    return wrong
+
+
+def _tell(observed: Observed, played: list[tuple[str, int, int]]) -> None:
+    worst: dict[str, dict[str, float]] = {}
+    for name, begin_ns, end_ns in played:
+        gaps = _longest_gaps_s(observed, begin_ns, end_ns)
+        before = worst.setdefault(name, {})
+        worst[name] = {topic: max(gap, before.get(topic, 0)) for topic, gap in gaps.items()}
+    print("longest time in which nothing was acknowledged, in a partition of each topic:")
+    for name, gaps in sorted(worst.items()):
+        print(f"  {name}: " + ", ".join(f"{topic} {gap:.1f} s" for topic, gap in sorted(gaps.items())))
+    acknowledged = sum(each.offset is not None for each in observed.appends)
+    print(
+        f"{acknowledged} records acknowledged, {len(observed.reads)} read, {len(observed.commits)} commits", flush=True
+    )
+
+
+def _tell_logs(members: Members) -> None:
+    """Print what the brokers said last, as their directories go."""
+    for broker_id, member in members.items():
+        print(f"broker {broker_id}:", *member.log_text().splitlines()[-40:], sep="\n  ", file=sys.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Play rounds of faults on three brokers and three ZooKeepers.")
+    parser.add_argument("--rounds", type=int, default=100, metavar="N", help="(%(default)s)")
+    parser.add_argument("--seed", type=int, metavar="S", help="of all choices (default: drawn, and printed)")
+    parser.add_argument("--minutes", type=float, default=120, metavar="M", help="no round begins later (%(default)s)")
+    parser.add_argument("--kafka", action="store_true", help="play them on Kafka 2.7.2")
+    parser.add_argument("--only", action="append", choices=ANYWHERE | IN_NAMESPACES, help="one fault; may be repeated")
+    parser.add_argument("--longest-pause", type=float, default=60, metavar="SECONDS", help="(%(default)s)")
+    arguments = parser.parse_args()
+    seed = random.randrange(2**32) if arguments.seed is None else arguments.seed
+    network = Network() if enter("tests.cluster_soak") else None
+    if network is None:
+        print(f"the kernel allows no namespaces: without {', '.join(IN_NAMESPACES)}", flush=True)
+    print(f"seed {seed}, {'Kafka 2.7.2' if arguments.kafka else 'Barnabas'}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="barnabas-soak-", ignore_cleanup_errors=True) as directory:
+        wrong = _soak(arguments, network, seed, Path(directory))
+    print(*wrong[:20], f"{len(wrong)} things are wrong", sep="\n", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
