@@ -6,6 +6,8 @@ the client alone. `KGO_SEEDS` tells them the broker, `KGO_TEST_RF` the replicati
 records go through each chain.
 """
 
+from dataclasses import replace
+
 from tests.compat.suites import go_modules
 from tests.compat.suites.suite import Place, Suite
 
@@ -22,7 +24,7 @@ def _prepare() -> None:
 def _run(_part: str, place: Place) -> dict[str, str]:
     environment = {
         "KGO_SEEDS": place.bootstrap_servers,
-        "KGO_TEST_RF": "1",
+        "KGO_TEST_RF": str(place.broker_count),
         "KGO_TEST_RECORDS": str(_LONG_RECORDS if place.is_long else _RECORDS),
         "KGO_LOG_LEVEL": "none",
     }
@@ -46,3 +48,5 @@ SUITE = Suite(
         "TestIssueProduceBrokerTooOldFailsRecords": "only where Produce before v3 is gone (Kafka 4)",
     },
 )
+CLUSTER = replace(SUITE, name="franz-go-cluster", broker_count=3, is_quick=False)
+"""The same against three brokers, with three replicas of each topic."""

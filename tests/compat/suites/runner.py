@@ -18,13 +18,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.clusters import cluster_of, servers_of
 from tests.compat.suites import franz_go, kafka_go, kafka_python, sarama
 from tests.compat.suites.suite import Place, Suite, SuiteError
 from tools.kafka.jars import ROOT
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
+from tools.kafka.zookeeper import ZooKeeper
 
 SUITES = {
-    suite.name: suite for suite in (franz_go.SUITE, kafka_python.NEW, kafka_python.OLD, kafka_go.SUITE, sarama.SUITE)
+    suite.name: suite
+    for suite in (
+        franz_go.SUITE,
+        franz_go.CLUSTER,
+        kafka_python.NEW,
+        kafka_python.OLD,
+        kafka_go.SUITE,
+        sarama.SUITE,
+    )
 }
 KAFKA, BARNABAS = "kafka", "barnabas"
 
@@ -61,7 +71,16 @@ def play(suite: Suite, target: str, output: Path, is_long: bool = False) -> dict
 
 @contextmanager
 def _broker(suite: Suite, target: str) -> Iterator[str]:
-    """Start a broker with a suite's settings, and give its `host:port`."""
+    """Start the brokers of a suite with its settings, and give the `host:port` of each."""
+    if suite.broker_count > 1:
+        with tempfile.TemporaryDirectory(prefix="suite-cluster-") as name:
+            directory = Path(name)
+            with (
+                ZooKeeper(directory / "zookeeper") as zookeeper,
+                cluster_of((target,) * suite.broker_count, directory, zookeeper.connect, suite.settings) as members,
+            ):
+                yield servers_of(members)
+        return
     host = "localhost" if suite.port else "127.0.0.1"
     if target == KAFKA:
         settings = {"listeners": f"PLAINTEXT://{host}:{suite.port}"} if suite.port else {}
@@ -97,7 +116,7 @@ def main() -> None:
     results: dict[str, str] = {}
     for part in suite.parts:
         with suite.beside(), _broker(suite, arguments.target) as bootstrap_servers:
-            results |= suite.run(part, Place(bootstrap_servers, arguments.output, arguments.long))
+            results |= suite.run(part, Place(bootstrap_servers, arguments.output, arguments.long, suite.broker_count))
     arguments.results.write_text(json.dumps(results))
 
 

@@ -30,14 +30,16 @@ class Place:
     """Where a suite runs.
 
     Attributes:
-        bootstrap_servers: `host:port` of the one broker.
+        bootstrap_servers: `host:port` of each broker.
         output: A file for all that the suite prints.
         is_long: Whether the suite runs in its long form.
+        broker_count: How many brokers there are, and replicas of each topic.
     """
 
     bootstrap_servers: str
     output: Path
     is_long: bool
+    broker_count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Suite:
         settings: Of the broker, above `ONE_BROKER`: what the suite's authors set for theirs.
         port: The port of `localhost` that the suite's tests name, or 0 if they can be told another one. Such a suite
             runs in a network namespace of its own, where every port is free.
+        broker_count: How many brokers on one ZooKeeper it runs against; more than one listen where they like.
         fails: Tests that fail on Kafka 2.7.2 too, by pattern, and why.
         skips: Tests that are skipped on Kafka 2.7.2 too, by pattern, and why.
         gaps: Tests that fail on Barnabas alone, by pattern, and what is missing. They may pass.
@@ -69,6 +72,7 @@ class Suite:
     beside: Callable[[], AbstractContextManager[None]] = nullcontext
     settings: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
+    broker_count: int = 1
     fails: Mapping[str, str] = field(default_factory=dict)
     skips: Mapping[str, str] = field(default_factory=dict)
     gaps: Mapping[str, str] = field(default_factory=dict)
