@@ -55,7 +55,7 @@ def _cluster(directory: Path, network: Network | None, is_kafka: bool) -> Iterat
             place = host(f"broker-{broker_id}")
             home = directory / f"broker-{broker_id}"
             if network is not None:
-                small_disk(home / "data")
+                stack.enter_context(small_disk(home / "data"))
             # Room for all on a small disk: what a log takes in advance is small, too.
             config = {"log.index.size.max.bytes": "65536", "log.cleaner.dedupe.buffer.size": "4194304"}
             if is_kafka:
@@ -206,7 +206,7 @@ def main() -> int:
     if network is None:
         print(f"the kernel allows no namespaces: without {', '.join(IN_NAMESPACES)}", flush=True)
     print(f"seed {seed}, {'Kafka 2.7.2' if arguments.kafka else 'Barnabas'}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="barnabas-soak-", ignore_cleanup_errors=True) as directory:
+    with tempfile.TemporaryDirectory(prefix="barnabas-soak-") as directory:
         wrong = _soak(arguments, network, seed, Path(directory))
     print(*wrong[:20], f"{len(wrong)} things are wrong", sep="\n", flush=True)
     return 1 if wrong else 0

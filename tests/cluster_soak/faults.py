@@ -9,8 +9,8 @@ import os
 import random
 import shutil
 import subprocess
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -180,8 +180,13 @@ IN_NAMESPACES: dict[str, Fault] = {
 }
 
 
-def small_disk(directory: Path) -> None:
-    """Put a file system of its own, in memory, at a broker's directory."""
+@contextmanager
+def small_disk(directory: Path) -> Iterator[None]:
+    """Have a file system of its own, in memory, at a broker's directory."""
     directory.mkdir(parents=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "none", os.fspath(directory)]
     subprocess.run(mount, check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", os.fspath(directory)], check=True, capture_output=True)
