@@ -21,6 +21,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.testing import Broker
 from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest
+from tests.clusters import Member, barnabas_member, cluster_of, wait_for_members
 from tests.compat.commands import Commands
 from tests.compat.conftest import TARGET, RunningBroker
 from tests.compat.old_consumers.judge import Partition
@@ -33,6 +34,8 @@ from tools.kafka.zookeeper import ZooKeeper
 REGISTRIES = ("zookeeper", "embedded")
 """Where the tree is: in a real ZooKeeper, or in the broker, which serves it."""
 
+_CLUSTER = {"auto.create.topics.enable": "false"}
+
 
 class Site:
     """What a group reads from, from the start of a `with` to its end.
@@ -41,6 +44,8 @@ class Site:
         connect: The `zookeeper.connect` of consumers.
         acknowledged: Partition and offset of each message that the broker has said to have.
     """
+
+    _replication_factor = 1
 
     def __init__(self, registry: str, directory: Path) -> None:
         self.acknowledged: list[tuple[Partition, int]] = []
@@ -52,9 +57,8 @@ class Site:
         self._producer: Producer
 
     def create_topic(self, topic: str, partition_count: int) -> None:
-        self._commands.run(
-            "topics", "--create", "--topic", topic, "--partitions", str(partition_count), "--replication-factor", "1"
-        )
+        counts = ("--partitions", str(partition_count), "--replication-factor", str(self._replication_factor))
+        self._commands.run("topics", "--create", "--topic", topic, *counts)
 
     def grow(self, topic: str, partition_count: int) -> None:
         """Give a topic more partitions, as an operator does."""
@@ -98,7 +102,8 @@ class Site:
 
     def kafka_offsets(self, group: str) -> dict[Partition, int]:
         """The group's committed offsets in Kafka."""
-        answer = ask(self.broker.bootstrap_servers, OffsetFetchRequest(group, None), 2)
+        found = ask(self.broker.bootstrap_servers, FindCoordinatorRequest(group), 0)
+        answer = ask(f"{found.host}:{found.port}", OffsetFetchRequest(group, None), 2)
         assert answer.error_code == ErrorCode.NONE, answer.error_code
         return {
             (topic.name, each.partition_index): each.committed_offset
@@ -156,16 +161,42 @@ class Site:
         """The first who asks has the topic of offsets made."""
         deadline = time.monotonic() + PATIENCE_S
         servers = self.broker.bootstrap_servers
-        while (
-            ask(servers, FindCoordinatorRequest("any"), 0).error_code
-            or ask(servers, OffsetFetchRequest("any", []), 5).error_code
-        ):
+        while (found := ask(servers, FindCoordinatorRequest("any"), 0)).error_code or ask(
+            f"{found.host}:{found.port}", OffsetFetchRequest("any", []), 5
+        ).error_code:
             assert time.monotonic() < deadline
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stack.close()
+
+
+class ClusterSite(Site):
+    """Three brokers of ours on a real ZooKeeper, to which more may come; what `broker` names stays.
+
+    Attributes:
+        members: All brokers, by id, be they killed or not.
+    """
+
+    _replication_factor = 3
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__("zookeeper", directory)
+        self.members: dict[int, Member] = {}
+
+    def add_broker(self) -> None:
+        broker_id = len(self.members) + 1
+        place = self._directory / f"broker-{broker_id}"
+        self.members[broker_id] = self._stack.enter_context(barnabas_member(place, self.connect, broker_id, _CLUSTER))
+        wait_for_members(self.members)
+
+    def _started_broker(self) -> tuple[RunningBroker, str]:
+        zookeeper = self._stack.enter_context(ZooKeeper(self._directory / "zookeeper"))
+        self.connect = f"{zookeeper.connect}/clusters/old"
+        members = cluster_of(("barnabas",) * 3, self._directory, self.connect, _CLUSTER)
+        self.members = dict(self._stack.enter_context(members))
+        return self.members[1], self.connect
 
 
 class Feeder(threading.Thread):
