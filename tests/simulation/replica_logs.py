@@ -14,10 +14,17 @@ from tests.simulation.checker import Entry
 PADDING = b"."
 
 
+class Named(Protocol):
+    """What is listed."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class Disk(Protocol):
     """What can be listed and read, be it simulated or not."""
 
-    def list(self, directory: Path) -> Sequence[Path]: ...
+    def list(self, path: Path) -> Sequence[Named]: ...
 
     def read(self, path: Path) -> bytes | None: ...
 
@@ -25,8 +32,8 @@ class Disk(Protocol):
 class RealDisk:
     """The machine's own."""
 
-    def list(self, directory: Path) -> Sequence[Path]:
-        return list(directory.iterdir())
+    def list(self, path: Path) -> Sequence[Path]:
+        return list(path.iterdir())
 
     def read(self, path: Path) -> bytes | None:
         return path.read_bytes()
