@@ -51,7 +51,6 @@ from barnabas.broker.server.access_rules import open_access_rules
 from barnabas.broker.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTINGS, TLS_SETTINGS, BrokerListeners
 from barnabas.broker.server.broker_quotas import QuotaUpkeep, quotas_of
 from barnabas.broker.server.broker_state import BrokerState
-from barnabas.broker.server.controlled_shutdown import ControlledShutdown
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.executors import Executors
 from barnabas.broker.server.link_security import ListenerLinks
@@ -81,6 +80,7 @@ from barnabas.wire.registry.store import Registry
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
 
 if TYPE_CHECKING:
+    from barnabas.broker.server.controlled_shutdown import ControlledShutdown
     from barnabas.broker.server.observation import Observation
     from barnabas.broker.server.registry_listeners import RegistryListeners
 
@@ -239,7 +239,7 @@ class Node:
         control.registered()
         await controller.start()
         await self._know_the_cluster()
-        if self.config.controlled_shutdown_enable:
+        if self.config.controlled_shutdown_enable and self.config.zookeeper_connect:
             self._controlled_shutdown = self._new_controlled_shutdown(session)
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
@@ -458,7 +458,10 @@ class Node:
         )
         return controller
 
-    def _new_controlled_shutdown(self, session: Registry) -> ControlledShutdown:
+    def _new_controlled_shutdown(self, session: Registry) -> "ControlledShutdown":
+        # Not at the top: a broker that keeps its state itself has no others, and does without it.
+        from barnabas.broker.server.controlled_shutdown import ControlledShutdown
+
         def new_channels(address_of: AddressOf) -> BrokerChannels:
             return self._new_channels(address_of, str(self.broker_id), lambda: self.config.controller_socket_timeout_ms)
 
