@@ -4,6 +4,7 @@ By itself because `context.py` is compiled, where a dataclass can't have fields 
 checker alone.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -51,6 +52,12 @@ def _nobody() -> "ScramAdmin":
     raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "there are no users here")
 
 
+def _known() -> asyncio.Event:
+    known = asyncio.Event()
+    known.set()
+    return known
+
+
 @dataclass(slots=True)
 class Services:
     """Built once by the composition root.
@@ -70,6 +77,7 @@ class Services:
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
         clients_of_0_7: Those whose protocol is not ours.
         controller: This broker's part in controlling the cluster.
+        cluster_known: Set once the controller has told this broker of the cluster: of none clients must not be told.
         tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
     """
 
@@ -106,6 +114,7 @@ class Services:
     throttled: ThrottledConnections = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
     controller: "Controller | None" = None
+    cluster_known: asyncio.Event = field(default_factory=_known)
 
     def __post_init__(self) -> None:
         self.throttled = ThrottledConnections(self.quotas, self.clock, self.timers)

@@ -7,6 +7,7 @@ the directories as they were, but for what recovery mended.
 Source: design page, section 2; semantics, controller.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -230,6 +231,7 @@ class Node:
             tokens=self.logins.tokens,
             quotas=self.quotas,
             controller=controller,
+            cluster_known=asyncio.Event(),
         )
         self._quota_history = await start_quota_history(self.config, self._env, self._executors.log, services)
         self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
@@ -239,6 +241,7 @@ class Node:
         control.registered()
         await controller.start()
         await self._know_the_cluster()
+        services.cluster_known.set()
         if self.config.controlled_shutdown_enable and self.config.zookeeper_connect:
             self._controlled_shutdown = self._new_controlled_shutdown(session)
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.

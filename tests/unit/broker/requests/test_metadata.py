@@ -1,5 +1,7 @@
 """What Metadata says is encoded once, and again when it is not so any more; see tests/property/test_metadata.py too."""
 
+import asyncio
+
 import pytest
 
 from barnabas.broker.requests.encoded_metadata import MOST_KINDS, MetadataAnswer
@@ -79,3 +81,20 @@ def test_only_some_versions_are_kept(data_path):
     for version in range(10):
         data_path.call(HANDLER, version, MetadataRequest([MetadataRequestTopic("a")], version < 4))
     assert len(data_path.services.topic_parts) == MOST_KINDS
+
+
+def test_who_asks_before_the_cluster_is_known_is_told_of_all_of_it(data_path):
+    async def story():
+        known = data_path.services.cluster_known = asyncio.Event()
+        answer = data_path.begin(HANDLER, VERSION, ALL)
+        await asyncio.sleep(0)
+        assert not answer.is_done
+        tell(data_path, {"a": 1})
+        known.set()
+        # Who waits is woken, goes on, and its end is noticed.
+        for _ in range(4):
+            await asyncio.sleep(0)
+        said = data_path.finish(HANDLER, VERSION, answer)
+        assert ([each.node_id for each in said.brokers], [topic.name for topic in said.topics]) == ([BROKER_ID], ["a"])
+
+    asyncio.run(story())

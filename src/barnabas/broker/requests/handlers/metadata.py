@@ -1,7 +1,9 @@
 """Metadata (API key 3, v0-9): which brokers are alive, which topics there are, who leads their partitions.
 
 A topic that is asked for by name and does not exist is created on the way where that is allowed; its metadata says
-LEADER_NOT_AVAILABLE until it is there. A topic's part of the answer is encoded once, and kept (`encoded_metadata.py`).
+LEADER_NOT_AVAILABLE until it is there. A broker that has just started answers once it was told of the cluster: clients
+drop brokers and topics that are not named. A topic's part of the answer is encoded once, and kept
+(`encoded_metadata.py`).
 
 Source: protocol guide, Metadata; semantics, Metadata.
 """
@@ -38,8 +40,11 @@ _NOT_ASKED = -(1 << 31)
 
 @in_slices
 def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataResponse]:
-    """Answer from the image; wait only for the creation of topics to begin."""
+    """Answer from the image; wait for it at the start, and for the creation of topics to begin."""
     services = ctx.services
+    if not services.cluster_known.is_set():
+        # differs from Kafka (early-metadata): it says that there is nothing.
+        yield Step(services.spawner.spawn(services.cluster_known.wait()))
     image = services.cluster.image
     if request.topics is None or (ctx.api_version == 0 and not request.topics):
         known_to_all = yield from _describable(ctx, list(image.topics))
