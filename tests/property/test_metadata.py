@@ -1,5 +1,6 @@
 """Answers to Metadata are, byte for byte, what they would be if nothing of them were kept."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,7 @@ from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.security.authorizer import AllowAll
 from tests.unit.turns import slices_of
 
-TOPICS = ["a", "b", "ü-long" * 20, "__consumer_offsets"]
+TOPICS = ["a", "b", "u-long" * 20, "__consumer_offsets"]
 LISTENERS = ["PLAINTEXT", "INTERNAL"]
 DELETED = -2
 
@@ -106,8 +107,15 @@ class Peer:
         self.view = ClusterView("cluster")
         self.parts = TopicParts()
         config = SimpleNamespace(auto_create_topics_enable=False)
+        cluster_known = asyncio.Event()
+        cluster_known.set()
         self._services: Any = SimpleNamespace(
-            config=config, cluster=self.view, slices=slices, topic_parts=self.parts, authorizer=AllowAll()
+            config=config,
+            cluster=self.view,
+            cluster_known=cluster_known,
+            slices=slices,
+            topic_parts=self.parts,
+            authorizer=AllowAll(),
         )
 
     def ask(self, version: int, request: MetadataRequest, listener: str, is_large: bool, changes=()) -> bytes:

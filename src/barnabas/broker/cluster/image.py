@@ -5,6 +5,7 @@ Invariants:
 - An image is immutable; an update makes a new one.
 - Only UpdateMetadata changes what is known; whether a request counts was asked before (`replicas/control.py`).
 - The broker list of an update replaces the one before; partitions are merged; a leader of -2 removes them.
+- A name that no topic can have is left out, whoever tells it: no path in the registry can be made of it.
 
 Source: semantics, replication (UpdateMetadata); protocol guide, UpdateMetadata.
 """
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from barnabas.core.types import is_topic_name
 from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest
 
 NO_LEADER = -1
@@ -163,7 +165,10 @@ def _merge_topics(
     topics = dict(known)
     deleted = []
     for topic in request.topic_states:
-        partitions = dict(topics.get(topic.topic_name, {}))
+        before = topics.get(topic.topic_name)
+        if before is None and not is_topic_name(topic.topic_name):
+            continue
+        partitions = dict(before or {})
         for state in topic.partition_states:
             if state.leader == LEADER_DURING_DELETE:
                 partitions.pop(state.partition_index, None)

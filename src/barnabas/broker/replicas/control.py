@@ -10,6 +10,7 @@ Invariants:
 - Requests are carried out one after the other, in the order in which they came; whoever sends one has the answer when
   all that follows from it here is done.
 - The settings of a topic are known before its first replica is made.
+- What no topic can be called is refused by itself: such a name would be a path out of the log directory.
 
 Source: semantics, replication; KIP-380 (broker epochs); Kafka 2.7.2, KafkaApis.isBrokerEpochStale, ReplicaManager.
 """
@@ -22,10 +23,12 @@ from typing import Protocol, TypeVar
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending, Spawner, completed
+from barnabas.core.types import is_topic_name
 from barnabas.wire.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
+    LeaderAndIsrTopicState,
 )
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
@@ -87,7 +90,17 @@ class ControlRequests:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
         if refusal:
             return completed(refused_leaders(request, refusal))
-        return self._in_turn(partial(self._leader_and_isr, request))
+        nameless = [topic for topic in request.topic_states if not is_topic_name(topic.topic_name)]
+        if not nameless:
+            return self._in_turn(partial(self._leader_and_isr, request))
+        refused = _each_refused(nameless, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        request.topic_states = [topic for topic in request.topic_states if is_topic_name(topic.topic_name)]
+
+        def completed_by_refused(response: LeaderAndIsrResponse) -> LeaderAndIsrResponse:
+            response.partition_errors += refused
+            return response
+
+        return self._in_turn(partial(self._leader_and_isr, request)).shaped(completed_by_refused)
 
     def _leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         unread = [
@@ -179,11 +192,12 @@ class ControlRequests:
 
 def refused_leaders(request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
     """Refuse a whole request: the same error for each of its partitions, too."""
-    return LeaderAndIsrResponse(
-        error_code,
-        [
-            LeaderAndIsrPartitionError(topic.topic_name, state.partition_index, error_code)
-            for topic in request.topic_states
-            for state in topic.partition_states
-        ],
-    )
+    return LeaderAndIsrResponse(error_code, _each_refused(request.topic_states, error_code))
+
+
+def _each_refused(topics: Iterable[LeaderAndIsrTopicState], error_code: ErrorCode) -> list[LeaderAndIsrPartitionError]:
+    return [
+        LeaderAndIsrPartitionError(topic.topic_name, state.partition_index, error_code)
+        for topic in topics
+        for state in topic.partition_states
+    ]

@@ -71,3 +71,9 @@ def test_a_topic_that_is_deleted_goes_with_its_settings() -> None:
     forget()
     view.update_metadata(update({}))
     assert len(changes) == 2
+
+
+def test_what_no_topic_can_be_called_is_left_out() -> None:
+    view = ClusterView("c")
+    view.update_metadata(update({"": {0: 0}, "../../etc": {0: 0}, "a b": {0: 0}, "t": {0: 0}}))
+    assert list(view.image.topics) == ["t"]

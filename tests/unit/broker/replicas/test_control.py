@@ -154,3 +154,17 @@ def test_settings_are_read_before_replicas_are_made(door):
         assert behind.is_done
 
     asyncio.run(story())
+
+
+def test_what_no_topic_can_be_called_is_refused_by_itself(door):
+    request = leaders()
+    state = LeaderAndIsrPartitionState2(3, leader=1)
+    request.topic_states += [LeaderAndIsrTopicState(name, [state]) for name in ("", "../../etc")]
+    door.view.set_topic_overrides("t", {})
+    answer = door.control.leader_and_isr(request)
+    (came,) = door.replicas.came
+    assert [topic.topic_name for topic in came.topic_states] == ["t"]
+    door.replicas.answers[0].complete(LeaderAndIsrResponse(0, []))
+    refused = [(each.topic_name, each.partition_index, each.error_code) for each in answer.value.partition_errors]
+    assert refused == [("", 3, ErrorCode.INVALID_TOPIC_EXCEPTION), ("../../etc", 3, ErrorCode.INVALID_TOPIC_EXCEPTION)]
+    assert not door.loaded
