@@ -6,7 +6,6 @@ Source: design page, a single broker is a cluster of one.
 import logging
 from typing import Any, assert_never
 
-from barnabas.broker.controller.old_shapes import grouped
 from barnabas.broker.controller.requests import ControlRequest
 from barnabas.broker.controller.sender import Delivered
 from barnabas.broker.replicas.control import ControlRequests
@@ -28,7 +27,6 @@ class LocalLink:
 
     def send(self, request: ControlRequest, then: Delivered) -> None:
         answer: Pending[Any]
-        request = grouped(request)
         match request:
             case LeaderAndIsrRequest():
                 answer = self._control.leader_and_isr(request)

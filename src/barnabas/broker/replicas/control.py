@@ -21,6 +21,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.replicas.old_shapes import grouped_leaders, grouped_metadata, grouped_stops
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending, Spawner, completed
 from barnabas.core.types import is_topic_name
@@ -84,7 +85,7 @@ class ControlRequests:
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Lead partitions and follow others, as the controller says; their logs are created where they have none."""
-        return self._once_registered(partial(self._judge_leaders, request))
+        return self._once_registered(partial(self._judge_leaders, grouped_leaders(request)))
 
     def _judge_leaders(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
@@ -118,7 +119,7 @@ class ControlRequests:
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
         """Stop hosting partitions; answered when the logs that were to go are gone."""
-        return self._once_registered(partial(self._judge_stop, request))
+        return self._once_registered(partial(self._judge_stop, grouped_stops(request)))
 
     def _judge_stop(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
@@ -128,7 +129,7 @@ class ControlRequests:
 
     def update_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
         """Take over what the cluster looks like."""
-        return self._once_registered(partial(self._judge_metadata, request))
+        return self._once_registered(partial(self._judge_metadata, grouped_metadata(request)))
 
     def _judge_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
@@ -192,7 +193,7 @@ class ControlRequests:
 
 def refused_leaders(request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
     """Refuse a whole request: the same error for each of its partitions, too."""
-    return LeaderAndIsrResponse(error_code, _each_refused(request.topic_states, error_code))
+    return LeaderAndIsrResponse(error_code, _each_refused(grouped_leaders(request).topic_states, error_code))
 
 
 def _each_refused(topics: Iterable[LeaderAndIsrTopicState], error_code: ErrorCode) -> list[LeaderAndIsrPartitionError]:

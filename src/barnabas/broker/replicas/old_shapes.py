@@ -9,8 +9,7 @@
 Source: protocol guide, the three APIs.
 """
 
-from barnabas.broker.controller.requests import ControlRequest
-from barnabas.core.types import TopicPartition
+from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState2,
     LeaderAndIsrRequest,
@@ -28,23 +27,12 @@ from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataTopicState,
 )
 
-_NO_EPOCH = -1
 # By the numbers that stand for them.
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
-def grouped(request: ControlRequest) -> ControlRequest:
-    """The same request in the newest shape."""
-    match request:
-        case LeaderAndIsrRequest():
-            return _grouped_leaders(request)
-        case UpdateMetadataRequest():
-            return _grouped_metadata(request)
-        case _:
-            return _grouped_stops(request)
-
-
-def _grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
+def grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
+    """Return a LeaderAndIsr by topic; one that is so already as it is."""
     if not request.ungrouped_partition_states:
         return request
     topics: dict[str, LeaderAndIsrTopicState] = {}
@@ -64,22 +52,14 @@ def _grouped_leaders(request: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
     return LeaderAndIsrRequest(
         request.controller_id,
         request.controller_epoch,
+        broker_epoch=request.broker_epoch,
         topic_states=list(topics.values()),
         live_leaders=request.live_leaders,
     )
 
 
-def _name_listeners(request: UpdateMetadataRequest) -> None:
-    """Name listeners as brokers did before they had names (v3): by their protocols."""
-    for broker in request.live_brokers:
-        if not broker.endpoints and broker.v0_host:
-            broker.endpoints = [UpdateMetadataEndpoint(broker.v0_port, broker.v0_host)]
-        for endpoint in broker.endpoints:
-            if not endpoint.listener and 0 <= endpoint.security_protocol < len(_SECURITY_PROTOCOLS):
-                endpoint.listener = _SECURITY_PROTOCOLS[endpoint.security_protocol]
-
-
-def _grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
+def grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
+    """Return an UpdateMetadata by topic, whose listeners have names; one that is so already as it is."""
     _name_listeners(request)
     if not request.ungrouped_partition_states:
         return request
@@ -100,12 +80,24 @@ def _grouped_metadata(request: UpdateMetadataRequest) -> UpdateMetadataRequest:
     return UpdateMetadataRequest(
         request.controller_id,
         request.controller_epoch,
+        broker_epoch=request.broker_epoch,
         topic_states=list(topics.values()),
         live_brokers=request.live_brokers,
     )
 
 
-def _grouped_stops(request: StopReplicaRequest) -> StopReplicaRequest:
+def _name_listeners(request: UpdateMetadataRequest) -> None:
+    """Name listeners as brokers did before they had names (v3): by their protocols."""
+    for broker in request.live_brokers:
+        if not broker.endpoints and broker.v0_host:
+            broker.endpoints = [UpdateMetadataEndpoint(broker.v0_port, broker.v0_host)]
+        for endpoint in broker.endpoints:
+            if not endpoint.listener and 0 <= endpoint.security_protocol < len(_SECURITY_PROTOCOLS):
+                endpoint.listener = _SECURITY_PROTOCOLS[endpoint.security_protocol]
+
+
+def grouped_stops(request: StopReplicaRequest) -> StopReplicaRequest:
+    """Return a StopReplica by topic, each partition saying whether its log goes; one that is so already as it is."""
     named = [TopicPartition(each.topic_name, each.partition_index) for each in request.ungrouped_partitions]
     named += [TopicPartition(topic.name, index) for topic in request.topics for index in topic.partition_indexes]
     if not named:
@@ -113,11 +105,11 @@ def _grouped_stops(request: StopReplicaRequest) -> StopReplicaRequest:
     topics: dict[str, StopReplicaTopicState] = {}
     for topic, index in named:
         topics.setdefault(topic, StopReplicaTopicState(topic)).partition_states.append(
-            StopReplicaPartitionState(index, _NO_EPOCH, request.delete_partitions)
+            StopReplicaPartitionState(index, NO_EPOCH, request.delete_partitions)
         )
     return StopReplicaRequest(
         request.controller_id,
         request.controller_epoch,
-        request.broker_epoch,
+        broker_epoch=request.broker_epoch,
         topic_states=list(topics.values()),
     )
