@@ -76,3 +76,14 @@ def test_what_never_comes_is_told(loop):
     with pytest.raises(RuntimeError, match="nothing is planned"):
         loop.run_until_complete(waiting)
     waiting._log_destroy_pending = False
+
+
+def test_a_failure_that_nobody_looks_at_is_told_until_the_end(loop):
+    def fail() -> None:
+        loop.create_future().set_exception(ValueError())
+
+    fail()
+    assert [type(each["exception"]) for each in loop.errors] == [ValueError]
+    loop.close()
+    fail()
+    assert len(loop.errors) == 1

@@ -199,4 +199,6 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return None
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        self.errors.append(context)
+        # What is done when all is over ends what nobody waits for any more.
+        if not self._is_closed:
+            self.errors.append(context)

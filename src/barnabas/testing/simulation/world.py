@@ -489,8 +489,8 @@ class Simulation:
             logger.removeHandler(self._handler)
             silent = logging.NullHandler()
             logger.addHandler(silent)
+            self.loop.close()
             for host in self.hosts.values():
                 host.close()
-            self.loop.close()
             logger.removeHandler(silent)
             logger.propagate = propagates
