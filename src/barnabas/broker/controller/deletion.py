@@ -135,14 +135,14 @@ async def _begin(term: Term, topics: Sequence[str]) -> None:
     set_phases(state, unseen, PartitionPhase.NON_EXISTENT)
     state.deletion_started.update(topics)
     await term.tell_brokers(None, partitions)
-    dead, alive = [], []
+    dead: list[Replica] = []
+    alive: list[Replica] = []
     async for partition in in_turns(partitions):
         for broker_id in state.replicas(partition):
             replica = Replica(partition, broker_id)
-            if not state.is_online(broker_id, partition):
-                dead.append(replica)
-            elif state.replica_phase(replica) is not ReplicaPhase.DELETION_SUCCESSFUL:
-                alive.append(replica)
+            # What is deleted is so wherever its broker is now.
+            if state.replica_phase(replica) is not ReplicaPhase.DELETION_SUCCESSFUL:
+                (alive if state.is_online(broker_id, partition) else dead).append(replica)
     # Those of a broker that is about to stop are not offline yet.
     leaving = [replica for replica in dead if state.replica_phase(replica) is ReplicaPhase.ONLINE]
     await change_replicas(term, leaving, ReplicaPhase.OFFLINE)

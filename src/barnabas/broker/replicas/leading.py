@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from barnabas.broker.cluster.image import NO_LEADER
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.replicas.acks import WaitingForAcks
 from barnabas.broker.replicas.isr_changes import Committed, IsrChanges, IsrOutcome
@@ -109,7 +110,9 @@ class Leading:
         if self.changes is not None:
             self.changes.withdraw(partition.topic_partition)
         self._partitions.pop(partition, None)
-        partition.followers = None
+        if partition.is_leader:
+            # It goes with its log: what still waits for the disk is not to be acknowledged by nobody but this broker.
+            partition.resign(NO_LEADER, partition.leader_epoch)
         waiting, partition.waiting_acks = partition.waiting_acks, None
         for each in waiting or ():
             each.end(AppendResult(error_code))

@@ -368,6 +368,22 @@ def test_a_topic_of_which_a_replica_can_not_be_deleted_waits_for_its_broker() ->
     play(story)
 
 
+def test_a_replica_that_was_deleted_stays_so_when_its_broker_goes(caplog) -> None:
+    async def story(cluster: Cluster) -> None:
+        await three_brokers(cluster)
+        await cluster.remove_broker(1)
+        await cluster.registry.create(paths.delete_topic("t"))
+        await settle()
+        # Broker 2 has deleted its own, and goes before broker 1 comes back.
+        await cluster.remove_broker(2)
+        await cluster.add_broker(1)
+        await settle()
+        assert await cluster.registry.exists(paths.topic("t")) is None
+
+    play(story)
+    assert "can't become" not in caplog.text
+
+
 def test_a_topic_of_a_broker_that_is_about_to_stop_is_deleted_once_that_is_back(caplog) -> None:
     async def story(cluster: Cluster) -> None:
         await three_brokers(cluster, {0: [2]})

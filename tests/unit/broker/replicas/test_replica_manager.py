@@ -277,6 +277,31 @@ def test_the_high_watermark_of_the_last_run_is_taken_up(
     assert replicas.high_watermarks() == {PARTITION: taken_up}
 
 
+@pytest.mark.parametrize("others", [(), (2,)])
+def test_what_waits_for_the_disk_is_not_acknowledged_once_the_partition_is_gone(
+    replicas, topic_config, executor, others
+):
+    replicas.leader_and_isr(leaders(replicas=(1, *others)))
+    partition = replicas.partition(PARTITION)
+    partition.log.update_config(topic_config.with_overrides({"flush.messages": "1"}))
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    replicas.stop_replica(stop(-2))
+    executor.release()
+    assert answer.value.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert not partition.is_leader
+
+
+def test_what_waits_for_the_disk_is_not_acknowledged_by_this_broker_alone_as_it_stops(replicas, topic_config, executor):
+    replicas.leader_and_isr(leaders(replicas=(1, 2)))
+    replicas.partition(PARTITION).log.update_config(topic_config.with_overrides({"flush.messages": "1"}))
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    replicas.stop_appends()
+    executor.release()
+    assert answer.value.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
 def test_a_full_disk_is_told_to_who_appends_and_to_the_broker(replicas, disk, failures):
     replicas.leader_and_isr(leaders())
     disk.free_bytes = 5
