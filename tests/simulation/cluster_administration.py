@@ -4,7 +4,7 @@
     gives preferred leaders back what is theirs
     makes and deletes a topic, of the same name each time
 
-In the end nothing of it is under way: no partition moves, no deletion waits, and all replicas of what there is are equal.
+In the end nothing of it is under way: no partition moves, no deletion waits, and all that is assigned is equal.
 """
 
 import asyncio

@@ -176,13 +176,14 @@ class ControllerState:
         return broker_id in self.brokers and partition not in self.failed_replicas.get(broker_id, ())
 
     def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
-        """All replicas on some brokers."""
+        """All replicas on some brokers, but those that are deleted: they stay so, wherever their brokers are."""
         wanted = set(brokers)
         return [
-            Replica(partition, broker_id)
+            replica
             for partition in self.partitions(self.topics)
             for broker_id in self.replicas(partition)
             if broker_id in wanted
+            and self.replica_phase(replica := Replica(partition, broker_id)) is not ReplicaPhase.DELETION_SUCCESSFUL
         ]
 
     # Topics and partitions

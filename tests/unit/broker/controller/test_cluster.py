@@ -368,14 +368,18 @@ def test_a_topic_of_which_a_replica_can_not_be_deleted_waits_for_its_broker() ->
     play(story)
 
 
-def test_a_replica_that_was_deleted_stays_so_when_its_broker_goes(caplog) -> None:
+@pytest.mark.parametrize("is_back", [True, False])
+def test_a_replica_that_was_deleted_stays_so_when_its_broker_goes(caplog, is_back: bool) -> None:
     async def story(cluster: Cluster) -> None:
         await three_brokers(cluster)
         await cluster.remove_broker(1)
         await cluster.registry.create(paths.delete_topic("t"))
         await settle()
-        # Broker 2 has deleted its own, and goes before broker 1 comes back.
+        # Broker 2 has deleted its own.
         await cluster.remove_broker(2)
+        if is_back:
+            await cluster.add_broker(2)
+            await settle()
         await cluster.add_broker(1)
         await settle()
         assert await cluster.registry.exists(paths.topic("t")) is None
