@@ -116,9 +116,6 @@ class Observed:
 
     Attributes:
         committed: What readers of what is committed were given; the reader "in the end" all of it.
-        are_reads_safe: Whether what can be read stays. Where the power of a partition's last replica in sync may be
-            cut (flush-messages in docs/differences.md) only what was acknowledged does: a reader may be ahead of the
-            log then, skip what comes in its place, or have to begin anew.
     """
 
     appends: list[Append] = field(default_factory=list)
@@ -129,7 +126,6 @@ class Observed:
     replicas: list[Replica] = field(default_factory=list)
     transactions: list[Transaction] = field(default_factory=list)
     committed: list[Read] = field(default_factory=list)
-    are_reads_safe: bool = True
 
 
 def violations(observed: Observed) -> list[str]:
@@ -138,13 +134,13 @@ def violations(observed: Observed) -> list[str]:
     return [
         *_acknowledged(observed.appends, logs),
         *_order(observed.appends, logs),
-        *(_read(observed.reads, logs) if observed.are_reads_safe else ()),
+        *_read(observed.reads, logs),
         *_leaders(observed.led, observed.replicas),
         *_watermarks(observed.led),
-        *(_beyond_the_end(observed.led, logs) if observed.are_reads_safe else ()),
+        *_beyond_the_end(observed.led, logs),
         *_replicas(observed.replicas),
         *_transactions(observed),
-        *(_committed(observed.commits, observed.found) if observed.are_reads_safe else ()),
+        *_committed(observed.commits, observed.found),
     ]
 
 
@@ -310,7 +306,7 @@ def _replicas(replicas: Sequence[Replica]) -> Iterator[str]:
 
 def _transactions(observed: Observed) -> Iterator[str]:
     shown = Counter(read.value for read in observed.committed if read.reader == IN_THE_END)
-    seen = {read.value for read in observed.committed} if observed.are_reads_safe else set()
+    seen = {read.value for read in observed.committed}
     for transaction in observed.transactions:
         are_shown = [value in shown for value in transaction.values]
         if len(set(are_shown)) > 1:

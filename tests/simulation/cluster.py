@@ -75,8 +75,7 @@ class ClusterHistory:
         self.replica_count = dice.randint(1, min(broker_count, most_replicas))
         self.min_insync = dice.randint(1, self.replica_count)
         self.is_flushed = dice.random() < 0.5
-        # Power may be cut at any time, also of the only one in sync, which gives readers what is not on its disk yet.
-        self.observed = Observed(are_reads_safe=not self.is_flushed or self.min_insync > 1)
+        self.observed = Observed()
         self.partition_count = dice.randint(1, 3)
         self.log_dirs = [Path(f"/data{number}") for number in range(dice.randint(1, 2))]
         settings = SETTINGS | {

@@ -190,9 +190,3 @@ def test_what_retention_took_is_not_missed() -> None:
     entries = ENTRIES[1:]
     replicas = [Replica(broker, P, 4, 1, 4, entries) for broker in (1, 2)]
     assert violations(changed(replicas=replicas)) == []
-
-
-def test_where_reads_are_not_safe_readers_are_not_judged() -> None:
-    observed = more("reads", Read("s", P, 4, "never written"))
-    assert violations(observed) == ["s read never written at t-0:4, where None stands"]
-    assert violations(replace(observed, are_reads_safe=False)) == []

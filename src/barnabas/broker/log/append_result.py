@@ -22,6 +22,7 @@ class AppendResult:
         append_time_ms: -1 with create time; for a duplicate the largest timestamp of the batch.
         log_start_offset: -1 where Kafka does not say it either.
         is_duplicate: The batch was in the log already; nothing was appended.
+        is_flush_due: flush.messages wants it on disk before anybody is told of it.
         message: What a Produce answer tells about a refused record; None for refusals of another kind.
         record_errors: Index in the batch and reason, for each refused record.
     """
@@ -32,6 +33,7 @@ class AppendResult:
     append_time_ms: int
     log_start_offset: int
     is_duplicate: bool
+    is_flush_due: bool
     message: str | None
     record_errors: tuple[tuple[int, str | None], ...]
 
@@ -45,6 +47,7 @@ class AppendResult:
         is_duplicate: bool = False,
         message: str | None = None,
         record_errors: tuple[tuple[int, str | None], ...] = (),
+        is_flush_due: bool = False,
     ) -> None:
         # hot path: benchmarks/load (every append). Written out: what dataclass would write is not compiled.
         self.error_code = error_code
@@ -53,6 +56,7 @@ class AppendResult:
         self.append_time_ms = append_time_ms
         self.log_start_offset = log_start_offset
         self.is_duplicate = is_duplicate
+        self.is_flush_due = is_flush_due
         self.message = message
         self.record_errors = record_errors
 
@@ -67,7 +71,7 @@ def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:
     return result
 
 
-def repeated(duplicate: ProducerBatch, log_start_offset: int) -> AppendResult:
+def repeated(duplicate: ProducerBatch, log_start_offset: int, is_flush_due: bool) -> AppendResult:
     """The batch of an idempotent producer is in the log already."""
     return AppendResult(
         ErrorCode.NONE,
@@ -76,4 +80,5 @@ def repeated(duplicate: ProducerBatch, log_start_offset: int) -> AppendResult:
         duplicate.timestamp_ms,
         log_start_offset,
         is_duplicate=True,
+        is_flush_due=is_flush_due,
     )

@@ -36,6 +36,7 @@ class Durability:
         "_files",
         "_flush_messages",
         "_flush_start_ns",
+        "_flushed",
         "_flusher",
         "_flushes",
         "_is_name_safe",
@@ -53,6 +54,7 @@ class Durability:
         chain: SegmentChain,
         work: DiskWork,
         end_offset: Callable[[], int],
+        flushed: Callable[[], object],
         failed: Callable[[BaseException], object],
     ) -> None:
         """Args:
@@ -62,6 +64,7 @@ class Durability:
         chain: Its segments.
         work: The log's.
         end_offset: Gives its end.
+        flushed: Told that there is more on disk, before those who asked for it.
         failed: Told why a flush failed.
         """
         self._files = env.files
@@ -73,6 +76,7 @@ class Durability:
         self._epochs = parts.epochs
         self._snapshots = parts.snapshots
         self._end_offset = end_offset
+        self._flushed = flushed
         self._flusher = Flusher(work, self._prepare, self._note, failed)
         self.recovery_point = self.due_offset = parts.recovery_point
         self._flush_messages = 0
@@ -159,6 +163,7 @@ class Durability:
         self._is_name_safe = True
         self.last_flush_ms = self._clock.now_ms()
         self._flushes.note(max(self._clock.monotonic_ns() - self._flush_start_ns, 0))
+        self._flushed()
 
     def _set_recovery_point(self, offset: int) -> None:
         self.recovery_point = offset

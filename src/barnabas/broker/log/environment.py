@@ -13,6 +13,7 @@ from barnabas.core.executor import Executor
 from barnabas.core.histogram import index_of, new_buckets
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
+from barnabas.core.types import TopicPartition
 
 
 class FlushTimes:
@@ -43,6 +44,10 @@ def _nothing(text: str) -> None:
     return
 
 
+def _ignore(topic_partition: TopicPartition) -> None:
+    return
+
+
 def _no_checkpoints(directory: Path) -> Pending[None]:
     return completed(None)
 
@@ -67,6 +72,7 @@ class LogEnvironment:
         validates_records: Walk all records of each batch (barnabas.record.validation=full).
         on_loop: Told what was done on the event loop that should have been done before, elsewhere.
         flushes: How long flushes took.
+        on_flushed: Told whose log a flush ended of.
         write_checkpoints: Has the checkpoints that a log stands in say what it is now; completes when they are on disk,
             or can't be.
     """
@@ -82,4 +88,5 @@ class LogEnvironment:
     has_zstd: bool = True
     on_loop: Callable[[str], object] = _nothing
     flushes: FlushTimes = field(default_factory=FlushTimes)
+    on_flushed: Callable[[TopicPartition], object] = _ignore
     write_checkpoints: Callable[[Path], Pending[None]] = _no_checkpoints

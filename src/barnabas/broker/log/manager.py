@@ -66,6 +66,7 @@ class LogManager:
     Attributes:
         known_broker_id, known_cluster_id: Whose the directories are; None while `lock` has not found it.
         on_offline: Told which logs are gone because their directory failed.
+        on_flushed: Told whose log a flush ended of.
         on_moved: Told of a log that stands in another directory now, and takes the place of the one before.
         is_appending: Says whether an append is being prepared for a log.
     """
@@ -108,6 +109,7 @@ class LogManager:
         self.known_cluster_id: str | None = None
         self._on_all_failed = on_failure
         self.on_offline: Callable[[list[TopicPartition]], object] = lambda _: None
+        self.on_flushed: Callable[[TopicPartition], object] = lambda _: None
         self.on_moved: Callable[[PartitionLog], object] = lambda _: None
         self.is_appending: Callable[[PartitionLog], bool] = lambda _: False
         self._moves: LogMoves | None = None
@@ -130,6 +132,7 @@ class LogManager:
             config.transactional_id_expiration_ms,
             config.barnabas_record_validation == _VALIDATES_RECORDS,
             on_loop=on_loop,
+            on_flushed=lambda topic_partition: self.on_flushed(topic_partition),
         )
         self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
         self._table = LogTable(self._env, self._directories, topic_config, self._dice, self._note_deleted)

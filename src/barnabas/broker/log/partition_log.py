@@ -143,7 +143,14 @@ class PartitionLog:
         self._closed_end_offset = parts.log_end_offset if parts.is_as_closed else None
         self._roller = Roller(self._chain, env.clock, config)
         self._durability = Durability(
-            env, directory, parts, self._chain, self._work, lambda: self.log_end_offset, self._note_failure
+            env,
+            directory,
+            parts,
+            self._chain,
+            self._work,
+            lambda: self.log_end_offset,
+            partial(env.on_flushed, topic_partition),
+            self._note_failure,
         )
         # The active segment's, while something is written at its end and not placed yet.
         self._ahead: RecordFile | None = None
@@ -299,7 +306,7 @@ class PartitionLog:
             if found is not None:
                 if isinstance(found, RecordRefusal):
                     return refused(found, self.log_start_offset)
-                return repeated(found, self.log_start_offset)
+                return repeated(found, self.log_start_offset, self.is_flush_due())
         last_offset = base_offset + prepared.last_offset_delta
         if self._ahead is None:
             segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
@@ -309,9 +316,11 @@ class PartitionLog:
         if leader_epoch > self.epochs.latest_epoch and leader_epoch != NO_EPOCH:
             self.epochs.assign(leader_epoch, base_offset)
         self.log_end_offset = last_offset + 1
+        result = AppendResult(_NO_ERROR, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
         if last_offset + 1 >= self._durability.due_offset:
+            result.is_flush_due = True
             self._durability.request()
-        return AppendResult(_NO_ERROR, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
+        return result
 
     def append_copies(self, copies: Copies, is_wanted: Callable[[], bool] = _always) -> Pending[None] | None:
         """Append batches of another replica as they are, with their offsets and epochs.
@@ -822,8 +831,13 @@ class PartitionLog:
 
     def is_flush_due(self) -> bool:
         """Return whether flush.messages wants what was appended on disk; `flush` tells when it is."""
-        # differs from Kafka (flush-messages): there the append itself waits; here the answer does.
+        # differs from Kafka (flush-messages): there the append itself waits; here the answer and readers do.
         return self.log_end_offset >= self._durability.due_offset
+
+    @property
+    def safe_end_offset(self) -> int:
+        """The end of what is as safe as flush.messages wants it: where a flush is due, of what is on disk."""
+        return self.recovery_point if self.is_flush_due() else self.log_end_offset
 
     def flush(self, then: Waiting | None = None) -> None:
         """Bring to disk what was appended up to now, in the executor.

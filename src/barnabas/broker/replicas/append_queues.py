@@ -118,7 +118,7 @@ class AppendQueues:
         executor: Executor,
         defer: Callable[..., object],
         absence_of: Callable[[Partition], ErrorCode],
-        appended: Callable[[Partition], object],
+        appended: Callable[[Partition, AppendResult], object],
         storage_failed: Callable[[StorageError], AppendResult],
     ) -> None:
         """Args:
@@ -260,7 +260,7 @@ class AppendQueues:
             _logger.exception("an append to %s failed", partition.topic_partition)
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
         if result is not None and not result.error_code:
-            self._appended(partition)
+            self._appended(partition, result)
         return result
 
 

@@ -8,7 +8,8 @@ watermark, its `end_key` those who read up to the log's end.
 
 Invariants:
 
-- The high watermark of a leader never goes back; what is above it nobody was told of but followers.
+- The high watermark of a leader never goes back; what is above it nobody was told of but followers. What flush.messages
+  wants on disk is above it until it is there.
 - Who waits for acks is answered once: when the high watermark has passed its records, when its time is up, or when this
   broker leads the partition no more. Leadership that was lost and won again does not count: its records may be gone.
 
@@ -89,18 +90,17 @@ class Leading:
         partition.become_leader(state.leader_epoch, isr, replicas, state.controller_epoch)
         if self.changes is not None:
             self.changes.withdraw(partition.topic_partition)
+        now_ms = self._clock.monotonic_ms()
         if all(each == self._broker_id for each in replicas):
             partition.followers = None
             self._partitions.pop(partition, None)
-            self._raise(partition, partition.log.log_end_offset)
         else:
             followers = partition.lead_followers()
-            now_ms = self._clock.monotonic_ms()
             end_offset = partition.log.log_end_offset
             followers.lead(replicas, isr, state.zk_version, state.leader_epoch, end_offset, now_ms, was_leader)
             self._partitions[partition] = None
             self._look_later()
-            self._advance(partition, now_ms)
+        self._advance(partition, now_ms)
         # Readers and followers look again, whoever led before.
         self._fetches.notify(partition.topic_partition)
         self._fetches.notify(partition.end_key)
@@ -121,16 +121,22 @@ class Leading:
 
     # --- what is appended
 
-    def appended(self, partition: Partition) -> None:
+    def appended(self, partition: Partition, result: AppendResult) -> None:
         """A partition holds more now."""
         # hot path: benchmarks/load (every produced batch)
         followers = partition.followers
         if followers is None:
-            self._fetches.notify(partition.topic_partition)
+            if not result.is_flush_due:
+                self._fetches.notify(partition.topic_partition)
             return
         self._fetches.notify(partition.end_key)
         if len(followers.maximal_isr) <= 1:
             # Else it is what followers have that counts, and they have yet to fetch it.
+            self._advance(partition, self._clock.monotonic_ms())
+
+    def flushed(self, partition: Partition) -> None:
+        """More of a partition is on disk."""
+        if partition.is_leader:
             self._advance(partition, self._clock.monotonic_ms())
 
     def when_replicated(
@@ -197,9 +203,10 @@ class Leading:
             self._propose(partition, isr)
 
     def _advance(self, partition: Partition, now_ms: int) -> None:
-        followers = partition.followers
-        assert followers is not None
-        self._raise(partition, followers.high_watermark(partition.log.log_end_offset, now_ms, self._max_lag_ms()))
+        followers, end_offset = partition.followers, partition.log.safe_end_offset
+        if followers is not None:
+            end_offset = followers.high_watermark(end_offset, now_ms, self._max_lag_ms())
+        self._raise(partition, end_offset)
 
     def _raise(self, partition: Partition, high_watermark: int) -> None:
         if high_watermark <= partition.high_watermark:

@@ -134,6 +134,7 @@ class ReplicaManager:
         self._offline: set[tuple[str, int]] = set()
         logs.on_offline = self._take_offline
         logs.on_moved = self._log_moved
+        logs.on_flushed = self._log_flushed
         self._partitions: dict[tuple[str, int], Partition] = {}
         self.topics = TopicTable()
         # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
@@ -209,7 +210,7 @@ class ReplicaManager:
                 return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
             if result is not None:
                 if not result.error_code:
-                    self.leading.appended(partition)
+                    self.leading.appended(partition, result)
                 else:
                     partition.counts.note_refused(result.error_code, len(records))
                 return result
@@ -302,6 +303,11 @@ class ReplicaManager:
             log.note_high_watermark(partition.high_watermark)
             self._fetches.notify(log.topic_partition)
 
+    def _log_flushed(self, topic_partition: TopicPartition) -> None:
+        partition = self._partitions.get(topic_partition)
+        if partition is not None:
+            self.leading.flushed(partition)
+
     def storage_failed(self, error: StorageError) -> AppendResult:
         """The disk failed under a partition: nothing was appended, and its directory goes offline."""
         self._logs.note_failure(error)
@@ -331,7 +337,11 @@ class ReplicaManager:
 
     def _update_config(self, partition: Partition, config: TopicConfig) -> None:
         partition.min_insync_replicas = config.min_insync_replicas
-        partition.log.update_config(config)
+        log = partition.log
+        log.update_config(config)
+        if log.is_flush_due():
+            # Readers wait for it.
+            log.flush()
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Become leader or follower as the controller says; logs that do not exist yet are created off the loop."""

@@ -1,7 +1,8 @@
 """One partition that this broker hosts: its log, who leads it, and up to where it is replicated.
 
 Invariants: consumers read below the high watermark; it never goes back on a leader; where the leader is the only
-replica it is its log's end, else `leading.py` says how far it is, and on a follower what its leader told.
+replica it is its log's end, as far as that is as safe as flush.messages wants it, else `leading.py` says how far it is,
+and on a follower what its leader told.
 
 Source: design page, replication; semantics, replication.
 """
@@ -156,7 +157,7 @@ class Partition:
         log = self.log
         result = log.place(prepared, leader_epoch)
         if not result.error_code:
-            if self.followers is None:
+            if self.followers is None and not result.is_flush_due:
                 self.high_watermark = log.log_end_offset
                 if log.producers.first_unstable_offset != NEVER_OFFSET:
                     log.note_high_watermark(log.log_end_offset)

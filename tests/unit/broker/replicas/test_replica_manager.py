@@ -108,11 +108,21 @@ def heard():
 
 
 @pytest.fixture
-def make_replicas(clock, topic_config, heard):
+def overrides():
+    """The settings of all topics."""
+    return {}
+
+
+@pytest.fixture
+def make_replicas(clock, topic_config, overrides, heard):
     def make(logs: LogManager) -> ReplicaManager:
         fetches = Purgatory(clock, lambda callback, *args: callback(*args))
         leading = Leading(BROKER_ID, clock, clock, fetches, lambda: 30_000)
-        made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config, InlineExecutor(), call, leading)
+
+        def config_of(topic: str) -> TopicConfig:
+            return topic_config.with_overrides(overrides)
+
+        made = ReplicaManager(BROKER_ID, logs, fetches, config_of, InlineExecutor(), call, leading)
         made.on_leadership = lambda led, resigned: heard.append(
             ([each.topic_partition for each in led], list(resigned))
         )
@@ -216,14 +226,52 @@ def test_own_appends_move_the_high_watermark(replicas):
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def flush_each_message(replicas, topic_config) -> None:
+@pytest.fixture
+def flush_each_message(overrides):
+    overrides["flush.messages"] = "1"
+
+
+@pytest.mark.usefixtures("flush_each_message")
+@pytest.mark.parametrize("assigned", [(1,), (1, 2)])
+def test_readers_wait_for_flush_messages_too(replicas, executor, assigned):
+    replicas.leader_and_isr(leaders(replicas=assigned, isr=(1,)))
+    executor.is_holding = True
+    for count in (1, 2):
+        replicas.append_to(replicas.partition(PARTITION), memoryview(batch(count)), 1)
+    assert replicas.high_watermarks() == {PARTITION: 0}
+    # The second one came while the first was on its way to the disk.
+    executor.run_next()
+    assert replicas.high_watermarks() == {PARTITION: 1}
+    executor.release()
+    assert replicas.high_watermarks() == {PARTITION: 3}
+
+
+def test_readers_wait_for_a_flush_that_is_due_and_for_no_other(replicas, overrides, executor):
+    overrides["flush.messages"] = "2"
     replicas.leader_and_isr(leaders())
-    config = topic_config.with_overrides({"flush.messages": "1"})
-    replicas.partition(PARTITION).log.update_config(config)
+    partition = replicas.partition(PARTITION)
+    executor.is_holding = True
+    replicas.append_to(partition, memoryview(batch()), 1)
+    assert partition.high_watermark == 1
+    replicas.append_to(partition, memoryview(batch()), 1)
+    assert partition.high_watermark == 1
+    executor.release()
+    assert partition.high_watermark == 2
 
 
-def test_own_appends_are_answered_once_flush_messages_is_kept(replicas, topic_config, executor):
-    flush_each_message(replicas, topic_config)
+def test_what_a_new_flush_messages_wants_on_disk_is_brought_there(replicas, overrides):
+    replicas.leader_and_isr(leaders())
+    partition = replicas.partition(PARTITION)
+    replicas.append_to(partition, memoryview(batch()), 1)
+    assert partition.log.recovery_point == 0
+    overrides["flush.messages"] = "1"
+    replicas.update_topic_config("t")
+    assert partition.log.recovery_point == 1
+
+
+@pytest.mark.usefixtures("flush_each_message")
+def test_own_appends_are_answered_once_flush_messages_is_kept(replicas, executor):
+    replicas.leader_and_isr(leaders())
     executor.is_holding = True
     answer = replicas.append(PARTITION, batch(), -1, 1_000)
     assert not answer.is_done
@@ -231,8 +279,9 @@ def test_own_appends_are_answered_once_flush_messages_is_kept(replicas, topic_co
     assert answer.value.error_code == ErrorCode.NONE
 
 
-def test_own_appends_whose_fsync_fails_say_so(replicas, topic_config, executor, disk, failures):
-    flush_each_message(replicas, topic_config)
+@pytest.mark.usefixtures("flush_each_message")
+def test_own_appends_whose_fsync_fails_say_so(replicas, executor, disk, failures):
+    replicas.leader_and_isr(leaders())
     executor.is_holding = True
     answer = replicas.append(PARTITION, batch(), -1, 1_000)
     disk.fails_to_sync = True
@@ -241,8 +290,9 @@ def test_own_appends_whose_fsync_fails_say_so(replicas, topic_config, executor, 
     assert failures
 
 
-def test_own_appends_that_are_not_on_disk_in_time_say_so(replicas, topic_config, executor, clock):
-    flush_each_message(replicas, topic_config)
+@pytest.mark.usefixtures("flush_each_message")
+def test_own_appends_that_are_not_on_disk_in_time_say_so(replicas, executor, clock):
+    replicas.leader_and_isr(leaders())
     executor.is_holding = True
     answer = replicas.append(PARTITION, batch(), -1, 1_000)
     clock.advance(999)

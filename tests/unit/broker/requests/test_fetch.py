@@ -5,6 +5,7 @@ import pytest
 from barnabas.broker.requests.handlers import fetch
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.records.batch import MAGIC_POSITION, batches, read_header
 from barnabas.wire.records.builder import BatchBuilder
@@ -150,6 +151,19 @@ def test_a_fetch_waits_for_data(path):
     pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, path.fetch_request("t", wait_ms=500))
     assert not pending.is_done
     path.produce("t", batch(2))
+    (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
+    assert offsets(answered.partitions[0]) == [0]
+
+
+def test_a_fetch_waits_for_data_that_flush_messages_wants_on_disk(path):
+    path.create("u", flush_messages=1)
+    pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, path.fetch_request("u", wait_ms=500))
+    path.writing.is_holding = True
+    answer = path.replicas.append(TopicPartition("u", 0), batch(2), 1, 1_000)
+    path.run_due()
+    assert (answer.is_done, pending.is_done) == (False, False)
+    path.writing.run_all()
+    assert answer.is_done
     (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
     assert offsets(answered.partitions[0]) == [0]
 

@@ -157,7 +157,7 @@ def _append(
             index, result.error_code, result.base_offset, result.append_time_ms, result.log_start_offset
         )
     )
-    if acks and ((acks == ALL and partition.followers is not None) or partition.log.is_flush_due()):
+    if acks and ((acks == ALL and partition.followers is not None) or result.is_flush_due):
         late.append(_Late(partition, partition.leading_since, answers, len(answers) - 1, result, None))
 
 
