@@ -131,7 +131,7 @@ class Channel:
         channel = cls(host, port, client_id, reader, writer, request_timeout_ms)
         try:
             if versions is None:
-                await channel._negotiate(timeout_ms)
+                await channel._negotiate(min(timeout_ms, request_timeout_ms))
             else:
                 channel.versions = dict(versions)
             if security is not None and security.mechanism:

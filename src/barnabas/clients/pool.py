@@ -2,7 +2,8 @@
 
 Connections open when they are needed and are replaced when they broke; who wants one that is being opened waits for
 that one. Metadata is asked for again when a caller says that it was wrong (`forget`) or when it is older than
-`metadata_max_age_ms`; a coordinator, when the connection to it is gone. Brokers that failed last are asked last.
+`metadata_max_age_ms`; a coordinator, when the connection to it is gone. Brokers that failed last are asked last, after
+them those to which a connection was lost.
 
 Source: protocol guide, Metadata and FindCoordinator.
 """
@@ -140,7 +141,9 @@ class Pool:
             return is_open[self.env.dice.randrange(len(is_open))] if len(is_open) > 1 else is_open[0]
         failure: KafkaError | None = None
         known = dict.fromkeys([*self._bootstrap, *self._brokers.values()])
-        for address in sorted(known, key=lambda address: self._failures.get(address, 0)):
+        # Who stands still takes a connection, and answers nothing.
+        lost = {place[:2] for place, channel in self._channels.items() if not channel.is_open}
+        for address in sorted(known, key=lambda address: (address in lost, self._failures.get(address, 0))):
             try:
                 return await self._channel(address)
             except KafkaError as error:

@@ -75,6 +75,31 @@ def test_a_record_goes_past_a_leader_that_stands_still(cluster: MemoryCluster) -
     cluster.run(use)
 
 
+def test_who_did_not_answer_in_time_is_asked_last_where_the_leader_is(cluster: MemoryCluster) -> None:
+    async def use(pool: Pool) -> None:
+        async with Producer(pool, request_timeout_ms=5_000) as producer:
+            await (await producer.send("t", b"x", partition=0))
+            cluster.silent.add(1)
+            begin = now()
+            asked = await producer.send("t", b"x", partition=0)
+            await asyncio.sleep(1)
+            cluster.leaders[0] = 2
+            assert (await asked).offset == 2
+            # The one request, and not a new connection to the same broker.
+            assert now() - begin < 6
+
+    cluster.run(use, request_timeout_ms=5_000)
+
+
+def test_a_connection_that_agrees_on_nothing_is_given_up_as_a_request_is(cluster: MemoryCluster) -> None:
+    async def use(pool: Pool) -> None:
+        await pool.metadata([])
+        assert now() < 6
+
+    cluster.silent.add(1)
+    cluster.run(use, request_timeout_ms=5_000)
+
+
 @pytest.mark.parametrize("refusal", MOVED)
 def test_a_partition_is_read_from_the_leader_that_there_is_now(cluster: MemoryCluster, refusal: ErrorCode) -> None:
     async def use(pool: Pool) -> None:
