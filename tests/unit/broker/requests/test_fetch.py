@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.requests.handlers import fetch
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
@@ -136,6 +137,23 @@ def test_partitions_are_read_up_to_their_own_limit(path):
     for _ in range(3):
         path.produce("t", batch(1, b"x" * 1_000))
     assert offsets(path.fetch("t", max_bytes=2_500)) == [0, 1]
+
+
+def test_what_is_small_is_copied_up_to_a_bound_and_the_rest_is_slices_of_files(path):
+    names = ("t", "u", "v", "w")
+    for name in names:
+        if name != "t":
+            path.create(name)
+        path.produce(name, batch(1, b"x" * (20_000 if name == "u" else 9_000)))
+    made = FetchRequest(
+        max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=[FetchTopic(name, partitions=[wanted()]) for name in names]
+    )
+    answer = path.begin(fetch.HANDLER, NO_FLEXIBLE, made)
+    kinds = [type(topic.partitions[0].records) for topic in answer.responses]
+    assert kinds == [bytes, FileSlice, FileSlice, FileSlice]
+    # Before version 10 records may have to be converted, from files.
+    old = path.begin(fetch.HANDLER, 9, made)
+    assert {type(topic.partitions[0].records) for topic in old.responses} == {FileSlice}
 
 
 def test_negative_limits_read_one_batch(path):

@@ -106,7 +106,7 @@ def test_the_size_of_a_fetch_answer_is_known_before_it_is_encoded(version):
 
 def test_a_slice_of_a_file_counts_as_long_as_it_is(data_path):
     data_path.create("t")
-    data_path.produce("t", batch(1_000))
+    data_path.produce("t", batch(20_000))
     response = data_path.begin(fetch.HANDLER, 11, data_path.fetch_request("t"))
     assert isinstance(response, FetchResponse)
     records = response.responses[0].partitions[0].records

@@ -1,6 +1,7 @@
 """One pass over what a fetch asks for: each partition's records, or why there are none.
 
-Records leave as slices of the log's files: nothing is copied. A partition's answer never goes beyond one segment.
+Records leave as slices of the log's files: nothing is copied, but for a few that are small: an answer of one part is one
+system call, and wakes its reader once. A partition's answer never goes beyond one segment.
 
 What the cluster does not know, and what the reader may not see, is refused at once and stands last in the answer; the
 other partitions are read as if it had not been asked for. (Any other error ends a wait.)
@@ -62,6 +63,8 @@ Span = tuple[TopicPartition, PartitionLog, int, int, FileSlice | None]
 _NO_DIVERGENCE = EpochEndOffset()
 _NO_LEADER = LeaderIdAndEpoch()
 _NO_RECORDS = b""
+# So much of an answer is copied into it at the most: what stays a slice of a file costs two system calls more.
+_COPIED_BYTES = 16 * 1024
 
 
 class Reading:
@@ -78,6 +81,7 @@ class Reading:
         "_answered",
         "_available_bytes",
         "_cached",
+        "_copied_bytes",
         "_ctx",
         "_failures",
         "_found",
@@ -138,6 +142,8 @@ class Reading:
         self._min_bytes = min_bytes if min_bytes < left_bytes else left_bytes
         self._available_bytes = 0
         self._has_found = False
+        # What old clients may not read is converted, from slices.
+        self._copied_bytes = _COPIED_BYTES if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else 0
         # What the answer gives of which topics.
         self._found: list[tuple[TopicCounts, int]] = []
         self._may_exceed = ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
@@ -327,9 +333,15 @@ class Reading:
                 if most_bytes > left_bytes:
                     most_bytes = left_bytes
                 found = log.read(offset, most_bytes, end_offset, is_first, self._cached, not self._may_exceed)
-                if found is not None and found.length and data.aborted_transactions is not None:
-                    aborted = log.aborted_transactions(offset, found)
-                    data.aborted_transactions = [AbortedTransaction(each[0], each[1]) for each in aborted]
+                if found is not None and found.length:
+                    if data.aborted_transactions is not None:
+                        aborted = log.aborted_transactions(offset, found)
+                        data.aborted_transactions = [AbortedTransaction(each[0], each[1]) for each in aborted]
+                    if found.length <= self._copied_bytes:
+                        self._copied_bytes -= found.length
+                        data.records = found.read()
+                    else:
+                        data.records = found
             except NotCachedError as missing:
                 self.cold[key] = missing.work
                 return data
@@ -338,7 +350,6 @@ class Reading:
             if found is not None:
                 length = found.length
                 if length:
-                    data.records = found
                     self._has_found = True
                     self._found.append((partition.counts, length))
                     self._available_bytes += length
