@@ -29,6 +29,9 @@ class ColdDisk:
         wanted = range(position // PART_BYTES, (position + length - 1) // PART_BYTES + 1)
         return all((file.path, index) in self._parts for index in wanted)
 
+    def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
+        return file.read(position, length) if self.holds(file, position, length) else None
+
     def check_read(self, file: RecordFile, position: int, length: int) -> None:
         if not self.is_forgetful:
             self._parts.add((file.path, position // PART_BYTES))

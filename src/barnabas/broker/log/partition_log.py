@@ -738,6 +738,7 @@ class PartitionLog:
         at_least_one: bool = True,
         cached: Cached | None = None,
         may_cut: bool = True,
+        taken_bytes: int = 0,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on, in one segment.
 
@@ -748,6 +749,7 @@ class PartitionLog:
             at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
             cached: Says what may be read and sent without waiting for the disk; None where the caller may wait.
             may_cut: Without `at_least_one`: give the beginning of a first batch that is larger than `max_bytes`.
+            taken_bytes: What is no longer than this is not asked for, as the caller takes it (`Cached.take`).
 
         Returns:
             A slice that starts with the batch that holds `offset` (or the next one, where compaction left a gap), and
@@ -763,7 +765,9 @@ class PartitionLog:
             raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
         if self._is_cutting:
             return None
-        return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut)
+        return self._chain.read(
+            offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut, taken_bytes
+        )
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
         """Return the aborted transactions among what `read` gave for `offset`, for readers of committed records.

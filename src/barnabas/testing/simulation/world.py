@@ -145,6 +145,9 @@ class RollingPageCache:
         self._was_missed = not self._was_missed and self._dice.random() < self._miss
         return not self._was_missed
 
+    def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
+        return file.read(position, length) if self.holds(file, position, length) else None
+
     def check_read(self, file: RecordFile, position: int, length: int) -> None:
         return
 

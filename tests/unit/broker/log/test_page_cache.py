@@ -1,5 +1,6 @@
 """The kernel's page cache, asked about real files on the disk of the temporary directory."""
 
+import errno
 import os
 import sys
 from typing import Any
@@ -75,6 +76,28 @@ def test_nothing_is_always_there(dropped):
     assert LinuxPageCache().holds(dropped, 0, 0)
 
 
+def test_a_small_part_is_taken_where_all_of_it_is_there(file):
+    cache = LinuxPageCache()
+    assert cache.take(file, 4_000, 200) == file.read(4_000, 200)
+    assert cache.take(file, SIZE - 10, 20) is None
+
+
+def test_nothing_is_taken_from_the_disk(dropped):
+    assert LinuxPageCache().take(dropped, 4_000, 200) is None
+
+
+def test_a_file_system_that_can_not_be_read_without_waiting_is_asked_first(file, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    cache = LinuxPageCache()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "preadv", refuse)
+        assert cache.take(file, 0, 100) == file.read(0, 100)
+    drop(file)
+    assert cache.take(file, 0, 100) in (None, file.read(0, 100))
+
+
 def test_a_kernel_that_refuses_is_not_asked_again(file):
     cache = LinuxPageCache()
     os.close(os.dup(file.fd))
@@ -103,4 +126,5 @@ def test_elsewhere_everything_counts_as_cached(dropped, monkeypatch):
     cache = system_page_cache()
     assert isinstance(cache, EverythingCached)
     assert cache.holds(dropped, 0, SIZE)
+    assert cache.take(dropped, 0, 100) == dropped.read(0, 100)
     cache.check_read(dropped, 0, SIZE)

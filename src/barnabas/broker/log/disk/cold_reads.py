@@ -38,6 +38,10 @@ class Cached(Protocol):
         """Return whether all of a part of a file can be read at once."""
         ...
 
+    def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
+        """Return a small part of a file, if all of it can be read at once; raises StorageError."""
+        ...
+
 
 class ColdWork(Generic[T]):
     """Something that has to be read from a disk.
@@ -127,6 +131,10 @@ class AskedOnce:
             return True
         return ahead_end > end and self._cached.holds(file, position, length)
 
+    def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
+        """See `Cached`."""
+        return self._cached.take(file, position, length)
+
 
 _Waiting = Callable[[BaseException | None], object]
 
@@ -158,6 +166,10 @@ class ColdReads:
         if waiting and any((file, index) in waiting for index in _part_indexes(position, length)):
             return False
         return self._page_cache.holds(file, position, length)
+
+    def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
+        """Return a small part of a file, if all of it can be read at once; raises StorageError."""
+        return self._page_cache.take(file, position, length)
 
     def read(
         self, wanted: Sequence["ColdWork[Any] | ColdSlice"], then: Callable[[list[BaseException | None]], object]

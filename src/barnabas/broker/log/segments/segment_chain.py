@@ -178,6 +178,7 @@ class SegmentChain:
         at_least_one: bool,
         cached: Cached | None = None,
         may_cut: bool = True,
+        taken_bytes: int = 0,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on; see `PartitionLog.read`."""
         # hot path: benchmarks/micro/test_log.py
@@ -211,7 +212,7 @@ class SegmentChain:
         if length <= 0:
             return None
         file = segment.file
-        if cached is not None and not cached.holds(file, position, length):
+        if cached is not None and length > taken_bytes and not cached.holds(file, position, length):
             raise NotCachedError(ColdSlice(file, position, length))
         return FileSlice(file, position, length)
 

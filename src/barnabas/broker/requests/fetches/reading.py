@@ -332,14 +332,15 @@ class Reading:
                 most_bytes = wanted.partition_max_bytes
                 if most_bytes > left_bytes:
                     most_bytes = left_bytes
-                found = log.read(offset, most_bytes, end_offset, is_first, self._cached, not self._may_exceed)
+                found = log.read(
+                    offset, most_bytes, end_offset, is_first, self._cached, not self._may_exceed, self._copied_bytes
+                )
                 if found is not None and found.length:
                     if data.aborted_transactions is not None:
                         aborted = log.aborted_transactions(offset, found)
                         data.aborted_transactions = [AbortedTransaction(each[0], each[1]) for each in aborted]
                     if found.length <= self._copied_bytes:
-                        self._copied_bytes -= found.length
-                        data.records = found.read()
+                        data.records = self._copied(found)
                     else:
                         data.records = found
             except NotCachedError as missing:
@@ -360,6 +361,16 @@ class Reading:
                     self._available_bytes += max(most_bytes, 0)
         self.spans.append((key, log, offset, end_offset, found))
         return data
+
+    def _copied(self, found: FileSlice) -> bytes | bytearray:
+        """Return what was found, which is small; raises NotCachedError and StorageError."""
+        self._copied_bytes -= found.length
+        if self._cached is None:
+            return found.read()
+        taken = self._cached.take(found.file, found.position, found.length)
+        if taken is None:
+            raise NotCachedError(ColdSlice(found.file, found.position, found.length))
+        return taken
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """Return a reader's error for a log that can't be read; a failed disk also goes offline."""
