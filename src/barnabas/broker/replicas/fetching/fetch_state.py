@@ -172,6 +172,8 @@ class FetchState:
 
     def wake(self, now_ms: int) -> None:
         """Go on with those whose delay is over."""
+        if not self._delayed:
+            return
         due = [each for each in self._delayed.values() if each.retry_at_ms is not None and each.retry_at_ms <= now_ms]
         for progress in due:
             progress.retry_at_ms = None
@@ -179,8 +181,15 @@ class FetchState:
             self.changed[progress.key] = None
 
     @property
+    def has_unready(self) -> bool:
+        """Whether something else than records is to be asked for some of them."""
+        return bool(self._unready)
+
+    @property
     def next_wake_ms(self) -> int | None:
         """When the next delay is over; None: nothing is delayed."""
+        if not self._delayed:
+            return None
         return min((each.retry_at_ms for each in self._delayed.values() if each.retry_at_ms is not None), default=None)
 
     def unready(self, phase: Phase) -> list[Progress]:

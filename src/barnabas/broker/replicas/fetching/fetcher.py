@@ -254,18 +254,15 @@ class Fetcher:
             self._wait_until(self._resume_ms, now_ms)
             return False
         state.wake(now_ms)
-        asking = self._begin_truncations()
+        asking = self._begin_truncations() if state.has_unready else None
         if asking:
             self._ask_epochs(asking)
             return True
         if self._truncating_count and now_ms < self._patient_until_ms:
             self._wait_until(self._patient_until_ms, now_ms)
             return False
-        for phase, timestamp in ((Phase.SEEKING_END, LATEST), (Phase.SEEKING_START, EARLIEST)):
-            seeking = self._free(phase)
-            if seeking:
-                self._ask_offsets(seeking, timestamp)
-                return True
+        if state.has_unready and self._seek():
+            return True
         question = self._session.ask(self._wanted, state.partitions, state.changed)
         state.changed.clear()
         if question is not None:
@@ -350,6 +347,15 @@ class Fetcher:
             pending.then(done, failed)
 
     # --- offsets that the leader does not have
+
+    def _seek(self) -> bool:
+        """Ask for the leader's end, or for its start; whether a partition wants one."""
+        for phase, timestamp in ((Phase.SEEKING_END, LATEST), (Phase.SEEKING_START, EARLIEST)):
+            seeking = self._free(phase)
+            if seeking:
+                self._ask_offsets(seeking, timestamp)
+                return True
+        return False
 
     def _ask_offsets(self, seeking: list[Progress], timestamp: int) -> None:
         surroundings = self._surroundings

@@ -1,7 +1,7 @@
 """One pass over what a fetch asks for: each partition's records, or why there are none.
 
-Records leave as slices of the log's files: nothing is copied, but for a few that are small: an answer of one part is one
-system call, and wakes its reader once. A partition's answer never goes beyond one segment.
+Records leave as slices of the log's files: nothing is copied, but for a few that are small: an answer of one part is
+one system call, and wakes its reader once. A partition's answer never goes beyond one segment.
 
 What the cluster does not know, and what the reader may not see, is refused at once and stands last in the answer; the
 other partitions are read as if it had not been asked for. (Any other error ends a wait.)
@@ -86,7 +86,6 @@ class Reading:
         "_failures",
         "_found",
         "_has_found",
-        "_has_quota",
         "_is_again",
         "_is_committed",
         "_is_follower",
@@ -133,10 +132,9 @@ class Reading:
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
         self._is_follower = request.replica_id >= 0
         self._may_follow = self._is_follower and ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
-        self._has_quota = not self._may_follow or not is_follower(ctx, request.replica_id, wanted)
         # Written out: to call `min` costs more.
         most_bytes, min_bytes = ctx.services.config.fetch_max_bytes, request.min_bytes
-        if self._has_quota and ctx.services.quotas.is_enabled[_FETCH_QUOTA]:
+        if ctx.services.quotas.is_enabled[_FETCH_QUOTA] and self._has_quota():
             most_bytes = min(most_bytes, _most_in_windows(ctx))
         self._left_bytes = left_bytes = request.max_bytes if request.max_bytes < most_bytes else most_bytes
         self._min_bytes = min_bytes if min_bytes < left_bytes else left_bytes
@@ -228,7 +226,7 @@ class Reading:
             for key, data in self.refused.items():
                 self._add(key, data)
         response = FetchResponse(responses=self._topics)
-        is_counted = ctx.services.quotas.is_any and self._has_quota
+        is_counted = ctx.services.quotas.is_any and self._has_quota()
         if is_counted and not ctx.may_fetch(answer_bytes(response, ctx.api_version)):
             return self._without_records()
         if self._session is not None:
@@ -242,6 +240,10 @@ class Reading:
         if ctx.api_version >= FIRST_VERSION_WITH_ZSTD:
             return response
         return adapt_answer(ctx, self._request, self._wanted, response)
+
+    def _has_quota(self) -> bool:
+        """Return whether a client's quota counts what is read: not for followers."""
+        return not self._may_follow or not is_follower(self._ctx, self._request.replica_id, self._wanted)
 
     def _without_records(self) -> FetchResponse:
         """Answer a reader who is over its quota: without records, and nothing changes."""
