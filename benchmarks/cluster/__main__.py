@@ -5,32 +5,46 @@
     librdkafka  200,000 records of a kilobyte, acks=all, three partitions with a leader each
     follower    broker 3 copies what broker 1 has: batches of 1 MB, 16 KB and 200 bytes
     failover    a broker is killed that leads a third of 2,000 partitions: from the end of its session on
-    one, two    one broker, and two on the same machine, acks=1 and no copies, 100 connections in all
+    one, two    one broker, and two on the same machine beside one Kafka, acks=1 and no copies, 100 connections in all
 
-The clusters run in turn, each work on one that was started for it. A Kafka does each load (but failover) until two
-rounds cost the same within 5 %, for half a minute at the most; the last round counts. CPU is that of all brokers, or of
-the follower alone.
+A Kafka does each load (but failover) until two rounds cost the same within 5 %, for half a minute at the most. Then,
+for `small`, `flood`, `one` and `two`, the clusters stand beside each other and do five rounds each in turn, of which
+the medians count. The other works are too large for that: each is done on a cluster of its own, one kind after the
+other in each run, and the last round counts. CPU is that of all brokers, or of the follower alone.
 """
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from benchmarks.cluster.clusters import KINDS, Cluster, cluster
-from benchmarks.cluster.works import brokers_on_two_cores, failover, flood, follower, librdkafka, small_produce
+from benchmarks.cluster.works import (
+    Load,
+    brokers_on_two_cores,
+    failover,
+    flood,
+    follower,
+    in_turn,
+    librdkafka,
+    small_produce,
+)
 from benchmarks.load import report
 from benchmarks.load.lines import Figures, Line
 from benchmarks.load.process import CPU, CPU_MICRO
 
-WORKS: dict[str, tuple[int, Callable[[Cluster], Figures]]] = {
+IN_TURN: dict[str, tuple[int, Callable[[Cluster], Load]]] = {
     "small": (3, small_produce),
     "flood": (3, flood),
-    "librdkafka": (3, librdkafka),
-    "follower": (3, follower),
-    "failover": (3, failover),
     "one": (1, brokers_on_two_cores),
     "two": (2, brokers_on_two_cores),
 }
+ALONE: dict[str, Callable[[Cluster], Figures]] = {
+    "librdkafka": librdkafka,
+    "follower": follower,
+    "failover": failover,
+}
+WORKS = (*IN_TURN, *ALONE)
 
 LINES = (
     Line("small_p50_us", "small produce, acks=all: p50 µs", 0, 0.5),
@@ -50,9 +64,27 @@ LINES = (
     Line("failover_record_ms", "the same to a client's next record, ms", 0, 1.0),
     Line("one_requests_per_s", "one broker, acks=1: requests/s", 0, is_lower_better=False),
     Line("one_cpu", f"one broker, acks=1: {CPU_MICRO} per request", 0),
-    Line("two_requests_per_s", "two brokers, acks=1: requests/s", 0, is_lower_better=False),
-    Line("two_cpu", f"two brokers, acks=1: {CPU_MICRO} per request", 0),
+    Line("two_requests_per_s", "two brokers beside one Kafka, acks=1: requests/s", 0, is_lower_better=False),
+    Line("two_cpu", f"two brokers beside one Kafka, acks=1: {CPU_MICRO} per request", 0),
 )
+
+
+def measure(name: str, kinds: Sequence[str]) -> dict[str, Figures]:
+    """Do one work on clusters of all kinds."""
+    if name in ALONE:
+        figures = {}
+        for kind in kinds:
+            with cluster(kind, 3) as started:
+                figures[kind] = ALONE[name](started)
+        return figures
+    broker_count, prepare = IN_TURN[name]
+    with ExitStack() as stack:
+        clusters = {}
+        for kind in kinds:
+            # A Kafka uses all cores by itself.
+            count = 1 if name == "two" and kind == "kafka" else broker_count
+            clusters[kind] = stack.enter_context(cluster(kind, count))
+        return in_turn(clusters, prepare)
 
 
 def main() -> int:
@@ -74,14 +106,11 @@ def main() -> int:
         for runs in results.values():
             runs.append({})
         for name in names:
-            broker_count, work = WORKS[name]
-            for kind, runs in results.items():
-                print(f"run {run}/{options.runs} {kind}: {name}", file=sys.stderr, flush=True)
-                with cluster(kind, broker_count) as started:
-                    figures = work(started)
+            print(f"run {run}/{options.runs}: {name}", file=sys.stderr, flush=True)
+            for kind, figures in measure(name, kinds).items():
                 figures = {key.replace("alone", name): value for key, value in figures.items()}
-                print({key: round(value, 2) for key, value in figures.items()}, file=sys.stderr, flush=True)
-                runs[-1] |= figures
+                print(kind, {key: round(value, 2) for key, value in figures.items()}, file=sys.stderr, flush=True)
+                results[kind][-1] |= figures
     text = report.table(results, LINES)
     print(text)
     if options.save:

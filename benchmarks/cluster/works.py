@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
 
 from kazoo.client import KazooClient
 
@@ -17,7 +18,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.cluster.clusters import Cluster
-from benchmarks.load import raw
+from benchmarks.load import raw, report
 from benchmarks.load.lines import Figures, is_settled
 from benchmarks.load.process import cpu
 from benchmarks.whole.wire import Peer
@@ -29,23 +30,51 @@ _FLOOD_COUNT, _FLOOD_CONNECTIONS = 10_000, 100
 _LIBRDKAFKA_COUNT, _LIBRDKAFKA_BYTES = 200_000, 1_024
 _FAILOVER_PARTITIONS = 2_000
 _MOST_ROUNDS, _WARM_S = 6, 30.0
+_ROUNDS_IN_TURN = 5
 _TIMEOUT_S = 300
 
 
-def until_warm(cluster: Cluster, load: Callable[[], Figures], settles: str) -> Figures:
+class Load(NamedTuple):
+    """A load that can be done again and again.
+
+    Attributes:
+        once: Does it, and says what was measured.
+        settles: The figure that tells whether a JVM is warm.
+    """
+
+    once: Callable[[], Figures]
+    settles: str
+
+
+def until_warm(cluster: Cluster, load: Load) -> Figures:
     """Do a load, on a JVM until two rounds in a row cost the same within 5 % or half a minute is over."""
-    rounds, end = [load(), load()], time.monotonic() + _WARM_S
+    rounds, end = [load.once(), load.once()], time.monotonic() + _WARM_S
     while (
         cluster.is_jvm
         and len(rounds) < _MOST_ROUNDS
         and time.monotonic() < end
-        and not is_settled([each[settles] for each in rounds])
+        and not is_settled([each[load.settles] for each in rounds])
     ):
-        rounds.append(load())
+        rounds.append(load.once())
     return rounds[-1]
 
 
-def small_produce(cluster: Cluster) -> Figures:
+def in_turn(clusters: Mapping[str, Cluster], prepare: Callable[[Cluster], Load]) -> dict[str, Figures]:
+    """Warm up all clusters, then have them do a load in turn, a few short rounds each; the medians of these.
+
+    What else the machine does meanwhile is so the same for all. Those whose turn it is not only wait.
+    """
+    loads = {kind: prepare(cluster) for kind, cluster in clusters.items()}
+    for kind, load in loads.items():
+        until_warm(clusters[kind], load)
+    rounds: dict[str, list[Figures]] = {kind: [] for kind in loads}
+    for number in range(_ROUNDS_IN_TURN):
+        for kind, load in list(loads.items())[:: 1 if number % 2 else -1]:
+            rounds[kind].append(load.once())
+    return {kind: report.medians(figures) for kind, figures in rounds.items()}
+
+
+def small_produce(cluster: Cluster) -> Load:
     """One Produce of 100 bytes with acks=all in flight."""
     cluster.create("small", [[1, 2, 3]])
     address = cluster.members[1].bootstrap_servers
@@ -56,10 +85,10 @@ def small_produce(cluster: Cluster) -> Figures:
         used = (cluster.cpu() - before) / _SMALL_COUNT * 1e6
         return {"small_p50_us": times["p50_us"], "small_p99_us": times["p99_us"], "small_cpu": used}
 
-    return until_warm(cluster, load, "small_cpu")
+    return Load(load, "small_cpu")
 
 
-def flood(cluster: Cluster) -> Figures:
+def flood(cluster: Cluster) -> Load:
     """A hundred connections with one Produce of 100 bytes with acks=all in flight on each."""
     cluster.create("flood", [[1, 2, 3]])
     address = cluster.members[1].bootstrap_servers
@@ -70,7 +99,7 @@ def flood(cluster: Cluster) -> Figures:
         used = (cluster.cpu() - before) / _FLOOD_COUNT * 1e6
         return {"flood_requests_per_s": found["requests_per_s"], "flood_cpu": used}
 
-    return until_warm(cluster, load, "flood_cpu")
+    return Load(load, "flood_cpu")
 
 
 def librdkafka(cluster: Cluster) -> Figures:
@@ -88,7 +117,7 @@ def librdkafka(cluster: Cluster) -> Figures:
         used = (cluster.cpu() - before) / size_gb
         return {"librdkafka_mb_per_s": json.loads(result.stdout)["mb_per_s"], "librdkafka_cpu_per_gb": used}
 
-    return until_warm(cluster, load, "librdkafka_cpu_per_gb")
+    return until_warm(cluster, Load(load, "librdkafka_cpu_per_gb"))
 
 
 class Filling:
@@ -148,7 +177,7 @@ def follower(cluster: Cluster) -> Figures:
                 f"follower_{key}_mb_per_s": filling.size_gb * 1e3 / elapsed_s,
             }
 
-        figures |= until_warm(cluster, load, f"follower_{key}_cpu_per_gb")
+        figures |= until_warm(cluster, Load(load, f"follower_{key}_cpu_per_gb"))
     return figures
 
 
@@ -217,7 +246,7 @@ def _registrations(cluster: Cluster) -> Iterator[Callable[[int], bool]]:
         client.close()
 
 
-def brokers_on_two_cores(cluster: Cluster) -> Figures:
+def brokers_on_two_cores(cluster: Cluster) -> Load:
     """A hundred connections, shared by the brokers; a topic without a copy on each, acks=1; a client for each."""
     count = len(cluster.members)
     commands = []
@@ -243,4 +272,4 @@ def brokers_on_two_cores(cluster: Cluster) -> Figures:
             "alone_cpu": used,
         }
 
-    return until_warm(cluster, load, "alone_cpu")
+    return Load(load, "alone_cpu")
