@@ -72,7 +72,7 @@ class Site:
 
         async def create() -> None:
             async with Pool(self._address()) as pool:
-                await Admin(pool).create_topic(NewTopic(topic, partition_count, 1, configs))
+                await Admin(pool).create_topic(NewTopic(topic, partition_count, configs=configs))
 
         self._runner.run(create())
 

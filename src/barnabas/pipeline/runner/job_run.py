@@ -16,7 +16,7 @@ from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
 from barnabas.pipeline.runner.batch_run import BatchRun
 from barnabas.pipeline.runner.bounds import start_offsets
 from barnabas.pipeline.runner.checkpoint import Files
-from barnabas.pipeline.runner.cluster import Cluster, NoSuchTopicError
+from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
@@ -150,6 +150,7 @@ class JobRun(BatchRun):
         """Compute what is derived from the job's tables, if there is anything new in them.
 
         Raises:
+            ClusterUnavailableError: the cluster can't say what it has, or make a topic; it can be tried again.
             QueryStoppedError: Spark failed, be it for an executor that was lost; it can be tried again.
             TableError: a table refused what it was given.
         """
@@ -168,6 +169,9 @@ class JobRun(BatchRun):
             self._warn(
                 f"{self.plan.run}: stopped while a quota held what it writes: {error}; the next start writes all"
             )
+        except ClusterUnavailableError:
+            self._is_stale = True
+            raise
         except (PySparkException, Py4JJavaError, TableUnavailableError) as error:
             self._is_stale = True
             if "FILE_NOT_EXIST" in str(error):
