@@ -12,6 +12,7 @@ import pytest
 from barnabas.clients.pool import PartitionMetadata, Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import StartupError
+from barnabas.pipeline.sources.topics import BrokerTopics
 from barnabas.testing import Broker
 from tests import commands
 from tests.clusters import (
@@ -100,6 +101,12 @@ def test_a_limit_is_set_once_and_holds_on_each_broker_for_itself(members: Member
             assert (explained(members, each).get("throttle_total_ms", 0) > 0) == (each in held), each
 
 
+def test_a_topic_that_a_feeder_makes_has_as_many_replicas_as_the_cluster_gives(members: Members) -> None:
+    with BrokerTopics(servers_of(members)) as topics:
+        assert topics.create({"fed": 2}) == {"fed": 2}
+    assert [len(each.replicas) for each in partitions_of(servers_of(members), "fed").values()] == [3, 3]
+
+
 def test_a_broker_whose_id_is_taken_is_refused_and_costs_nobody_anything(
     members: Members, registry: str, tmp_path: Path
 ) -> None:
@@ -110,7 +117,7 @@ def test_a_broker_whose_id_is_taken_is_refused_and_costs_nobody_anything(
     addresses = {broker_id: member.bootstrap_servers for broker_id, member in members.items()}
     second = barnabas_member(tmp_path, f"{registry}/members", 2, {"zookeeper.session.timeout.ms": "1000"})
     try:
-        with pytest.raises(StartupError, match="broker id 2 is taken by a broker that is alive; set another broker.id$"):
+        with pytest.raises(StartupError, match="broker id 2 is taken by a broker that is alive"):
             second.start()
         lines = second.log_text().splitlines()
     finally:

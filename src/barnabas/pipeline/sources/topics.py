@@ -144,7 +144,7 @@ class BrokerTopics:
     async def _create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
         found: dict[str, int] = {}
         for name, count in partition_counts.items():
-            topic = NewTopic(name, count, 1, {"retention.ms": "-1"})
+            topic = NewTopic(name, count, configs={"retention.ms": "-1"})
             try:
                 await Admin(self._pool, _TIMEOUT_MS).create_topic(topic)
             except KafkaError as error:
