@@ -36,12 +36,18 @@ Partitions = Mapping[int, Sequence[Sent]]
 
 
 class Cluster:
-    """One broker as its clients see it."""
+    """A cluster as its clients see it, of one broker or several.
 
-    def __init__(self, broker: RunningBroker, security: Mapping[str, str] | None = None) -> None:
+    Attributes:
+        broker: One of them.
+        address: Of all of them, where more than that one are named.
+    """
+
+    def __init__(self, broker: RunningBroker, security: Mapping[str, str] | None = None, address: str = "") -> None:
         self.broker = broker
+        self._address = address
         self._client: dict[str, Any] = {
-            "bootstrap.servers": broker.bootstrap_servers,
+            "bootstrap.servers": self.address,
             # A broker that a test has ended is not worth a line a second.
             "log_level": 2,
             **(security or {}),
@@ -50,12 +56,12 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        return self.broker.bootstrap_servers
+        return self._address or self.broker.bootstrap_servers
 
     def create(self, topic: str, partition_count: int = 2, **configs: str) -> None:
         # What is years old is kept, unless a setting says otherwise.
         settings = {"retention.ms": "-1", **{name.replace("_", "."): value for name, value in configs.items()}}
-        made = self._admin.create_topics([NewTopic(topic, partition_count, 1, config=settings)])
+        made = self._admin.create_topics([NewTopic(topic, partition_count, config=settings)])
         made[topic].result(PATIENCE_S)
 
     def grow(self, topic: str, partition_count: int) -> None:

@@ -25,8 +25,8 @@ class Seen(NamedTuple):
 class Side(Cluster):
     """One side of a mirror; it sends what no two records have in common, and reads with offsets."""
 
-    def __init__(self, broker: RunningBroker, name: str) -> None:
-        super().__init__(broker)
+    def __init__(self, broker: RunningBroker, name: str, address: str = "") -> None:
+        super().__init__(broker, address=address)
         self.name = name
         self._sent_count = 0
 
