@@ -38,6 +38,9 @@ from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_part
 log = logging.getLogger(__name__)
 
 _UNCLEAN = "unclean.leader.election.enable"
+_NEW_TOGETHER = 300
+"""So many partitions get their first state in one transaction: each takes three operations at the most, and a broker
+that serves its registry takes 1,000."""
 
 
 # What the registry says
@@ -126,8 +129,8 @@ async def bring_online(term: Term, partitions: Iterable[TopicPartition], strateg
     batch = term.new_batch()
     done: set[TopicPartition] = set()
     try:
-        for start in range(0, len(new), PARTITIONS_PER_TURN):
-            done.update(await _create_states(term, batch, new[start : start + PARTITIONS_PER_TURN]))
+        for start in range(0, len(new), _NEW_TOGETHER):
+            done.update(await _create_states(term, batch, new[start : start + _NEW_TOGETHER]))
         for start in range(0, len(old), PARTITIONS_PER_TURN):
             done.update(await _elect_some(term, batch, old[start : start + PARTITIONS_PER_TURN], strategy))
         for partition in done:

@@ -1,15 +1,17 @@
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from barnabas.broker.administration.topic_rules import NewTopic
+from barnabas.broker.registry.door.messages import MOST_PARTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest
 from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import CreateOp, SetOp
+from barnabas.wire.registry.store import CreateOp, Op, OpResult, SetOp
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, TopicAssignment, encode_assignment
 from tests.unit.broker.controller.harness import Cluster, metadata_topics, play, settle, until
 
@@ -278,6 +280,29 @@ def test_many_topics_at_once() -> None:
     async def story(cluster: Cluster) -> None:
         await asyncio.gather(*(put_topic(cluster, f"t{i}", {0: [0], 1: [0]}) for i in range(50)))
         await until(lambda: all(cluster.view.image.has_leaders(f"t{i}", 2) for i in range(50)))
+
+    play(story)
+
+
+def test_no_transaction_has_more_parts_than_our_registry_takes_of_others() -> None:
+    async def story(cluster: Cluster) -> None:
+        part_counts: list[int] = []
+        multi = cluster.registry.multi
+
+        async def counted(ops: Sequence[Op]) -> list[OpResult]:
+            part_counts.append(len(ops))
+            return await multi(ops)
+
+        cluster.registry.multi = counted  # type: ignore[method-assign]
+        topics = {"large": 1_200, **{f"t{number}": 1 for number in range(600)}}
+        for topic, count in topics.items():
+            await put_topic(cluster, topic, {index: [0] for index in range(count)})
+        await until(lambda: all(cluster.view.image.has_leaders(*each) for each in topics.items()))
+        for topic in topics:
+            await cluster.registry.create(f"/admin/delete_topics/{topic}")
+        await until(lambda: not any(map(cluster.view.image.partition_count, topics)))
+        await settle()
+        assert 500 <= max(part_counts) <= MOST_PARTS
 
     play(story)
 
