@@ -44,7 +44,12 @@ Members = Mapping[int, Member]
 
 @contextmanager
 def cluster_of(
-    kinds: Sequence[str], directory: Path, zookeeper_connect: str, config: Mapping[str, str] | None = None
+    kinds: Sequence[str],
+    directory: Path,
+    zookeeper_connect: str,
+    config: Mapping[str, str] | None = None,
+    own: Mapping[int, Mapping[str, str]] | None = None,
+    first_port: int = 0,
 ) -> Iterator[Members]:
     """Start brokers with the ids 1, 2, ... on one ZooKeeper, or on a broker that serves its registry as one.
 
@@ -53,19 +58,20 @@ def cluster_of(
         directory: Where each has a directory of its own.
         zookeeper_connect: With a tree of the cluster's own.
         config: Settings of all, above `REPLICATED`.
+        own: Settings of one of them, by its id, above those.
+        first_port: Of broker 1; the others have the next ones. 0: each has any.
     """
     members: dict[int, Member] = {}
     with ExitStack() as stack:
         for broker_id, kind in enumerate(kinds, 1):
+            place, port = directory / f"broker-{broker_id}", first_port and first_port + broker_id - 1
+            settings = {**(config or {}), **(own or {}).get(broker_id, {})}
             if kind == "kafka":
-                place = directory / f"broker-{broker_id}"
-                members[broker_id] = stack.enter_context(
-                    kafka_member(place, zookeeper_connect, broker_id, config or {})
-                )
+                kafka = kafka_member(place, zookeeper_connect, broker_id, settings, port=port)
+                members[broker_id] = stack.enter_context(kafka)
             else:
-                members[broker_id] = stack.enter_context(
-                    barnabas_member(directory / f"broker-{broker_id}", zookeeper_connect, broker_id, config or {})
-                )
+                barnabas = barnabas_member(place, zookeeper_connect, broker_id, settings, port=port)
+                members[broker_id] = stack.enter_context(barnabas)
         wait_for_members(members)
         yield members
 
@@ -86,6 +92,7 @@ def barnabas_member(
     config: Mapping[str, str],
     host: str = "127.0.0.1",
     prefix: Sequence[str] = (),
+    port: int = 0,
 ) -> Broker:
     """Return a broker of ours that is to be one of several; it is not started."""
     settings = {
@@ -97,7 +104,7 @@ def barnabas_member(
         "group.initial.rebalance.delay.ms": "0",
         **config,
     }
-    broker = _PlacedBroker(config=settings, host=host, data_dir=directory, start_timeout_s=PATIENCE_S)
+    broker = _PlacedBroker(config=settings, host=host, port=port, data_dir=directory, start_timeout_s=PATIENCE_S)
     broker.prefix = prefix
     return broker
 

@@ -90,6 +90,7 @@ def kafka_member(
     config: Mapping[str, str],
     host: str = "127.0.0.1",
     prefix: Sequence[str] = (),
+    port: int = 0,
 ) -> QuickKafkaServer:
     """Return a broker of Kafka 2.7.2 that is to be one of several; it is not started."""
     settings = {
@@ -100,5 +101,11 @@ def kafka_member(
         **config,
     }
     return QuickKafkaServer(
-        directory, settings, _JVM_OPTIONS, zookeeper_connect=zookeeper_connect, host=host, prefix=prefix
+        directory,
+        settings,
+        _JVM_OPTIONS,
+        port=port,
+        zookeeper_connect=zookeeper_connect,
+        host=host,
+        prefix=prefix,
     )

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.clusters import cluster_of, servers_of
+from tests.clusters import Members, cluster_of, servers_of
 from tests.compat.suites import franz_go, kafka_go, kafka_python, sarama
 from tests.compat.suites.suite import Place, Suite, SuiteError
 from tools.kafka.jars import ROOT
@@ -34,6 +34,7 @@ SUITES = {
         kafka_python.OLD,
         kafka_go.SUITE,
         sarama.SUITE,
+        sarama.CLUSTER,
     )
 }
 KAFKA, BARNABAS = "kafka", "barnabas"
@@ -70,27 +71,34 @@ def play(suite: Suite, target: str, output: Path, is_long: bool = False) -> dict
 
 
 @contextmanager
-def _broker(suite: Suite, target: str) -> Iterator[str]:
-    """Start the brokers of a suite with its settings, and give the `host:port` of each."""
+def _brokers(suite: Suite, target: str) -> Iterator[tuple[str, Members]]:
+    """Start the brokers of a suite with its settings, and give the `host:port` of each, and several by their ids."""
     if suite.broker_count > 1:
         with tempfile.TemporaryDirectory(prefix="suite-cluster-") as name:
             directory = Path(name)
             with (
                 ZooKeeper(directory / "zookeeper") as zookeeper,
-                cluster_of((target,) * suite.broker_count, directory, zookeeper.connect, suite.settings) as members,
+                cluster_of(
+                    (target,) * suite.broker_count,
+                    directory,
+                    zookeeper.connect,
+                    suite.settings,
+                    suite.own_settings,
+                    suite.port,
+                ) as members,
             ):
-                yield servers_of(members)
+                yield servers_of(members), members
         return
     host = "localhost" if suite.port else "127.0.0.1"
     if target == KAFKA:
         settings = {"listeners": f"PLAINTEXT://{host}:{suite.port}"} if suite.port else {}
         with QuickKafkaServer(config={**suite.settings, **settings}, port=suite.port) as kafka:
-            yield kafka.bootstrap_servers
+            yield kafka.bootstrap_servers, {}
         return
     from barnabas.testing import Broker
 
     with Broker(config={**ONE_BROKER, **suite.settings}, host=host, port=suite.port) as broker:
-        yield broker.bootstrap_servers
+        yield broker.bootstrap_servers, {}
 
 
 def _raise_loopback() -> None:
@@ -115,8 +123,8 @@ def main() -> None:
         _raise_loopback()
     results: dict[str, str] = {}
     for part in suite.parts:
-        with suite.beside(), _broker(suite, arguments.target) as bootstrap_servers:
-            results |= suite.run(part, Place(bootstrap_servers, arguments.output, arguments.long, suite.broker_count))
+        with suite.beside(), _brokers(suite, arguments.target) as (bootstrap_servers, members):
+            results |= suite.run(part, Place(bootstrap_servers, arguments.output, arguments.long, members))
     arguments.results.write_text(json.dumps(results))
 
 

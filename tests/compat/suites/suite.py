@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tests.clusters import Members
 from tools.kafka.jars import ROOT
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -33,13 +34,17 @@ class Place:
         bootstrap_servers: `host:port` of each broker.
         output: A file for all that the suite prints.
         is_long: Whether the suite runs in its long form.
-        broker_count: How many brokers there are, and replicas of each topic.
+        members: The brokers by id, where there are several; each topic has as many replicas.
     """
 
     bootstrap_servers: str
     output: Path
     is_long: bool
-    broker_count: int = 1
+    members: Members = field(default_factory=dict)
+
+    @property
+    def broker_count(self) -> int:
+        return len(self.members) or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,11 @@ class Suite:
         is_quick: Whether its short form is among the tests that are always run: one of each client, of a minute or two.
         beside: What runs beside the broker, from before it starts.
         settings: Of the broker, above `ONE_BROKER`: what the suite's authors set for theirs.
+        own_settings: Of one of several brokers, by its id, above those.
         port: The port of `localhost` that the suite's tests name, or 0 if they can be told another one. Such a suite
-            runs in a network namespace of its own, where every port is free.
-        broker_count: How many brokers on one ZooKeeper it runs against; more than one listen where they like.
+            runs in a network namespace of its own, where every port is free. Of several brokers the first one's; the
+            others have the next ones.
+        broker_count: How many brokers on one ZooKeeper it runs against.
         fails: Tests that fail on Kafka 2.7.2 too, by pattern, and why.
         skips: Tests that are skipped on Kafka 2.7.2 too, by pattern, and why.
         gaps: Tests that fail on Barnabas alone, by pattern, and what is missing. They may pass.
@@ -71,6 +78,7 @@ class Suite:
     is_quick: bool = True
     beside: Callable[[], AbstractContextManager[None]] = nullcontext
     settings: Mapping[str, str] = field(default_factory=dict)
+    own_settings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     port: int = 0
     broker_count: int = 1
     fails: Mapping[str, str] = field(default_factory=dict)
