@@ -10,6 +10,8 @@ import pytest
 
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.net.sockets import SocketNetwork
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.clients.admin import Admin
 from barnabas.clients.admin_topics import NewTopic
@@ -53,7 +55,7 @@ def test_a_follower_has_what_its_leader_has(cluster: RunningBroker, name: str, s
         )
         settings = {"inter.broker.protocol.version": spoken, "log.message.format.version": "0.11.0"}
         config = BrokerConfig.from_properties(settings, None, "test")
-        fetchers = Fetchers(REPLICA, config, channels, timers, SystemClock())
+        fetchers = Fetchers(REPLICA, config, channels, ReplicationQuota(Windows(11, 1_000)), timers, SystemClock())
         async with Pool(cluster.bootstrap_servers) as pool:
             admin = Admin(pool)
             await admin.create_topic(NewTopic(name, PARTITION_COUNT, 1))

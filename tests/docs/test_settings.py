@@ -19,7 +19,6 @@ from barnabas.core.config.support import (
     HONOURED,
     PARTLY_HONOURED,
     REFUSED,
-    TOPIC_WITHOUT_EFFECT,
     WITHOUT_EFFECT,
     WORKS,
     startup_warning,
@@ -116,7 +115,6 @@ def test_every_setting_has_one_status() -> None:
     told = [name for status in statuses for name in status]
     assert sorted(set(told)) == sorted(told)
     assert set(told) <= BROKER_SETTINGS.keys() | AUTHORIZER_SETTINGS.keys()
-    assert TOPIC_SETTINGS.keys() >= TOPIC_WITHOUT_EFFECT
 
 
 def test_what_is_said_to_work_is_read() -> None:
@@ -144,8 +142,8 @@ def test_a_start_calls_a_listeners_setting_what_it_calls_the_one_for_all() -> No
     assert warning.startswith("without effect here: listener.name.plaintext.ssl.keymanager.algorithm, ")
 
 
-def test_topic_settings_that_are_not_read_are_told() -> None:
-    assert TOPIC_SETTINGS.keys() - topic_settings_read() == TOPIC_WITHOUT_EFFECT
+def test_all_topic_settings_are_read() -> None:
+    assert TOPIC_SETTINGS.keys() - topic_settings_read() == frozenset()
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))

@@ -18,7 +18,7 @@ from pathlib import Path
 from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.config.documentation import TEXTS
 from barnabas.core.config.settings import Setting, allowed, format_value
-from barnabas.core.config.support import NO_EFFECT, TOPIC_WITHOUT_EFFECT, WORKS, status
+from barnabas.core.config.support import status
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ROOT / "src/barnabas/core/config/tables.py"
@@ -167,15 +167,22 @@ everybody ([security.md](security.md)). Without `zookeeper.connect` the broker k
 other settings about ZooKeeper have no effect ([zookeeper.md](zookeeper.md)).
 """
 
+_LIVE_HEAD = """
+## Throttles
+
+Set for a broker while it runs (`barnabas configs alter`, Kafka's tools), never in its file:
+[cluster.md](cluster.md#moving-partitions).
+"""
+
 _TOPIC_HEAD = """
 ## Topic settings
 
 Given when a topic is created (`--config name=value`), or later. Each falls back to the broker's setting in the third
-column. What has no effect is about what this broker does not do.
+column.
 """
 
 
-def _document(broker: list[Json], topic: list[Json]) -> str:
+def _document(broker: list[Json], dynamic: list[Json], topic: list[Json]) -> str:
     single = "\n".join(f"{name}={value}" for name, value in SINGLE_BROKER_PROPERTIES.items())
     lines = [_DOCUMENT_HEAD.format(single=single)]
     lines += ["## Broker settings", "", "| setting | what for | default | allowed | update mode | status |"]
@@ -186,17 +193,18 @@ def _document(broker: list[Json], topic: list[Json]) -> str:
         lines.append(
             f"| `{name}` | {_text(name)} | {_shown(setting)} | {_allowed(setting)} | {setting.extra} | {status(name)} |"
         )
+    lines += [_LIVE_HEAD, "| setting | what for | default | allowed |", "| --- | --- | --- | --- |"]
+    for setting in map(_setting, dynamic):
+        lines.append(f"| `{setting.name}` | {_text(setting.name)} | {_shown(setting)} | {_allowed(setting)} |")
     lines += [
         _TOPIC_HEAD,
-        "| setting | what for | default | broker's setting | allowed | status |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| setting | what for | default | broker's setting | allowed |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for setting in map(_setting, topic):
-        name = setting.name
-        told = NO_EFFECT if name in TOPIC_WITHOUT_EFFECT else WORKS
         fallback = f"`{setting.extra}`" if setting.extra in of_broker else ""
         lines.append(
-            f"| `{name}` | {_text(setting.extra)} | {_shown(setting)} | {fallback} | {_allowed(setting)} | {told} |"
+            f"| `{setting.name}` | {_text(setting.extra)} | {_shown(setting)} | {fallback} | {_allowed(setting)} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -229,11 +237,12 @@ def main() -> None:
     if unread := own.keys() - {"notes", "broker"}:
         sys.exit(f"schemas/barnabas-configs.json: only broker is read, not {', '.join(sorted(unread))}")
     topic = _entries(kafka, "topic")
-    tables = _tables(broker, topic, _entries(kafka, "brokerDynamicOnly"), _entries(kafka, "brokerSynonyms"))
+    dynamic = _entries(kafka, "brokerDynamicOnly")
+    tables = _tables(broker, topic, dynamic, _entries(kafka, "brokerSynonyms"))
     formatted = _formatted(tables)
     if TABLES.read_text() != formatted:
         TABLES.write_text(formatted)
-    DOCUMENT.write_text(_document(broker, topic))
+    DOCUMENT.write_text(_document(broker, dynamic, topic))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ A window ends with the first event after its time; as many are kept as there are
 count are emptied. The rate is what they hold, divided by the time since the oldest began, which counts as all windows
 but one at the least: so a burst at the beginning is not taken for a high rate.
 
-Source: semantics, quotas (rate); Kafka 2.7.2, org.apache.kafka.common.metrics.stats.Rate, Avg, SampledStat.
+Source: semantics, quotas (rate); Kafka 2.7.2, org.apache.kafka.common.metrics.stats.Rate, SimpleRate, Avg, SampledStat.
 """
 
-from math import floor
+from math import ceil, floor
 
 # What fits the field of an answer: 24 days.
 MOST_MS = 2**31 - 1
@@ -115,6 +115,37 @@ class WindowedRate(Windows):
             return 0
         # As Kafka rounds: a half is rounded up.
         return floor(min((rate - limit_per_s) / limit_per_s * measured_ms, MOST_MS) + 0.5)
+
+
+class SimpleRate(Windows):
+    """How much happens in a second, over the time since the oldest window began, or one window where that is more.
+
+    So no more than one window's worth may come at once; replication is measured by it.
+    """
+
+    __slots__ = ()
+
+    def rate_per_s(self, now_ms: int) -> float:
+        """Return the rate; 0 where nothing was counted of late."""
+        self.forget_old(now_ms)
+        return self.total / max(now_ms - self._oldest_ms(now_ms), self._window_ms) * 1_000
+
+    def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
+        """Return how long nothing may happen for the rate to be at its limit again; 0: it is not above it.
+
+        That is until the oldest window is forgotten at the most: then it is to be asked again.
+        """
+        # hot path: every throttled partition of a follower's fetch
+        self.forget_old(now_ms)
+        oldest_ms = self._oldest_ms(now_ms)
+        elapsed_ms = now_ms - oldest_ms
+        if self.total * 1_000 <= limit_per_s * max(elapsed_ms, self._window_ms):
+            return 0
+        left_ms = oldest_ms + self._sample_count * self._window_ms - now_ms
+        return min(ceil(self.total * 1_000 / limit_per_s) - elapsed_ms, left_ms) if limit_per_s > 0 else left_ms
+
+    def _oldest_ms(self, now_ms: int) -> int:
+        return min(self._starts_ms, default=now_ms)
 
 
 class WindowedAverage:

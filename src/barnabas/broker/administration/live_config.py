@@ -22,6 +22,7 @@ from barnabas.broker.security.passwords import decode_passwords
 from barnabas.core.config.broker import BrokerConfig
 from barnabas.core.config.dynamic import READ_ONLY, Layer, check_settable, has_known_value, is_possible, only_settable
 from barnabas.core.config.settings import (
+    BROKER_DYNAMIC_ONLY_SETTINGS,
     BROKER_SETTINGS,
     attribute_name,
     find_broker_setting,
@@ -32,7 +33,7 @@ from barnabas.core.config.tables import PRECEDENCE
 from barnabas.core.errors import ConfigError
 
 _CHANGING = frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY)
-LIVE_SETTINGS = (_CHANGING & {*HONOURED, *PARTLY_HONOURED}) | {"replica.alter.log.dirs.io.max.bytes.per.second"}
+LIVE_SETTINGS = (_CHANGING & {*HONOURED, *PARTLY_HONOURED}) | BROKER_DYNAMIC_ONLY_SETTINGS.keys()
 """What takes effect while the broker runs."""
 
 _THREAD_COUNTS = (
@@ -88,15 +89,17 @@ class LiveConfig:
         config = self.config
         if kept == (config.default_overrides if layer is Layer.ALL_BROKERS else config.broker_overrides):
             return
+        throttles = self._throttles()
         if layer is Layer.ALL_BROKERS:
             config.default_overrides = kept
         else:
             config.broker_overrides = kept
+        # They stand in no file: no other setting can be against them.
+        changed = {name for name, limit in self._throttles().items() if limit != throttles[name]}
         try:
-            changed = self._apply()
+            changed |= self._apply()
         except ConfigError as error:
             _logger.error("what was set for %s while the broker runs can't be applied: %s", layer.value, error)
-            return
         if changed:
             _logger.info("settings changed: %s", ", ".join(self._shown(name) for name in sorted(changed)))
         bases = {name_for_any(name) for name in changed}
@@ -122,7 +125,12 @@ class LiveConfig:
         for check in self._checks:
             check(settled)
 
+    def _throttles(self) -> dict[str, int]:
+        return {name: self.config.throttle(name) for name in BROKER_DYNAMIC_ONLY_SETTINGS}
+
     def _shown(self, name: str) -> str:
+        if name in BROKER_DYNAMIC_ONLY_SETTINGS:
+            return f"{name}={self.config.throttle(name)}"
         setting = find_broker_setting(name)
         is_sensitive = setting is None or setting.is_sensitive
         return f"{name}={'[hidden]' if is_sensitive else self.config.text(name)}"

@@ -361,6 +361,11 @@ class LogManager:
         """The logs that are on their way to another directory."""
         return {} if self._moves is None else self._moves.moves
 
+    @property
+    def moved_bytes_per_s(self) -> float:
+        """How many bytes a second were copied of late into other directories."""
+        return 0 if self._moves is None else self._moves.bytes_per_s
+
     def place(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
         """A log is to stand in this directory: it moves there, or will be made there when it is made."""
         log, moves = self._logs.get(topic_partition), self._get_moves()

@@ -36,6 +36,7 @@ from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
 from barnabas.core.types import TopicPartition
+from barnabas.core.windowed_rate import SimpleRate
 from barnabas.wire.records.errors import CorruptRecordsError
 
 if TYPE_CHECKING:
@@ -229,8 +230,8 @@ class LogMoves:
         self._moves: dict[TopicPartition, Move] = {}
         self._waiting: deque[Move] = deque()
         self._active_count = 0
-        self._owed_bytes = 0.0
-        self._owed_at_ms = env.clock.monotonic_ms()
+        self._limit = config.replica_alter_log_dirs_io_max_bytes_per_second
+        self._copied_bytes = self._new_rate()
         self._is_closed = False
 
     @property
@@ -471,7 +472,7 @@ class LogMoves:
         except (StorageError, CorruptRecordsError, OutOfOrderCopiesError) as error:
             self._fail(move, error)
             return
-        self._owed_bytes += chunk.copies.size_bytes
+        self._copied_bytes.record(self._env.clock.monotonic_ms(), chunk.copies.size_bytes)
         if pending is None:
             self._go_on(move)
         else:
@@ -512,13 +513,21 @@ class LogMoves:
 
     def _wait_ms(self) -> int:
         """Return for how long replica.alter.log.dirs.io.max.bytes.per.second, as it is now, lets nothing be copied."""
-        now_ms = self._env.clock.monotonic_ms()
-        bytes_per_ms = self._config.replica_alter_log_dirs_io_max_bytes_per_second / 1000
-        self._owed_bytes = max(0.0, self._owed_bytes - (now_ms - self._owed_at_ms) * bytes_per_ms)
-        self._owed_at_ms = now_ms
-        if self._owed_bytes <= 0:
-            return 0
-        return _LONGEST_WAIT_MS if bytes_per_ms <= 0 else int(min(self._owed_bytes / bytes_per_ms, _LONGEST_WAIT_MS))
+        limit = self._config.replica_alter_log_dirs_io_max_bytes_per_second
+        if limit != self._limit:
+            # What was copied by another limit would hold this one up, or let too much through at once.
+            self._limit, self._copied_bytes = limit, self._new_rate()
+        return min(self._copied_bytes.wait_ms(self._env.clock.monotonic_ms(), limit), _LONGEST_WAIT_MS)
+
+    def _new_rate(self) -> SimpleRate:
+        config = self._config
+        window_ms = config.alter_log_dirs_replication_quota_window_size_seconds * 1_000
+        return SimpleRate(window_ms, config.alter_log_dirs_replication_quota_window_num)
+
+    @property
+    def bytes_per_s(self) -> float:
+        """How many bytes a second were copied of late."""
+        return self._copied_bytes.rate_per_s(self._env.clock.monotonic_ms())
 
     def _name(self, move: Move) -> None:
         """The copy is near the end: it gets the log's name, everything up to here being on disk."""

@@ -342,6 +342,10 @@ def _put_fetchers(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
             put("kafka_server_fetcherlagmetrics_consumerlag", progress.lag, *labels)
         yield MORE
     put(f"{_FETCHERS}maxlag", max_lag)
+    now_ms = sources.services.clock.monotonic_ms()
+    put("kafka_server_leaderreplication_byte_rate", sources.services.leader_quota.rate_per_s(now_ms))
+    put("kafka_server_followerreplication_byte_rate", fetchers.quota.rate_per_s(now_ms))
+    put("kafka_server_alterlogdirsreplication_byte_rate", sources.logs.moved_bytes_per_s)
 
 
 def _client_id(fetcher: Fetcher) -> str:

@@ -196,6 +196,12 @@ FOLLOWED: tuple[Family, ...] = (
     ),
 )
 
+_THROTTLES = {
+    "LeaderReplication": "Bytes per second that followers of throttled partitions were given, over the quota's window.",
+    "FollowerReplication": "Bytes per second that were fetched of throttled partitions, over the quota's window.",
+    "AlterLogDirsReplication": "Bytes per second that were copied between log directories, over the quota's window.",
+}
+
 METRICS: tuple[Family, ...] = (
     *_counters(_TOPICS, _OF_TOPICS, "topic"),
     *_counters(
@@ -235,6 +241,7 @@ METRICS: tuple[Family, ...] = (
         },
     ),
     *FOLLOWED,
+    *(_metric(Kind.GAUGE, f"kafka.server:type={name}#byte-rate", text) for name, text in _THROTTLES.items()),
     *_gauges(
         "kafka.server:type=DelayedOperationPurgatory,name=",
         {
@@ -481,7 +488,7 @@ ABSENT: tuple[Absent, ...] = (
         "min(rate(kafka_server_fetcherstats_requests_total[1m]))",
     ),
     Absent(
-        "kafka.server:type=ReplicaAlterLogDirsManager, LeaderReplication, FollowerReplication, replica-fetcher-metrics",
+        "kafka.server:type=ReplicaAlterLogDirsManager, replica-fetcher-metrics",
         "not counted yet",
     ),
     Absent(

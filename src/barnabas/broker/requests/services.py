@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Quotas
+from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.requests.encoded_metadata import TopicParts
 from barnabas.broker.requests.kafka_0_7 import ClientsOf07
 from barnabas.broker.requests.throttled_connections import ThrottledConnections
@@ -71,7 +72,8 @@ class Services:
         configs: Changes settings; without it nobody can.
         acls: Changes access rules; without it there are none.
         quotas: How much clients may ask for; nobody has a limit unless told otherwise.
-        throttled: The connections that they hold.
+        leader_quota: How much followers are given of partitions that are throttled; none are unless told otherwise.
+        throttled: The connections that quotas hold.
         quota_history: What clients used in the last hour; None: nobody looks.
         topic_parts: What Metadata said of topics, encoded.
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
@@ -110,6 +112,7 @@ class Services:
     scram_admin: "Callable[[], ScramAdmin]" = _nobody
     tokens: "TokenManager | None" = None
     quotas: Quotas = field(default_factory=lambda: Quotas(Windows(11, 1_000)))
+    leader_quota: ReplicationQuota = field(default_factory=lambda: ReplicationQuota(Windows(11, 1_000)))
     quota_history: "History | None" = None
     throttled: ThrottledConnections = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)

@@ -60,6 +60,7 @@ from barnabas.broker.server.membership import Membership
 from barnabas.broker.server.quota_history import QuotaHistory, start_quota_history
 from barnabas.broker.server.registry_choice import open_registry
 from barnabas.broker.server.replication import Replication
+from barnabas.broker.server.replication_throttles import ReplicationThrottles
 from barnabas.broker.server.topic_settings import TopicSettings
 from barnabas.broker.server.watchdog import Watchdog
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
@@ -134,6 +135,7 @@ class Node:
         self.logins = Logins(config, env)
         self.quotas = quotas_of(config)
         self._quota_upkeep = QuotaUpkeep(self.quotas, self._clock, self._timers)
+        self._throttles = ReplicationThrottles(config)
         self.routes: RouteTable | None = None
         self.state = BrokerState.NOT_RUNNING
         self.observation: Observation | None = None
@@ -186,10 +188,12 @@ class Node:
             self._view,
             replicas,
             self._channels,
+            self._throttles.follower,
             self._clock,
             self._timers,
             self._spawner,
         )
+        self._throttles.on_follower_change = self._replication.fetchers.go_on
         membership = self._new_membership(registry)
         control = ControlRequests(replicas, self._view, self._load_topic_settings, self._spawner)
         controller = self._new_controller(session, control, membership)
@@ -230,6 +234,7 @@ class Node:
             scram_admin=self.logins.new_scram_admin(registry, self._configs),
             tokens=self.logins.tokens,
             quotas=self.quotas,
+            leader_quota=self._throttles.leader,
             controller=controller,
             cluster_known=asyncio.Event(),
         )
@@ -334,6 +339,7 @@ class Node:
         configs.subscribe(paths.USERS, self.logins.users.on_user_config)
         self._live = self._new_live_config()
         self._quota_upkeep.start(configs, self._live, self.config)
+        self._throttles.start(configs, self._live)
         await configs.start()
         self._live.is_serving = True
 
@@ -647,6 +653,7 @@ class Node:
         for topic in change.deleted_topics:
             self._configs.forget(f"{paths.TOPICS}/{topic}")
             self._topic_settings.forget(topic)
+            self._throttles.forget(topic)
         if change.deleted_topics and self._groups is not None:
             self._groups.on_topics_deleted(change.deleted_topics)
 

@@ -9,6 +9,7 @@ Source: semantics, replication; `inter.broker.protocol.version`.
 from barnabas.broker.cluster.image import ClusterView, ImageChange
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
+from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.altered_isr import AlteredIsr
 from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.broker.replicas.isr_changes import IsrChanges
@@ -40,12 +41,14 @@ class Replication:
         view: ClusterView,
         replicas: ReplicaManager,
         channels: BrokerChannels,
+        quota: ReplicationQuota,
         clock: Clock,
         timers: Timers,
         spawner: Spawner,
     ) -> None:
         """Args:
         registry: One that waits for a connection.
+        quota: How much may be copied of what is throttled.
         """
         self._view = view
         self._channels = channels
@@ -59,7 +62,7 @@ class Replication:
         else:
             changes = self._altered = AlteredIsr(broker_id, lambda: view.broker_epoch, self._alter_isr, timers)
         replicas.leading.changes = changes
-        self.fetchers = replicas.fetchers = Fetchers(broker_id, config, channels, timers, clock)
+        self.fetchers = replicas.fetchers = Fetchers(broker_id, config, channels, quota, timers, clock)
         view.on_change(self._on_image)
 
     def _alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:

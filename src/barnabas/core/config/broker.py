@@ -102,9 +102,23 @@ class BrokerConfig(BrokerFields):
         self._settle_versions()
 
     @property
+    def leader_replication_throttled_rate(self) -> int:
+        """The bytes/s that followers of throttled partitions are given who are not in sync."""
+        return self.throttle("leader.replication.throttled.rate")
+
+    @property
+    def follower_replication_throttled_rate(self) -> int:
+        """The bytes/s that throttled partitions fetch that are not in sync."""
+        return self.throttle("follower.replication.throttled.rate")
+
+    @property
     def replica_alter_log_dirs_io_max_bytes_per_second(self) -> int:
-        """The bytes/s of logs that move between directories; never in a file, only set while the broker runs."""
-        name = "replica.alter.log.dirs.io.max.bytes.per.second"
+        """The bytes/s of logs that move between directories."""
+        return self.throttle("replica.alter.log.dirs.io.max.bytes.per.second")
+
+    def throttle(self, name: str) -> int:
+        """Return one of `BROKER_DYNAMIC_ONLY_SETTINGS`: never in a file, only set while the broker runs."""
+        # differs from Kafka (throttles-of-all-brokers): there what is set for all brokers has no effect.
         setting = BROKER_DYNAMIC_ONLY_SETTINGS[name]
         value = setting.default_value
         for overrides in (self.default_overrides, self.broker_overrides):

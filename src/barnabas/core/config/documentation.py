@@ -7,7 +7,7 @@ What does nothing here, or not all, says so at its end, by the table of what is 
 """
 
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
-from barnabas.core.config.support import NO_EFFECT, NOT_YET, TOPIC_WITHOUT_EFFECT, WORKS, status
+from barnabas.core.config.support import NOT_YET, WORKS, status
 
 
 def document_broker_setting(name: str) -> str | None:
@@ -25,8 +25,7 @@ def document_topic_setting(name: str) -> str | None:
     """Text of at most 240 characters; None for what is no setting of a topic."""
     if name not in TOPIC_SETTINGS:
         return None
-    text = TEXTS[TOPIC_SETTINGS[name].extra]
-    return f"{text} In Barnabas: {NO_EFFECT}." if name in TOPIC_WITHOUT_EFFECT else text
+    return TEXTS[TOPIC_SETTINGS[name].extra]
 
 
 # By the broker's name, where a topic's setting has one.
@@ -154,6 +153,9 @@ TEXTS = {
         "that is larger is sent all the same."
     ),
     "fetch.purgatory.purge.interval.requests": "After how many finished fetches those that wait are tidied up.",
+    "follower.replication.throttled.rate": (
+        "How many bytes per second this broker fetches at the most of throttled partitions in which it is not in sync."
+    ),
     "follower.replication.throttled.replicas": (
         "The followers of this topic whose replication is throttled, as partition:broker,...; * for all."
     ),
@@ -185,6 +187,10 @@ TEXTS = {
     "leader.imbalance.per.broker.percentage": (
         "Which share of its partitions, in percent, may be led by others than this broker before leadership goes back "
         "to it."
+    ),
+    "leader.replication.throttled.rate": (
+        "How many bytes per second this broker gives at the most to followers of throttled partitions that are not in "
+        "sync."
     ),
     "leader.replication.throttled.replicas": (
         "The leaders of this topic whose replication is throttled, as partition:broker,...; * for all."
@@ -360,6 +366,9 @@ TEXTS = {
     "quota.producer.default": "Old form of a default quota: how many bytes per second a client may produce.",
     "quota.window.num": "How many windows are kept to measure clients against quotas.",
     "quota.window.size.seconds": "How long each window is in which clients are measured against quotas.",
+    "replica.alter.log.dirs.io.max.bytes.per.second": (
+        "How many bytes per second this broker copies at the most of replicas that move between its directories."
+    ),
     "replica.fetch.backoff.ms": "How long a follower waits after an error of its leader, in milliseconds.",
     "replica.fetch.max.bytes": "How much of one partition a follower asks for at once, in bytes.",
     "replica.fetch.min.bytes": "How much a follower's fetch waits for, in bytes.",

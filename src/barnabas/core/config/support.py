@@ -5,7 +5,6 @@
 - `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories): they do no harm.
 - `REFUSED`: those with which the broker does not start, and unless when.
 - All others are not implemented yet; what the file sets of them is said once at start.
-- `TOPIC_WITHOUT_EFFECT`: the topic's settings about what this broker never does.
 
 Invariant: what is called honoured is what the code reads; tests/docs/test_settings.py reads the code.
 """
@@ -19,6 +18,8 @@ HONOURED = frozenset(
         "advertised.listeners",
         "advertised.port",
         "allow.everyone.if.no.acl.found",
+        "alter.log.dirs.replication.quota.window.num",
+        "alter.log.dirs.replication.quota.window.size.seconds",
         "authorizer.class.name",
         "auto.create.topics.enable",
         "auto.leader.rebalance.enable",
@@ -143,6 +144,8 @@ HONOURED = frozenset(
         "replica.high.watermark.checkpoint.interval.ms",
         "replica.lag.time.max.ms",
         "replica.socket.timeout.ms",
+        "replication.quota.window.num",
+        "replication.quota.window.size.seconds",
         "request.timeout.ms",
         "reserved.broker.max.id",
         "sasl.enabled.mechanisms",
@@ -234,13 +237,6 @@ WITHOUT_EFFECT = frozenset(
         "transaction.state.log.load.buffer.size",
         "zookeeper.ssl.truststore.password",
         "zookeeper.sync.time.ms",
-    ]
-)
-
-TOPIC_WITHOUT_EFFECT = frozenset(
-    [
-        "follower.replication.throttled.replicas",
-        "leader.replication.throttled.replicas",
     ]
 )
 

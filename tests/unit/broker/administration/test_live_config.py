@@ -152,6 +152,21 @@ def test_what_was_refused_is_applied_once_it_fits() -> None:
     assert settings.config.log_cleaner_threads == 2
 
 
+def test_throttles_are_told_of_though_other_settings_are_refused() -> None:
+    settings, told = live(), []
+    settings.subscribe(["leader.replication.throttled.rate"], lambda: told.append("leader"))
+    settings.subscribe(["follower.replication.throttled.rate"], lambda: told.append("follower"))
+    settings.set_overrides(Layer.THIS_BROKER, {"leader.replication.throttled.rate": "5"})
+    assert (told, settings.config.leader_replication_throttled_rate) == (["leader"], 5)
+    refused = {"log.cleaner.threads": "2", "log.cleaner.dedupe.buffer.size": "2000000"}
+    settings.set_overrides(Layer.THIS_BROKER, {"follower.replication.throttled.rate": "7", **refused})
+    assert settings.config.log_cleaner_threads == 1
+    assert (told, settings.config.follower_replication_throttled_rate) == (["leader", "leader", "follower"], 7)
+    settings.set_overrides(Layer.THIS_BROKER, {"follower.replication.throttled.rate": "7"})
+    assert told == ["leader", "leader", "follower"]
+    assert settings.config.leader_replication_throttled_rate == (1 << 63) - 1
+
+
 def test_an_impossible_limit_of_moves_between_directories_limits_nothing() -> None:
     settings = live()
     name, config = "replica.alter.log.dirs.io.max.bytes.per.second", settings.config

@@ -166,15 +166,21 @@ class DataPath:
     def _be_told(self, topic: str, leader: int, replicas: list[int]) -> None:
         assert self.leadership(topic, leader, replicas) == 0
 
-    def leadership(self, topic: str, leader: int = BROKER_ID, replicas: Sequence[int] = (BROKER_ID,)) -> int:
-        """The error code of being told who leads partition 0."""
+    def leadership(
+        self,
+        topic: str,
+        leader: int = BROKER_ID,
+        replicas: Sequence[int] = (BROKER_ID,),
+        isr: Sequence[int] | None = None,
+    ) -> int:
+        """The error code of being told who leads partition 0; all replicas are in sync unless it is said."""
         self._leader_epoch += 1
         state = LeaderAndIsrPartitionState2(
             partition_index=0,
             controller_epoch=1,
             leader=leader,
             leader_epoch=self._leader_epoch,
-            isr=list(replicas),
+            isr=list(replicas if isr is None else isr),
             replicas=list(replicas),
         )
         request = LeaderAndIsrRequest(controller_epoch=1, topic_states=[LeaderAndIsrTopicState(topic, [state])])

@@ -3,14 +3,14 @@
 import pytest
 
 from barnabas.core.config.documentation import TEXTS, document_broker_setting, document_topic_setting
-from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
-from barnabas.core.config.support import TOPIC_WITHOUT_EFFECT
+from barnabas.core.config.settings import BROKER_DYNAMIC_ONLY_SETTINGS, BROKER_SETTINGS, TOPIC_SETTINGS
 
 MOST_CHARACTERS = 240
 
 
 def test_there_are_texts_for_settings_that_there_are() -> None:
-    assert TEXTS.keys() == BROKER_SETTINGS.keys() | {setting.extra for setting in TOPIC_SETTINGS.values()}
+    of_topics = {setting.extra for setting in TOPIC_SETTINGS.values()}
+    assert TEXTS.keys() == BROKER_SETTINGS.keys() | BROKER_DYNAMIC_ONLY_SETTINGS.keys() | of_topics
     # They are for readers who look for one.
     assert list(TEXTS) == sorted(TEXTS)
 
@@ -38,8 +38,6 @@ def test_what_does_not_work_says_so() -> None:
     assert document_broker_setting("ssl.engine.factory.class").endswith("In Barnabas: refused.")
     assert document_broker_setting("sasl.login.class").endswith("In Barnabas: not implemented yet.")
     assert document_broker_setting("log.dirs") == TEXTS["log.dirs"]
-    ineffective = {name for name in TOPIC_SETTINGS if document_topic_setting(name).endswith("In Barnabas: no effect.")}
-    assert ineffective == TOPIC_WITHOUT_EFFECT
 
 
 def test_a_topic_and_its_broker_say_the_same() -> None:

@@ -13,6 +13,7 @@ Invariants:
 - While something is done to a partition's log (`busy`, for all fetchers) nothing else is: a partition that was added
   anew waits for what was begun before.
 - A partition that fails costs the others nothing.
+- While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `held`.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread, ReplicaFetcherThread.
 """
@@ -25,6 +26,7 @@ from typing import Final, Protocol, TypeVar
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
+from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.fetching.fetch_session import Asked, FetchSession, Question
 from barnabas.broker.replicas.fetching.fetch_state import (
     FetchState,
@@ -72,6 +74,9 @@ _PARTITIONS_PER_TURN: Final = 64
 _PATIENCE_MS: Final = 50
 _GATHER_MS: Final = 10
 _BETWEEN_INTERRUPTS_MS: Final = 100
+# differs from Kafka (throttled-followers): it asks again after replica.fetch.backoff.ms, and gets much at once then. So
+# long is held back at the least: not for each small answer anew.
+_LEAST_HELD_MS: Final = 20
 _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
 # Of a leader that was told of its leadership a moment later than this broker.
 _USUAL_ERRORS: Final = frozenset(
@@ -89,6 +94,7 @@ class Surroundings(Protocol):
 
     Attributes:
         busy: Partitions to whose logs something is done.
+        quota: How much may be copied of partitions that are throttled.
     """
 
     broker_id: int
@@ -97,6 +103,7 @@ class Surroundings(Protocol):
     timers: Timers
     clock: Clock
     busy: set[TopicPartition]
+    quota: ReplicationQuota
 
     def is_free(self, key: TopicPartition) -> None:
         """Nothing is done to a partition's log any more, which is perhaps another fetcher's by now."""
@@ -127,6 +134,8 @@ class Fetcher:
         "_failure_count",
         "_fetch_version",
         "_followed",
+        "_held",
+        "_held_until_ms",
         "_hurry_timer",
         "_interrupted_ms",
         "_is_busy",
@@ -181,6 +190,9 @@ class Fetcher:
         self._hurry_timer: Timer | None = None
         self._was_empty = self._was_answered = False
         self._address: tuple[str, int] | None = None
+        # Until when the quota holds back what lags (None: it does not), and what that is.
+        self._held_until_ms: int | None = None
+        self._held: dict[TopicPartition, None] = {}
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -263,15 +275,36 @@ class Fetcher:
             return False
         if state.has_unready and self._seek():
             return True
+        if self._held_until_ms is not None or self._surroundings.quota.is_any:
+            self._look_at_quota(now_ms)
         question = self._session.ask(self._wanted, state.partitions, state.changed)
         state.changed.clear()
         if question is not None:
             self._fetch(question, now_ms)
             return True
-        wake_ms = state.next_wake_ms
+        wake_ms = self._next_wake_ms
         if wake_ms is not None:
             self._wait_until(wake_ms, now_ms)
         return False
+
+    def _look_at_quota(self, now_ms: int) -> None:
+        """Have looked at anew what the quota may let go on, and what it may hold back from now on."""
+        state, quota = self.state, self._surroundings.quota
+        was_held = self._held_until_ms is not None
+        wait_ms = quota.wait_ms(now_ms) if quota.is_any else 0
+        self._held_until_ms = now_ms + max(wait_ms, _LEAST_HELD_MS) if wait_ms else None
+        state.changed.update(self._held)
+        self._held.clear()
+        if wait_ms and not was_held:
+            state.changed.update((key, None) for key in state.partitions if quota.is_throttled(key))
+
+    @property
+    def _next_wake_ms(self) -> int | None:
+        """When something else is to be asked for by time alone; None: nothing is."""
+        wake_ms = self.state.next_wake_ms
+        if self._held_until_ms is None or not self._held:
+            return wake_ms
+        return self._held_until_ms if wake_ms is None else min(wake_ms, self._held_until_ms)
 
     # --- truncation
 
@@ -399,10 +432,14 @@ class Fetcher:
     # --- fetches
 
     def _wanted(self, key: TopicPartition) -> Asked | None:
-        """Return what a partition is asked for now; None: nothing. Whoever throttles followers does it here."""
+        """Return what a partition is asked for now; None: nothing."""
         # hot path: benchmarks/load (every partition that is asked for)
         progress = self.state.partitions.get(key)
         if progress is None or not progress.is_fetchable or key in self._surroundings.busy:
+            return None
+        if self._held_until_ms is not None and progress.lag != 0 and self._surroundings.quota.is_throttled(key):
+            # Not what is in sync.
+            self._held[key] = None
             return None
         return Asked(progress, progress.offset, self._followed[key].log_start_offset)
 
@@ -436,7 +473,7 @@ class Fetcher:
         longest_ms = self._surroundings.config.replica_fetch_wait_max_ms
         if self._truncating_count:
             longest_ms = min(longest_ms, _PATIENCE_MS)
-        wake_ms = self.state.next_wake_ms
+        wake_ms = self._next_wake_ms
         return longest_ms if wake_ms is None else max(0, min(longest_ms, wake_ms - now_ms))
 
     def _take_fetch(self, response: FetchResponse) -> None:
@@ -494,6 +531,9 @@ class Fetcher:
         records = data.records
         view = records if isinstance(records, memoryview) else _NOTHING
         self.byte_count += len(view)
+        quota = self._surroundings.quota
+        if quota.is_any and quota.is_throttled(progress.key):
+            quota.record(self._surroundings.clock.monotonic_ms(), len(view))
         try:
             pending = followed.append(view, data.high_watermark, data.log_start_offset)
         except Exception as error:

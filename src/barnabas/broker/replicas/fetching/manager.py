@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.fetching.fetch_state import Progress
 from barnabas.broker.replicas.fetching.fetcher import Fetcher
 from barnabas.broker.replicas.fetching.followed import Followed
@@ -42,15 +43,23 @@ class Fetchers:
         "clock",
         "config",
         "fetchers",
+        "quota",
         "timers",
     )
 
     def __init__(
-        self, broker_id: int, config: BrokerConfig, channels: BrokerChannels, timers: Timers, clock: Clock
+        self,
+        broker_id: int,
+        config: BrokerConfig,
+        channels: BrokerChannels,
+        quota: ReplicationQuota,
+        timers: Timers,
+        clock: Clock,
     ) -> None:
         self.broker_id = broker_id
         self.config = config
         self.channels = channels
+        self.quota = quota
         self.timers = timers
         self.clock = clock
         self.busy: set[TopicPartition] = set()
@@ -95,6 +104,11 @@ class Fetchers:
             self._failed.discard(key)
             if key in self._places:
                 self._take_out(key)
+
+    def go_on(self) -> None:
+        """Go by a quota that has changed: what was held back may go on, and what was not may be."""
+        for fetcher in self.fetchers.values():
+            fetcher.go_on()
 
     def resize(self) -> None:
         """Go by a num.replica.fetchers that has changed."""

@@ -89,12 +89,14 @@ class Reading:
         "_is_again",
         "_is_committed",
         "_is_follower",
+        "_leader_quota",
         "_left_bytes",
         "_may_exceed",
         "_may_follow",
         "_min_bytes",
         "_request",
         "_session",
+        "_throttled_bytes",
         "_topics",
         "_wanted",
         "cold",
@@ -131,6 +133,10 @@ class Reading:
         self._cached = None if may_wait_for_disk else ctx.services.cold_reads
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
         self._is_follower = request.replica_id >= 0
+        quota = ctx.services.leader_quota
+        # None where nothing is throttled, so that nobody asks for each partition.
+        self._leader_quota = quota if self._is_follower and quota.is_any else None
+        self._throttled_bytes = 0
         self._may_follow = self._is_follower and ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
         # Written out: to call `min` costs more.
         most_bytes, min_bytes = ctx.services.config.fetch_max_bytes, request.min_bytes
@@ -231,6 +237,8 @@ class Reading:
             return self._without_records()
         if self._session is not None:
             self._settle(self._session, response)
+        if self._throttled_bytes:
+            ctx.services.leader_quota.record(ctx.services.clock.monotonic_ms(), self._throttled_bytes)
         if response.responses and self._is_follower:
             for counts, length in self._found:
                 counts.replication_bytes_out += length
@@ -327,6 +335,9 @@ class Reading:
         is_first = self._may_exceed and not self._has_found
         # The first fetch of a broker that is no replica finds nothing, as in Kafka.
         is_read = not is_diverging and offset < end_offset and (self._is_again or not is_stranger)
+        is_throttled = self._leader_quota is not None and self._leader_quota.is_throttled(key)
+        if is_throttled and self._is_held(partition):
+            is_read = False
         if is_read and (left_bytes > 0 or is_first):
             try:
                 if self._failures and key in self._failures:
@@ -357,6 +368,8 @@ class Reading:
                     self._found.append((partition.counts, length))
                     self._available_bytes += length
                     self._left_bytes = left_bytes - length
+                    if is_throttled:
+                        self._throttled_bytes += length
                 else:
                     # Its next batch is larger than what may be read of it: that much is there, but not for this answer.
                     data.aborted_transactions = None
@@ -373,6 +386,13 @@ class Reading:
         if taken is None:
             raise NotCachedError(ColdSlice(found.file, found.position, found.length))
         return taken
+
+    def _is_held(self, partition: Partition) -> bool:
+        """Return whether a throttled partition's follower gets nothing: it is not in sync, and the quota is used up."""
+        services = self._ctx.services
+        if self._request.replica_id in partition.in_sync_replicas:
+            return False
+        return services.leader_quota.wait_ms(services.clock.monotonic_ms()) > 0
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """Return a reader's error for a log that can't be read; a failed disk also goes offline."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.core.config import BrokerConfig
 from barnabas.core.error_code import ErrorCode
@@ -217,8 +219,16 @@ class Follower:
         self.config = BrokerConfig.from_properties(properties, None, "test")
         self.clock = clock or ManualClock()
         self.channels = ScriptedChannels()
+        self.quota = ReplicationQuota(Windows(11, 1_000))
         # Structurally the same, as far as fetchers need it.
-        self.fetchers = Fetchers(broker_id, self.config, self.channels, self.clock, self.clock)  # type: ignore[arg-type]
+        self.fetchers = Fetchers(
+            broker_id,
+            self.config,
+            self.channels,  # type: ignore[arg-type]
+            self.quota,
+            self.clock,
+            self.clock,
+        )
 
     def follow(self, *followed: MemoryFollowed) -> None:
         self.fetchers.follow([(each, each.leader, each.leader_epoch) for each in followed])

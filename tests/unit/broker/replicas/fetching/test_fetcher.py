@@ -710,3 +710,95 @@ def test_a_broker_that_stops_asks_for_nothing_any_more() -> None:
     follower.follow(MemoryFollowed(C))
     follower.clock.advance(10_000)
     assert (follower.is_idle, followed.log_end_offset) == (True, 1)
+
+
+# --- what the quota holds back
+
+
+def throttled(follower: Follower, limit: int, *partitions: int) -> None:
+    follower.quota.set_limit(limit)
+    follower.quota.set_partitions("t", frozenset(partitions))
+
+
+def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_for() -> None:
+    follower, _ = fetching(A, B)
+    data = batch(0, 3)
+    throttled(follower, len(data) // 2, 0)
+    follower.answer_fetch(records(A, data, 9))
+    # Two seconds' worth came: it is forgotten, and the leader waits for the other no longer than that.
+    assert (follower.forgotten(), follower.fetched()) == ([A], {})
+    assert follower.asked.max_wait_ms == 500
+    follower.answer_fetch(records(B, batch(0, 1), 1))
+    assert follower.fetched() == {B: (1, 1, 0)}
+    follower.clock.advance(1_800)
+    follower.answer_fetch()
+    assert (follower.fetched(), follower.asked.max_wait_ms) == ({}, 200)
+    follower.clock.advance(200)
+    follower.answer_fetch()
+    assert follower.fetched() == {A: (3, 1, 0)}
+
+
+def test_nothing_is_asked_where_all_is_held_and_time_alone_goes_on() -> None:
+    follower, _ = fetching(A)
+    data = batch(0, 3)
+    throttled(follower, len(data) // 2, 0)
+    follower.answer_fetch(records(A, data, 9))
+    # The session ends with its last partition.
+    assert follower.forgotten() == [A]
+    follower.answer_fetch(session_id=0)
+    assert follower.is_idle
+    follower.clock.advance(1_999)
+    assert follower.is_idle
+    follower.clock.advance(1)
+    assert follower.fetched() == {A: (3, 1, 0)}
+
+
+def test_what_is_in_sync_is_counted_and_never_held() -> None:
+    follower, _ = fetching(A, B)
+    data = batch(0, 3)
+    throttled(follower, len(data) // 2, 0, 1)
+    follower.answer_fetch(records(A, data, 3), records(B, batch(0, 1), 7))
+    assert (follower.fetched(), follower.forgotten()) == ({A: (3, 1, 0)}, [B])
+
+
+def test_what_is_asked_for_already_is_held_too_when_the_quota_is_used_up() -> None:
+    follower, _ = fetching(A, B)
+    follower.answer_fetch(records(B, b"", 9))
+    data = batch(0, 3)
+    throttled(follower, len(data) // 2, 0, 1)
+    follower.answer_fetch(records(A, data, 9))
+    assert sorted(follower.forgotten()) == [A, B]
+
+
+def test_a_throttle_that_is_lifted_lets_go_on_at_once() -> None:
+    follower, _ = fetching(A)
+    data = batch(0, 3)
+    throttled(follower, len(data) // 2, 0)
+    follower.answer_fetch(records(A, data, 9))
+    follower.answer_fetch(session_id=0)
+    assert follower.is_idle
+    throttled(follower, len(data) // 2)
+    follower.fetchers.go_on()
+    assert follower.fetched() == {A: (3, 1, 0)}
+
+
+def test_a_rate_that_is_doubled_lets_go_on_at_once() -> None:
+    follower, _ = fetching(A)
+    data = batch(0, 3)
+    throttled(follower, len(data) // 2, 0)
+    follower.answer_fetch(records(A, data, 9))
+    follower.answer_fetch(session_id=0)
+    follower.quota.set_limit(len(data))
+    follower.fetchers.go_on()
+    assert follower.fetched() == {A: (3, 1, 0)}
+
+
+def test_a_held_partition_that_is_not_followed_any_more_is_forgotten() -> None:
+    follower, _ = fetching(A, B)
+    data = batch(0, 3)
+    throttled(follower, len(data) // 2, 0)
+    follower.answer_fetch(records(A, data, 9))
+    follower.fetchers.forget([A])
+    throttled(follower, len(data) // 2)
+    follower.answer_fetch()
+    assert (follower.fetched(), follower.asked.max_wait_ms) == ({}, 500)

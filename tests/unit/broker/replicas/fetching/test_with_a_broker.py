@@ -8,6 +8,8 @@ import pytest
 
 from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.net.channel import Channel, SocketOptions
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.clients.admin import Admin
 from barnabas.clients.admin_topics import NewTopic
@@ -43,7 +45,7 @@ class Follower:
         )
         properties = {name.replace("_", "."): value for name, value in settings.items()}
         config = BrokerConfig.from_properties(properties, None, "test")
-        self.fetchers = Fetchers(7, config, channels, timers, simulation.clock)
+        self.fetchers = Fetchers(7, config, channels, ReplicationQuota(Windows(11, 1_000)), timers, simulation.clock)
         self.followed = [MemoryFollowed(key, leader=0, leader_epoch=0) for key in KEYS]
         self._channels = channels
 
