@@ -6,6 +6,9 @@
 | `settings name=value ...` | those of all brokers; before the first start |
 | `start`, `start 2`, `stop 2`, `kill 2`, `power-cut 2`, `empty-disks 2` | a broker on its host; `start` alone: all |
 | `begin-start 2` | the same, but goes on meanwhile |
+| `fail-disk 2 /a`, `mend-disk 2 /a` | the disk below a directory of `log.dirs`; its files stay |
+| `empty-disk 2 /a` | another disk, with nothing on it |
+| `is-up 2` | whether a broker's process lives |
 | `stand-still 2`, `go-on 2`, `expire 2` | SIGSTOP, SIGCONT; ZooKeeper ends its session |
 | `create-topic t replicas=1,2,3 name=value ...` | one partition, and settings of the topic |
 | `produce NAME t-0 n=3` | as in `scenarios.py` |
@@ -13,6 +16,7 @@
 | `apart 1 2`, `cut 1 2` | brokers that can't reach each other; nothing gets from 1 to 2; also `zookeeper`, clients |
 | `heal 1 2`, `together` | what was sent from 1 to 2 arrives again; all can reach all |
 | `leader t-0` | leader, epoch and replicas in sync, as ZooKeeper has them |
+| `offline t-0 at=2` | the leader and the replicas offline, as a broker tells clients |
 | `until-state t-0 leader=2 isr=1,2` | waits until ZooKeeper has it so |
 | `until-equal t-0 on=1,2` | waits until all these replicas end at the same offset, and know that it is replicated |
 | `logs t-0` | for each broker what its log holds: leader epoch, offsets, values |
@@ -35,7 +39,7 @@ from barnabas.testing.simulation.world import DATA, PORT, BrokerHost
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state
 from tests.simulation.cluster import SETTINGS
-from tests.simulation.replica_logs import entries_of
+from tests.simulation.replica_logs import directory_of, entries_of
 from tests.simulation.scenarios import Story, place_of, play_story
 
 _MOST_S = 120
@@ -127,6 +131,21 @@ class ClusterStory(Story):
         self.hosts[int(name)].replace_disks()
         return []
 
+    async def _fail_disk(self, values: dict[str, str], name: str, directory: str) -> list[str]:
+        self.hosts[int(name)].disk.fail(Path(directory))
+        return []
+
+    async def _mend_disk(self, values: dict[str, str], name: str, directory: str) -> list[str]:
+        self.hosts[int(name)].disk.mend(Path(directory))
+        return []
+
+    async def _empty_disk(self, values: dict[str, str], name: str, directory: str) -> list[str]:
+        self.hosts[int(name)].disk.replace_by_empty(Path(directory))
+        return []
+
+    async def _is_up(self, values: dict[str, str], name: str) -> list[str]:
+        return ["up" if self.hosts[int(name)].is_up else "down"]
+
     async def _stand_still(self, values: dict[str, str], name: str) -> list[str]:
         self.hosts[int(name)].stand_still()
         return []
@@ -177,6 +196,13 @@ class ClusterStory(Story):
         state = self._state_of(place)
         return [f"{place} {'has no state' if state is None else _told(state)}"]
 
+    async def _offline(self, values: dict[str, str], place: str) -> list[str]:
+        topic, index = place_of(place)
+        node = self.hosts[int(values["at"])].node
+        assert node is not None
+        state = node._view.image.topics[topic][index]
+        return [f"{place} leader={state.leader} offline={','.join(map(str, state.offline)) or 'none'}"]
+
     async def _until_state(self, values: dict[str, str], place: str) -> list[str]:
         def is_so() -> bool:
             state = self._state_of(place)
@@ -202,7 +228,8 @@ class ClusterStory(Story):
         return None if partition is None else (partition.log.log_end_offset, partition.high_watermark)
 
     async def _logs(self, values: dict[str, str], place: str) -> list[str]:
-        return [f"{number}: {_log_of(host, place)}" for number, host in self.hosts.items()]
+        log_dirs = [Path(each) for each in self.settings.get("log.dirs", str(DATA)).split(",")]
+        return [f"{number}: {_log_of(host, log_dirs, place)}" for number, host in self.hosts.items()]
 
     async def _warned(self, values: dict[str, str], word: str) -> list[str]:
         lines = self.simulation.history[self._seen_count :]
@@ -219,9 +246,9 @@ def _told(state: PartitionStateNode) -> str:
     return f"leader={state.leader} epoch={state.leader_epoch} isr={','.join(str(each) for each in sorted(state.isr))}"
 
 
-def _log_of(host: BrokerHost, place: str) -> str:
-    directory = DATA / place
-    if not host.disk.exists(directory):
+def _log_of(host: BrokerHost, log_dirs: list[Path], place: str) -> str:
+    directory = directory_of(host.disk, log_dirs, place_of(place))
+    if directory is None:
         return "nothing"
     runs = []
     for epoch, entries in groupby(entries_of(host.disk, directory, 0), key=lambda each: each.epoch):

@@ -21,7 +21,8 @@ from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import DeleteOp
 from barnabas.wire.registry.znodes.admin_requests import decode_election
-from barnabas.wire.registry.znodes.payload import MalformedError, integer, load
+from barnabas.wire.registry.znodes.log_dir_events import decode_log_dir_event
+from barnabas.wire.registry.znodes.payload import MalformedError
 
 log = logging.getLogger(__name__)
 
@@ -55,11 +56,9 @@ async def log_dirs_notified(term: Term) -> None:
     """Ask the brokers that have a directory less which of their replicas are gone: their answers say it."""
     names = await term.registry.children(paths.LOG_DIR_EVENTS, term.watch(Signal.LOG_DIRS_NOTIFIED))
     nodes = [paths.child(paths.LOG_DIR_EVENTS, name) for name in names]
-    brokers = set()
-    for node in await term.registry.get_many(nodes):
-        payload = load(None if node is None else node[0])
-        if integer(payload, "event", 0) == 1:
-            brokers.add(integer(payload, "broker", -1))
+    found = await term.registry.get_many(nodes)
+    told = (decode_log_dir_event(None if node is None else node[0]) for node in found)
+    brokers = {broker_id for broker_id in told if broker_id is not None}
     online: list[Replica] = [
         replica
         for replica in term.state.replicas_on(brokers)

@@ -320,6 +320,10 @@ class LogManager:
         """
         return self._table.get_or_create(topic_partition, is_new=is_new)
 
+    def is_damaged(self, topic_partition: TopicPartition) -> bool:
+        """Return whether a partition's log is there and can't be opened."""
+        return topic_partition in self._damaged
+
     def delete(self, topic_partition: TopicPartition) -> Pending[None]:
         """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms.
 

@@ -103,6 +103,7 @@ class ReplicaManager:
     Attributes:
         topics: What is done to topics, in numbers.
         leading: The followers of what this broker leads.
+        on_failed_directory: Told when a directory fails, after its partitions are gone.
         fetchers: Copy what it follows.
     """
 
@@ -148,6 +149,7 @@ class ReplicaManager:
         )
         logs.is_appending = lambda log: log in self._append_queues.by_log
         self.on_leadership: LeadershipListener | None = None
+        self.on_failed_directory: Callable[[], object] = lambda: None
         # The host's lookup, bound once: produce and fetch call it for every partition of every request.
         self.partition: Callable[[tuple[str, int]], Partition | None] = self._partitions.get
 
@@ -294,6 +296,7 @@ class ReplicaManager:
                 self.leading.resign(partition, ErrorCode.KAFKA_STORAGE_ERROR)
         if self.on_leadership is not None and topic_partitions:
             self.on_leadership([], topic_partitions)
+        self.on_failed_directory()
 
     def _log_moved(self, log: PartitionLog) -> None:
         """A partition's log stands in another directory."""
@@ -354,6 +357,8 @@ class ReplicaManager:
 
     def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> tuple[ErrorCode, Pending[None]]:
         """Stop hosting one partition; the error code, and what completes when its log is deleted if it was to be."""
+        if key in self._offline and not (state.delete_partition and self._logs.is_damaged(key)):
+            return ErrorCode.KAFKA_STORAGE_ERROR, completed(None)
         is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
         if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
             return ErrorCode.FENCED_LEADER_EPOCH, completed(None)
@@ -409,7 +414,8 @@ class ReplicaManager:
             # What came later counts; this was overtaken, and is answered as if it had been done before that.
             return ErrorCode.NONE, None
         del self._awaited[key]
-        if opened is None:
+        if opened is None or key in self._offline:
+            # Or its directory failed while it waited.
             self._offline.add(key)
             return ErrorCode.KAFKA_STORAGE_ERROR, None
         partition = self._partitions.get(key)
@@ -431,6 +437,8 @@ class ReplicaManager:
 
     def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
         """Why a state is not taken over; NONE where it is."""
+        if key in self._offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if state.leader_epoch <= self._leader_epoch(key):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         if self._broker_id not in state.replicas:

@@ -19,6 +19,7 @@ from barnabas.core.timers import Timers
 from barnabas.wire.registry import bootstrap, paths
 from barnabas.wire.registry.store import NoNodeError, Registry, SessionState
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
+from barnabas.wire.registry.znodes.log_dir_events import encode_log_dir_event
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +116,11 @@ class Membership:
             await bootstrap.update_registration(self._registry, self._registration())
         except NoNodeError:
             log.debug("the session expired: what is so now is announced with the next registration")
+
+    async def tell_failed_directory(self) -> None:
+        """Have the controller ask which replicas of this broker are gone with a directory."""
+        event = encode_log_dir_event(self._broker_id)
+        await self._registry.create(paths.LOG_DIR_EVENT_PREFIX, event, sequence=True)
 
     def _on_session(self, state: SessionState) -> None:
         match state:

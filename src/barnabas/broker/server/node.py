@@ -195,6 +195,7 @@ class Node:
         )
         self._throttles.on_follower_change = self._replication.fetchers.go_on
         membership = self._new_membership(registry)
+        replicas.on_failed_directory = lambda: self._spawner.spawn(membership.tell_failed_directory())
         control = ControlRequests(replicas, self._view, self._load_topic_settings, self._spawner)
         controller = self._new_controller(session, control, membership)
         topics = self._new_topic_admin(registry, controller)

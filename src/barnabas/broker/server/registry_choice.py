@@ -30,7 +30,9 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
     """
     path = Path(config.log_dirs[0]) / REGISTRY_FILE
     if config.zookeeper_connect:
-        return await _open_zookeeper(env, config, path)
+        # With ZooKeeper the first directory is like any other: the broker goes on without it.
+        is_kept_here = any(each.path == path.parent for each in logs.directories) and env.registry.holds(path)
+        return await _open_zookeeper(env, config, is_kept_here)
     cluster_id, broker_id = logs.known_cluster_id, logs.known_broker_id
     # Kafka before 2.4 names only the broker.
     if (cluster_id is not None or broker_id is not None) and not env.registry.holds(path):
@@ -45,9 +47,9 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
     return await env.registry.open(path, env.clock, executor, serves)
 
 
-async def _open_zookeeper(env: Environment, config: BrokerConfig, path: Path) -> Registry:
+async def _open_zookeeper(env: Environment, config: BrokerConfig, is_kept_here: bool) -> Registry:
     connect = config.zookeeper_connect
-    if env.registry.holds(path):
+    if is_kept_here:
         raise StartupError(
             f"{config.log_dirs[0]} keeps its cluster's state in {REGISTRY_FILE}, and zookeeper.connect is {connect}: "
             f"`barnabas release {config.log_dirs[0]} --zookeeper {connect} --execute` moves it there, "

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.log.manager import LogManager
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.errors import StorageError
+from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
@@ -129,6 +129,34 @@ def test_a_directory_that_cannot_be_used_at_the_start_is_offline(tmp_path, make_
     (tmp_path / "a").write_text("no directory")
     logs = make_logs().start()
     assert all(log.directory.parent.name == "b" for log in logs.create())
+
+
+def test_a_directory_that_fails_before_its_owner_is_known_is_offline(logs, make_logs, disk):
+    logs.stop()
+    again = make_logs()
+    asyncio.run(again.manager.lock())
+    disk.fails_to_read_under = logs.directories[0]
+    asyncio.run(again.manager.load("cluster", 1))
+    assert [each.path.name for each in again.manager.directories] == ["b"]
+
+
+def test_a_directory_that_is_empty_beside_others_is_told_and_used(logs, make_logs, caplog):
+    logs.stop()
+    for path in sorted(logs.directories[0].rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    again = make_logs().start()
+    assert len(again.manager.directories.online) == 2
+    assert f"{logs.directories[0]}: without meta.properties, so new or empty" in caplog.text
+
+
+def test_a_directory_of_another_broker_beside_others_ends_the_start(logs, make_logs):
+    logs.stop()
+    meta = logs.directories[1] / "meta.properties"
+    meta.write_text(meta.read_text().replace("broker.id=1", "broker.id=2"))
+    before = sorted(logs.directories[0].rglob("*")), meta.read_text()
+    with pytest.raises(StartupError, match="directories of different brokers can't be used together"):
+        make_logs().start()
+    assert (sorted(logs.directories[0].rglob("*")), meta.read_text()) == before
 
 
 def test_without_any_directory_there_is_no_start(tmp_path, make_logs):

@@ -393,6 +393,40 @@ def test_a_partition_that_is_only_stopped_stays_what_it_was(replicas, logs):
     assert logs.get(PARTITION) is not None
 
 
+# --- a directory that fails
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_what_was_in_a_failed_directory_is_neither_led_nor_made_again(replicas, logs, is_new):
+    replicas.leader_and_isr(leaders(epoch=5))
+    logs.on_offline([PARTITION])
+    logs.delete(PARTITION)
+    for epoch in (5, 6):
+        request = leaders(epoch=epoch)
+        request.topic_states[0].partition_states[0].is_new = is_new
+        assert errors(replicas.leader_and_isr(request)) == (0, [ErrorCode.KAFKA_STORAGE_ERROR])
+    assert replicas.partition(PARTITION) is None
+    assert logs.get(PARTITION) is None
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_what_was_in_a_failed_directory_can_not_be_stopped(replicas, logs, is_deleted):
+    replicas.leader_and_isr(leaders(epoch=5))
+    logs.on_offline([PARTITION])
+    for epoch in (-2, 6):
+        answered = errors(replicas.stop_replica(stop(epoch, is_deleted=is_deleted)))
+        assert answered == (0, [ErrorCode.KAFKA_STORAGE_ERROR])
+
+
+def test_whoever_has_to_know_is_told_of_a_failed_directory(replicas, logs):
+    told = []
+    replicas.on_failed_directory = lambda: told.append(replicas.offline_count)
+    replicas.leader_and_isr(leaders())
+    logs.on_offline([PARTITION])
+    logs.on_offline([])
+    assert told == [1, 1]
+
+
 # --- what comes while a log is being opened
 
 

@@ -62,8 +62,7 @@ class LogDirs:
         Raises:
             BaseException: `error` itself, if it is the last one.
         """
-        # differs from Kafka (failed-directory): the controller is not told; in the metadata this broker still leads the
-        # partitions.
+        # differs from Kafka (failed-directory-old-protocol): before 1.0 the first one that fails ends the broker.
         if len(self.online) == 1:
             raise error
         self.online.remove(directory)

@@ -6,6 +6,7 @@ its directory alone.
 Source: log-format facts, files in a log dir (.lock, meta.properties).
 """
 
+import logging
 from typing import TypeVar
 
 from barnabas.broker.log.directories.directory import META_FILE, Identity, LogDirectory
@@ -13,6 +14,8 @@ from barnabas.broker.log.directories.log_dirs import LogDirs
 from barnabas.core.errors import StartupError, StorageError
 
 T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
 
 
 def lock(directories: LogDirs) -> Identity:
@@ -50,8 +53,13 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
         StorageError: All disks failed.
     """
     unnamed: list[LogDirectory] = []
+    new: list[str] = []
     for directory in directories:
-        found = directory.identity()
+        try:
+            found = directory.identity()
+        except StorageError as error:
+            directories.take_offline(directory, error)
+            continue
         path = directory.path / META_FILE
         if found is not None and found.broker_id not in (None, broker_id):
             raise StartupError(
@@ -63,8 +71,17 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
                 f"{path} names cluster {found.cluster_id}, but this broker's cluster is {cluster_id}: "
                 "choose another log.dirs, or start it with that cluster's registry"
             )
+        if found is None:
+            new.append(str(directory.path))
         if found is None or None in found:
             unnamed.append(directory)
+    if 0 < len(new) < len(directories.online):
+        _logger.warning(
+            "%s: without %s, so new or empty, unlike this broker's other directories; logs that stood there are copied "
+            "again from other replicas",
+            ", ".join(new),
+            META_FILE,
+        )
     for directory in directories:
         try:
             if directory in unnamed:

@@ -464,7 +464,8 @@ class LocalFileSystem:
         return LocalFileLock(fd)
 
     def exists(self, path: Path) -> bool:
-        return path.exists()
+        with storage_errors(path):
+            return path.exists()
 
     def modified_ms(self, path: Path) -> int:
         with storage_errors(path):
