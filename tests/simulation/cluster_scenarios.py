@@ -8,6 +8,8 @@
 | `begin-start 2` | the same, but goes on meanwhile |
 | `fail-disk 2 /a`, `mend-disk 2 /a` | the disk below a directory of `log.dirs`; its files stay |
 | `empty-disk 2 /a` | another disk, with nothing on it |
+| `place 2 t-0 /b`, `until-placed 2 t-0 /b` | a replica is to stand in another directory; waits until it does |
+| `alter brokers/2 name=value ...` | settings in the registry |
 | `is-up 2` | whether a broker's process lives |
 | `stand-still 2`, `go-on 2`, `expire 2` | SIGSTOP, SIGCONT; ZooKeeper ends its session |
 | `create-topic t replicas=1,2,3 name=value ...` | one partition, and settings of the topic |
@@ -36,7 +38,14 @@ from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
 from barnabas.testing.simulation.ensemble import Ensemble
 from barnabas.testing.simulation.world import DATA, PORT, BrokerHost
+from barnabas.wire.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopic,
+)
 from barnabas.wire.registry import paths
+from barnabas.wire.registry.configs import change_config
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, decode_partition_state
 from tests.simulation.cluster import SETTINGS
 from tests.simulation.replica_logs import directory_of, entries_of
@@ -142,6 +151,22 @@ class ClusterStory(Story):
     async def _empty_disk(self, values: dict[str, str], name: str, directory: str) -> list[str]:
         self.hosts[int(name)].disk.replace_by_empty(Path(directory))
         return []
+
+    async def _place(self, values: dict[str, str], name: str, place: str, directory: str) -> list[str]:
+        topic, index = place_of(place)
+        wanted = AlterReplicaLogDir(directory, [AlterReplicaLogDirTopic(topic, [index])])
+        channel = await self._pool("admin").broker(int(name))
+        answer = await channel.ask(AlterReplicaLogDirsRequest([wanted]), AlterReplicaLogDirsResponse)
+        return [f"error {each.error_code}" for each in answer.results[0].partitions if each.error_code]
+
+    async def _alter(self, values: dict[str, str], entity: str) -> list[str]:
+        session = next(host.session for host in self.hosts.values() if host.session is not None)
+        await change_config(session, entity, values)
+        return []
+
+    async def _until_placed(self, values: dict[str, str], name: str, place: str, directory: str) -> list[str]:
+        disk, log_dirs = self.hosts[int(name)].disk, self.settings["log.dirs"].split(",")
+        return await self._until(lambda: [each for each in log_dirs if disk.exists(Path(each) / place)] == [directory])
 
     async def _is_up(self, values: dict[str, str], name: str) -> list[str]:
         return ["up" if self.hosts[int(name)].is_up else "down"]
