@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.clients.admin import Admin, NewTopic
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
+from barnabas.clients.pool import Pool
 from barnabas.testing import Broker
 from tests.cluster_load import play_ends, play_rolling_restart
-from tests.clusters import cluster_of, create_topic, leader_of, make_controller
+from tests.clusters import cluster_of, create_topic, leader_of, make_controller, servers_of
 from tools.kafka.server import free_port
 
 TOPIC = "numbers"
@@ -44,3 +47,21 @@ def test_each_broker_can_be_the_controller_and_creates_topics_on_all(registry: s
             make_controller(members, broker_id)
             create_topic(members, f"{TOPIC}-{broker_id}", 3)
             assert {asyncio.run(leader_of(members, f"{TOPIC}-{broker_id}", index)) for index in range(3)} == {1, 2, 3}
+
+
+def test_each_broker_tells_the_settings_of_a_topic_that_it_has_no_replica_of(registry: str, tmp_path: Path) -> None:
+    with cluster_of(("barnabas",) * 2, tmp_path, f"{registry}/settings") as members:
+
+        async def told() -> list[str | None]:
+            resource, found = ConfigResource(ResourceType.TOPIC, TOPIC), []
+            async with Pool(servers_of(members)) as pool:
+                topic = NewTopic(TOPIC, configs={"retention.ms": "4000"}, assignments={0: [2]})
+                await Admin(pool).create_topic(topic)
+            for broker_id, member in members.items():
+                await leader_of({broker_id: member}, TOPIC, 0)
+                async with Pool(member.bootstrap_servers) as pool:
+                    described = await ConfigAdmin(pool).describe_configs([resource], names=["retention.ms"])
+                    found += [entry.value for entry in described[resource]]
+            return found
+
+        assert asyncio.run(told()) == ["4000", "4000"]

@@ -7,7 +7,7 @@ Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager, whose words 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -95,6 +95,10 @@ class ConfigAdmin:
         else:
             settings = BROKER_SETTINGS
         await self._alter(resource, lambda now: changed(now, changes, settings), validate_only)
+
+    async def load_topics(self, topics: Iterable[str]) -> None:
+        """Read the settings of topics that this broker had no need of until now. Raises RegistryError."""
+        await self._watcher.load(f"{paths.TOPICS}/{topic}" for topic in topics)
 
     async def settle(self) -> None:
         """Wait until this broker goes by what was changed."""

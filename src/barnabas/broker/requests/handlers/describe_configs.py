@@ -42,15 +42,31 @@ def describe_configs(
             for each in request.resources
         }.values()
     )
-    if len(resources) <= _RESOURCES_PER_TURN:
+    unread = [
+        each.resource_name
+        for each in resources
+        if each.resource_type == ConfigResourceType.TOPIC and _is_unread(ctx, each.resource_name)
+    ]
+    if not unread and len(resources) <= _RESOURCES_PER_TURN:
         return DescribeConfigsResponse(results=[_describe(ctx, request, resource) for resource in resources])
-    return ctx.services.spawner.spawn(_describe_many(ctx, request, resources))
+    return ctx.services.spawner.spawn(_describe_later(ctx, request, resources, unread))
 
 
-async def _describe_many(
-    ctx: RequestContext, request: DescribeConfigsRequest, resources: list[DescribeConfigsResource]
+def _is_unread(ctx: RequestContext, topic: str) -> bool:
+    """Whether a topic has settings that this broker did not read: it has no replica of it, and nobody changed them."""
+    cluster = ctx.services.cluster
+    return topic in cluster.image.topics and not cluster.has_topic_overrides(topic)
+
+
+async def _describe_later(
+    ctx: RequestContext,
+    request: DescribeConfigsRequest,
+    resources: list[DescribeConfigsResource],
+    unread: list[str],
 ) -> DescribeConfigsResponse:
     """Describe some at a time: others must not wait for a request that names very many."""
+    if unread and ctx.services.configs is not None:
+        await ctx.services.configs.load_topics(unread)
     results = []
     for number, resource in enumerate(resources, 1):
         results.append(_describe(ctx, request, resource))
