@@ -63,6 +63,7 @@ def test_the_readme_shows_commands() -> None:
         "topics",
         "produce",
         "consume",
+        "cluster status",
         "groups",
         "groups translate",
         "groups migrate",

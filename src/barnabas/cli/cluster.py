@@ -21,11 +21,13 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Annotated, Final
 
+from barnabas.cli.cluster_status import HELP as STATUS_HELP
+from barnabas.cli.cluster_status import status
 from barnabas.cli.options import Option, paragraphs, run_async, stop_on_signals
 from barnabas.cli.output import note, say
 from barnabas.core.errors import BarnabasError
 
-HELP = "Run several brokers of one cluster on this machine."
+HELP = "Run several brokers of one cluster on this machine, or show the state of any cluster."
 START_HELP = paragraphs(
     """Start brokers, one process for each, and stop them all on Ctrl-C or SIGTERM.
 
@@ -111,7 +113,7 @@ def start(
     return run_async(_run(registry, zookeeper or "", members))
 
 
-SUBCOMMANDS = {"start": (start, START_HELP)}
+SUBCOMMANDS = {"start": (start, START_HELP), "status": (status, STATUS_HELP)}
 
 
 def _settings(broker_count: int, overrides: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 COMMANDS: Final = {
     "broker": "Run a broker.",
-    "cluster": "Run several brokers of one cluster on this machine.",
+    "cluster": "Run several brokers of one cluster on this machine, or show the state of any cluster.",
     "topics": "Create, list, describe, alter and delete topics.",
     "produce": "Send lines of text to a topic.",
     "consume": "Print the records of a topic.",
@@ -36,7 +36,7 @@ COMMANDS: Final = {
 }
 
 SUBCOMMANDS: Final = {
-    "cluster": ("start",),
+    "cluster": ("start", "status"),
     "quotas": ("list", "set", "delete", "explain", "top", "simulate"),
     "transactions": ("list", "describe", "hanging", "abort"),
     "users": ("list", "describe", "add", "delete"),

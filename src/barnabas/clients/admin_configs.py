@@ -100,15 +100,16 @@ class ConfigAdmin(AdminCalls):
     """Administration of settings."""
 
     async def describe_configs(
-        self, resources: Iterable[ConfigResource], *, include_synonyms: bool = True
+        self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None, include_synonyms: bool = True
     ) -> dict[ConfigResource, list[ConfigEntry]]:
-        """All settings of each resource, by name in order. Raises KafkaError."""
+        """The settings of each resource that have these names (None: all), by name in order. Raises KafkaError."""
         wanted = list(resources)
 
         async def attempt() -> dict[ConfigResource, list[ConfigEntry]]:
             found: dict[ConfigResource, list[ConfigEntry]] = {}
             for channel, group in (await self._by_channel(wanted)).items():
-                asked = [DescribeConfigsResource(resource.type, resource.name, None) for resource in group]
+                keys = None if names is None else [*names]
+                asked = [DescribeConfigsResource(resource.type, resource.name, keys) for resource in group]
                 request = DescribeConfigsRequest(asked)
                 # The first version has no synonyms.
                 request.include_synonyms = include_synonyms and channel.version_of(request.API_KEY) > 0

@@ -235,10 +235,10 @@ class Pool:
             )
 
     async def metadata(
-        self, topics: Sequence[str] | None, *, allow_auto_topic_creation: bool = False
+        self, topics: Sequence[str] | None, *, allow_auto_topic_creation: bool = False, channel: Channel | None = None
     ) -> ClusterMetadata:
-        """Ask for the cluster's brokers and for topics (None: all of them). Raises KafkaError."""
-        return await self._ask_metadata(await self.any_broker(), topics, allow_auto_topic_creation)
+        """Ask a broker (None: any) for the cluster's brokers and for topics (None: all of them). Raises KafkaError."""
+        return await self._ask_metadata(channel or await self.any_broker(), topics, allow_auto_topic_creation)
 
     async def _ask_metadata(
         self, channel: Channel, topics: Sequence[str] | None, allow_auto_topic_creation: bool

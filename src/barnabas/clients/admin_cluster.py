@@ -1,0 +1,208 @@
+"""The state of a whole cluster: its brokers and what each runs, its partitions, and which broker may stop.
+
+What others say of a broker is one thing, whether it answers is another: each broker is asked itself. Of partitions the
+controller is asked, who is the first to know. It works with any Kafka since 0.11.
+
+Source: protocol guide, Metadata, ApiVersions, DescribeConfigs; KIP-35.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
+from barnabas.clients.admin_replicas import ReplicaAdmin
+from barnabas.clients.pool import ClusterMetadata
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+
+_PROTOCOL_VERSION: Final = "inter.broker.protocol.version"
+_MIN_ISR: Final = "min.insync.replicas"
+# A setting that no Kafka has tells our brokers from it.
+_BARNABAS_SETTING: Final = "barnabas.record.validation"
+# What a release of Kafka was the first to know: an API key, and a version of it. The newest stand first.
+_RELEASES: Final = (
+    ("2.8 or later", 60, 0),  # DescribeCluster
+    ("2.7", 50, 0),  # DescribeUserScramCredentials
+    ("2.6", 48, 0),  # DescribeClientQuotas
+    ("2.5", 9, 7),  # OffsetFetch
+    ("2.4", 47, 0),  # OffsetDelete
+    ("2.3", 44, 0),  # IncrementalAlterConfigs
+    ("2.2", 43, 0),  # ElectLeaders
+    ("2.1", 1, 10),  # Fetch
+    ("2.0", 1, 8),  # Fetch
+    ("1.1", 42, 0),  # DeleteGroups
+    ("1.0", 37, 0),  # CreatePartitions
+    ("0.11", 32, 0),  # DescribeConfigs
+)
+# These say that a broker's settings are not told, and not that it is away.
+_NOT_TOLD: Final = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION)
+# For what is asked once: whether somebody is away is what is asked for here, and is not waited for.
+_ONCE_MS: Final = 1
+
+
+class Broker(NamedTuple):
+    """A broker that is registered, or that has replicas.
+
+    Attributes:
+        address: None when it is not registered.
+        software: What it runs, as far as it tells; None when it does not answer.
+        protocol_version: Its inter.broker.protocol.version; None when it does not answer.
+        failure: Why it does not answer; empty when it does.
+    """
+
+    broker_id: int
+    address: tuple[str, int] | None
+    software: str | None
+    protocol_version: str | None
+    failure: str
+
+
+class Partition(NamedTuple):
+    """A partition as the controller knows it, and the least number of replicas in sync that take acks=all.
+
+    Attributes:
+        leader_id: -1 when there is none.
+        adding: Replicas that a reassignment adds; they need not have caught up.
+    """
+
+    name: TopicPartition
+    leader_id: int
+    replicas: list[int]
+    isr: list[int]
+    min_isr: int
+    adding: list[int]
+
+
+class Trouble(Enum):
+    """What a partition lacks, and what it would lack if a broker stopped."""
+
+    OFFLINE = "offline"
+    UNDER_MIN_ISR = "under min.insync.replicas"
+    UNDER_REPLICATED = "under-replicated"
+    AT_MIN_ISR = "at min.insync.replicas"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster at one moment.
+
+    Attributes:
+        controller_id: -1 when there is none.
+        brokers: By id in order.
+        partitions: By name in order.
+    """
+
+    cluster_id: str | None
+    controller_id: int
+    brokers: Mapping[int, Broker]
+    partitions: list[Partition]
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether there is a controller, all brokers answer, and all partitions have all replicas in sync."""
+        is_whole = self.controller_id >= 0 and not any(broker.failure for broker in self.brokers.values())
+        return is_whole and not any(set(troubles(each)) - {Trouble.AT_MIN_ISR} for each in self.partitions)
+
+    def if_stopped(self, broker_id: int) -> list[tuple[Partition, Trouble]]:
+        """Return the partitions that would be offline, or take no acks=all, if a broker stopped.
+
+        Only brokers that answer count: one that was killed is in sync for as long as its session lasts.
+        """
+        answering = {each.broker_id for each in self.brokers.values() if not each.failure}
+        found = []
+        for each in self.partitions:
+            if broker_id not in each.isr:
+                continue
+            others = answering.intersection(each.isr) - {broker_id}
+            if not others:
+                found.append((each, Trouble.OFFLINE))
+            elif len(others) < each.min_isr:
+                found.append((each, Trouble.UNDER_MIN_ISR))
+        return found
+
+
+def troubles(partition: Partition) -> list[Trouble]:
+    """Return all that can be said of a partition; nothing: all is well."""
+    in_sync, wanted = len(partition.isr), len(partition.replicas) - len(partition.adding)
+    found = []
+    if partition.leader_id < 0:
+        found.append(Trouble.OFFLINE)
+    if in_sync < partition.min_isr:
+        found.append(Trouble.UNDER_MIN_ISR)
+    if in_sync < wanted:
+        found.append(Trouble.UNDER_REPLICATED)
+    # Of one replica it is always so, and nobody wants to hear of it every time.
+    if in_sync == partition.min_isr and wanted > 1:
+        found.append(Trouble.AT_MIN_ISR)
+    return found
+
+
+def release_of(versions: Mapping[int, tuple[int, int]]) -> str:
+    """Return the release of Kafka that knows these versions of APIs and no later ones."""
+    for release, api_key, version in _RELEASES:
+        if versions.get(api_key, (0, -1))[1] >= version:
+            return release
+    return "before 0.11"
+
+
+class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
+    """Administration of the cluster as a whole."""
+
+    async def cluster(self) -> Cluster:
+        """Ask for the state of the cluster, as far as the caller may see it. Raises KafkaError."""
+        metadata = await self.retry(self._controllers_metadata)
+        topics = sorted(metadata.topics)
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        settings = await self.describe_configs(resources, names=[_MIN_ISR], include_synonyms=False)
+        moving = await self._moving()
+        partitions = []
+        for topic, resource in zip(topics, resources, strict=True):
+            min_isr = next((int(entry.value or 1) for entry in settings[resource]), 1)
+            for index, part in metadata.topics[topic].partitions.items():
+                name = TopicPartition(topic, index)
+                partitions.append(
+                    Partition(name, part.leader_id, part.replicas, part.isr, min_isr, moving.get(name, []))
+                )
+        known = set(metadata.brokers).union(*(each.replicas for each in partitions))
+        brokers = await asyncio.gather(*(self._broker(each, metadata) for each in sorted(known)))
+        controller_id = metadata.controller_id if metadata.controller_id in metadata.brokers else -1
+        return Cluster(metadata.cluster_id, controller_id, {each.broker_id: each for each in brokers}, partitions)
+
+    async def _controllers_metadata(self) -> ClusterMetadata:
+        try:
+            channel = await self.pool.controller()
+        except KafkaError:
+            # There is none now, or it is away: what the others know will do.
+            channel = await self.pool.any_broker()
+        return await self.pool.metadata(None, channel=channel)
+
+    async def _moving(self) -> dict[TopicPartition, list[int]]:
+        """Return what reassignments add to partitions."""
+        try:
+            moves = await ReplicaAdmin(self.pool, _ONCE_MS).reassignments()
+        except KafkaError:
+            # A Kafka before 2.4, or no controller now. What is added is then missed: that errs on the safe side.
+            return {}
+        return {name: move.adding for name, move in moves.items()}
+
+    async def _broker(self, broker_id: int, metadata: ClusterMetadata) -> Broker:
+        address = metadata.brokers.get(broker_id)
+        if address is None:
+            return Broker(broker_id, None, None, None, "is not there")
+        resource = ConfigResource(ResourceType.BROKER, str(broker_id))
+        asking = ConfigAdmin(self.pool, _ONCE_MS)
+        try:
+            release = release_of((await self.pool.broker(broker_id)).versions)
+            names = [_PROTOCOL_VERSION, _BARNABAS_SETTING]
+            found = (await asking.describe_configs([resource], names=names, include_synonyms=False))[resource]
+        except KafkaError as error:
+            if error.code in _NOT_TOLD:
+                raise
+            return Broker(broker_id, address, None, None, error.message)
+        values = {entry.name: entry.value for entry in found}
+        software = "Barnabas" if _BARNABAS_SETTING in values else f"Kafka {release}"
+        return Broker(broker_id, address, software, values.get(_PROTOCOL_VERSION), "")

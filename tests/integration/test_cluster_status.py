@@ -1,0 +1,96 @@
+"""`barnabas cluster status`: what it says of a cluster whose brokers come and go, and of which may stop."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.testing import Broker
+from tests.clusters import Members, cluster_of, create_topic, servers_of, wait_for_in_sync
+from tests.commands import run
+from tests.compat.reading import until
+from tools.kafka.server import free_port
+
+
+@pytest.fixture
+def members(tmp_path: Path) -> Iterator[Members]:
+    port = free_port()
+    with (
+        Broker(config={"barnabas.registry.listeners": f":{port}"}),
+        cluster_of(("barnabas",) * 3, tmp_path, f"127.0.0.1:{port}/status") as members,
+    ):
+        yield members
+
+
+def status(members: Members, *arguments: object) -> tuple[int, str]:
+    ran = run("cluster", "status", "--bootstrap-server", servers_of(members), *arguments)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def status_json(members: Members) -> Any:
+    return json.loads(status(members, "--json")[1])
+
+
+def test_a_broker_may_stop_while_the_others_have_what_it_has(members: Members) -> None:
+    create_topic(members, "views", 3)
+    wait_for_in_sync(members, "views")
+    code, said = status(members)
+    assert code == 0
+    heading, columns, *rows = said.splitlines()
+    assert heading.endswith(": 3 partitions, controller 1")
+    assert columns.split()[:4] == ["broker", "address", "runs", "protocol"]
+    assert [row.split() for row in rows] == [
+        [str(each), member.bootstrap_servers, "Barnabas", "2.7-IV2", "1", "3", "3", "yes"]
+        for each, member in members.items()
+    ]
+    assert status(members, "--broker", 2) == (0, "Broker 2 may stop now\n")
+
+    # Its session lasts: the others still count on it.
+    members[3].kill()
+    code, said = status(members)
+    assert code == 1
+    assert f"Broker 3: cannot connect to {members[3].bootstrap_servers}: connection refused\n" in said
+    no_acks = "may not stop now: no acks=all would be taken by views-0, views-1, views-2\n"
+    assert status(members, "--broker", 2) == (1, f"Broker 2 {no_acks}")
+
+    until(lambda: len(status_json(members)["under_replicated_partitions"]) == 3)
+    members[2].stop()
+    until(lambda: len(status_json(members)["under_min_isr_partitions"]) == 3)
+    found = status_json(members)
+    assert [each["failure"] for each in found["brokers"]] == [None, "is not there", "is not there"]
+    assert found["under_replicated_partitions"][0] == {
+        "topic": "views",
+        "partition": 0,
+        "leader": 1,
+        "replicas": found["under_replicated_partitions"][0]["replicas"],
+        "isr": [1],
+        "min_isr": 2,
+    }
+    assert not found["is_healthy"]
+    complaint = "barnabas cluster status: no broker 2 answers; those that do are 1\n"
+    assert status(members, "--broker", 2) == (1, complaint)
+
+    for each in (2, 3):
+        members[each].restart()
+    wait_for_in_sync(members, "views")
+    assert status(members)[0] == 0
+
+
+def test_what_has_no_other_replica_is_told_apart_from_what_waits_for_one(members: Members) -> None:
+    servers = ("--bootstrap-server", servers_of(members))
+    for topic, assignment in (("alone", "2"), ("bold", ",".join(["2"] * 30))):
+        made = ("--create", "--topic", topic, "--replica-assignment", assignment, "--config", "min.insync.replicas=1")
+        assert run("topics", *made, *servers).returncode == 0
+    code, said = status(members, "--broker", 2)
+    assert code == 1
+    assert said == "Broker 2 may not stop now: no other replica of alone-0, bold-0, bold-1 and 28 more\n"
+    assert status(members, "--broker", 1) == (0, "Broker 1 may stop now\n")
+
+    # So many are not shown one by one.
+    members[2].stop()
+    until(lambda: len(status_json(members)["offline_partitions"]) == 31)
+    said = status(members)[1]
+    assert "\nPartitions offline: 31\n" in said
+    assert "and 11 more; --json lists all\n" in said
