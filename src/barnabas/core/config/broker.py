@@ -167,8 +167,13 @@ class BrokerConfig(BrokerFields):
     @classmethod
     def single_broker(cls, overrides: Mapping[str, str] | None = None) -> "BrokerConfig":
         """The settings of a broker that is started without a file. Raises ConfigError."""
-        config = cls.from_properties(SINGLE_BROKER_PROPERTIES | dict(overrides or {}))
-        config.given = frozenset(overrides or ())
+        given = dict(overrides or {})
+        properties = SINGLE_BROKER_PROPERTIES | given
+        if given.get("zookeeper.connect") and "broker.id" not in given:
+            # It may be one of several: the registry gives it an id of its own.
+            del properties["broker.id"]
+        config = cls.from_properties(properties)
+        config.given = frozenset(given)
         return config
 
     def write_for(self, version: KafkaVersion) -> list[str]:

@@ -187,3 +187,17 @@ def test_import_loads_nothing_heavy():
     code = f"import sys, barnabas.core.config; print([name for name in {heavy} if name in sys.modules])"
     command = [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("given", "broker_id"),
+    [
+        ({}, 0),
+        ({"zookeeper.connect": "zoo:2181"}, -1),
+        ({"zookeeper.connect": "zoo:2181", "broker.id": "0"}, 0),
+    ],
+)
+def test_a_broker_without_a_file_that_may_be_one_of_several_is_given_an_id(
+    given: dict[str, str], broker_id: int
+) -> None:
+    assert BrokerConfig.single_broker(given).broker_id == broker_id
