@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -10,8 +10,12 @@ from typing import Protocol
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.testing import Broker
+from barnabas.testing.cluster import member_config
 from tests.patience import PATIENCE_S
-from tools.kafka.cluster import REPLICATED, SESSION_TIMEOUT_MS, kafka_member
+from tools.kafka.server import QuickKafkaServer
+
+# Three brokers of Kafka and their ZooKeeper take about a gigabyte.
+_JVM_OPTIONS = ("-Xmx256m",)
 
 
 class Member(Protocol):
@@ -57,7 +61,7 @@ def cluster_of(
         kinds: What each is, `kafka` or `barnabas`, in the order in which they are started: the first is the controller.
         directory: Where each has a directory of its own.
         zookeeper_connect: With a tree of the cluster's own.
-        config: Settings of all, above `REPLICATED`.
+        config: Settings of all, above those that make three a cluster that loses nothing with one of them.
         own: Settings of one of them, by its id, above those.
         first_port: Of broker 1; the others have the next ones. 0: each has any.
     """
@@ -66,23 +70,10 @@ def cluster_of(
         for broker_id, kind in enumerate(kinds, 1):
             place, port = directory / f"broker-{broker_id}", first_port and first_port + broker_id - 1
             settings = {**(config or {}), **(own or {}).get(broker_id, {})}
-            if kind == "kafka":
-                kafka = kafka_member(place, zookeeper_connect, broker_id, settings, port=port)
-                members[broker_id] = stack.enter_context(kafka)
-            else:
-                barnabas = barnabas_member(place, zookeeper_connect, broker_id, settings, port=port)
-                members[broker_id] = stack.enter_context(barnabas)
+            member = members[broker_id] = NEW_MEMBER[kind](place, zookeeper_connect, broker_id, settings, port=port)
+            stack.enter_context(member)
         wait_for_members(members)
         yield members
-
-
-class _PlacedBroker(Broker):
-    """A broker of ours whose command line stands behind other words, such as `nsenter` takes."""
-
-    prefix: Sequence[str] = ()
-
-    def _command(self, ready_fd: int, control_fd: int) -> list[str]:
-        return [*self.prefix, *super()._command(ready_fd, control_fd)]
 
 
 def barnabas_member(
@@ -95,18 +86,36 @@ def barnabas_member(
     port: int = 0,
 ) -> Broker:
     """Return a broker of ours that is to be one of several; it is not started."""
-    settings = {
-        **REPLICATED,
-        "broker.id": str(broker_id),
-        "zookeeper.connect": zookeeper_connect,
-        "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
-        "zookeeper.connection.timeout.ms": "60000",
-        "group.initial.rebalance.delay.ms": "0",
-        **config,
-    }
-    broker = _PlacedBroker(config=settings, host=host, port=port, data_dir=directory, start_timeout_s=PATIENCE_S)
-    broker.prefix = prefix
-    return broker
+    settings = {**member_config(broker_id, zookeeper_connect), **config}
+    return Broker(config=settings, host=host, port=port, data_dir=directory, start_timeout_s=PATIENCE_S, prefix=prefix)
+
+
+def kafka_member(
+    directory: Path,
+    zookeeper_connect: str,
+    broker_id: int,
+    config: Mapping[str, str],
+    host: str = "127.0.0.1",
+    prefix: Sequence[str] = (),
+    port: int = 0,
+) -> QuickKafkaServer:
+    """Return a broker of Kafka 2.7.2 that is to be one of several; it is not started."""
+    settings = {**member_config(broker_id, zookeeper_connect), **config}
+    return QuickKafkaServer(
+        directory,
+        settings,
+        _JVM_OPTIONS,
+        port=port,
+        zookeeper_connect=zookeeper_connect,
+        host=host,
+        prefix=prefix,
+    )
+
+
+NEW_MEMBER: Mapping[str, Callable[..., Broker | QuickKafkaServer]] = {
+    "barnabas": barnabas_member,
+    "kafka": kafka_member,
+}
 
 
 def wait_for_members(members: Members) -> None:

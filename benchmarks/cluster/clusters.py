@@ -16,8 +16,8 @@ from typing import Protocol, TypeVar
 
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import PartitionMetadata, Pool
+from barnabas.testing.cluster import member_config
 from benchmarks.load.process import cpu
-from tools.kafka.cluster import REPLICATED, SESSION_TIMEOUT_MS
 from tools.kafka.java import die_with_parent
 from tools.kafka.server import KafkaServer, free_port
 from tools.kafka.zookeeper import ZooKeeper
@@ -161,13 +161,7 @@ def cluster(kind: str, broker_count: int, config: Mapping[str, str] | None = Non
         with ZooKeeper(directory / "zookeeper") as zookeeper:
             for broker_id in range(1, broker_count + 1):
                 place = directory / f"broker-{broker_id}"
-                settings = {
-                    **REPLICATED,
-                    "broker.id": str(broker_id),
-                    "zookeeper.connect": zookeeper.connect,
-                    "zookeeper.session.timeout.ms": str(SESSION_TIMEOUT_MS),
-                    **(config or {}),
-                }
+                settings = {**member_config(broker_id, zookeeper.connect), **(config or {})}
                 if kind == "kafka":
                     members[broker_id] = KafkaServer(place, settings, zookeeper_connect=zookeeper.connect)
                 else:

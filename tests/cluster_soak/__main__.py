@@ -21,9 +21,9 @@ from tests.cluster_soak.faults import ANYWHERE, IN_NAMESPACES, Fault, Stage, sma
 from tests.cluster_soak.load import PARTITIONS, Java, Librdkafka, Writer
 from tests.cluster_soak.network import LOOPBACK, Host, Network, enter
 from tests.clusters import (
+    NEW_MEMBER,
     Member,
     Members,
-    barnabas_member,
     create_topic,
     servers_of,
     wait_for_in_sync,
@@ -33,7 +33,6 @@ from tests.patience import PATIENCE_S
 from tests.replicas import wait_for_equal_replicas
 from tests.simulation.checker import Observed, Replica, violations
 from tests.simulation.replica_logs import RealDisk, entries_of
-from tools.kafka.cluster import kafka_member
 from tools.kafka.zookeeper import ZooKeeperEnsemble
 
 _NAME = "soak"
@@ -58,14 +57,10 @@ def _cluster(directory: Path, network: Network | None, is_kafka: bool) -> Iterat
                 stack.enter_context(small_disk(home / "data"))
             # Room for all on a small disk: what a log takes in advance is small, too.
             config = {"log.index.size.max.bytes": "65536", "log.cleaner.dedupe.buffer.size": "4194304"}
-            if is_kafka:
-                members[broker_id] = stack.enter_context(
-                    kafka_member(home, zookeeper.connect, broker_id, config, place.address, place.prefix)
-                )
-            else:
-                members[broker_id] = stack.enter_context(
-                    barnabas_member(home / "data", zookeeper.connect, broker_id, config, place.address, place.prefix)
-                )
+            kind, room = ("kafka", home) if is_kafka else ("barnabas", home / "data")
+            member = NEW_MEMBER[kind](room, zookeeper.connect, broker_id, config, place.address, place.prefix)
+            stack.enter_context(member)
+            members[broker_id] = member
         wait_for_members(members)
         yield members, zookeeper
 

@@ -2,40 +2,21 @@
 
 import asyncio
 import json
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
+from barnabas.testing import Broker, Registry
 from tests.clusters import cluster_of, controller_of, create_topic, servers_of, wait_for_in_sync
 from tests.commands import run
 from tests.patience import PATIENCE_S
-from tools.kafka.server import free_port
 
 TOPIC = "numbers"
-
-
-@contextmanager
-def serving(directory: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A registry at a port, once clients can connect."""
-    ready, write_fd = os.pipe()
-    command = [sys.executable, "-m", "barnabas.cli.main", "registry", "serve", "--data-dir", str(directory)]
-    command += ["--listeners", f"127.0.0.1:{port}", "--ready-fd", str(write_fd), "--die-with-parent"]
-    with subprocess.Popen(command, pass_fds=(write_fd,), stderr=subprocess.PIPE) as process, os.fdopen(ready) as lines:
-        os.close(write_fd)
-        try:
-            assert json.loads(lines.readline()) == {"host": "127.0.0.1", "port": port}
-            yield process
-        finally:
-            process.kill()
-            process.communicate(timeout=PATIENCE_S)
 
 
 def node(path: str, connect: str) -> dict[str, object]:
@@ -45,25 +26,22 @@ def node(path: str, connect: str) -> dict[str, object]:
 
 
 def test_sessions_outlive_a_kill_of_the_registry_and_records_flow_meanwhile(tmp_path: Path) -> None:
-    port = free_port()
-    connect, settings = f"127.0.0.1:{port}/cluster", {"zookeeper.session.timeout.ms": "30000"}
-    with (
-        serving(tmp_path / "registry", port) as registry,
-        cluster_of(("barnabas",) * 2, tmp_path, connect, settings) as members,
-    ):
-        create_topic(members, TOPIC, 2)
-        wait_for_in_sync(members, TOPIC)
-        before = [node(f"/brokers/ids/{each}", connect) for each in members]
-        controller = asyncio.run(controller_of(members))
-        registry.send_signal(signal.SIGKILL)
-        registry.wait(PATIENCE_S)
+    settings = {"zookeeper.session.timeout.ms": "30000"}
+    with Registry() as registry:
+        connect = f"{registry.connect}/cluster"
+        with cluster_of(("barnabas",) * 2, tmp_path, connect, settings) as members:
+            create_topic(members, TOPIC, 2)
+            wait_for_in_sync(members, TOPIC)
+            before = [node(f"/brokers/ids/{each}", connect) for each in members]
+            controller = asyncio.run(controller_of(members))
+            registry.kill()
 
-        async def produce() -> None:
-            async with Pool(servers_of(members), "test") as pool, Producer(pool, acks=-1) as producer:
-                await asyncio.gather(*(producer.send(TOPIC, b"value", partition=index % 2) for index in range(20)))
+            async def produce() -> None:
+                async with Pool(servers_of(members), "test") as pool, Producer(pool, acks=-1) as producer:
+                    await asyncio.gather(*(producer.send(TOPIC, b"value", partition=index % 2) for index in range(20)))
 
-        asyncio.run(produce())
-        with serving(tmp_path / "registry", port):
+            asyncio.run(produce())
+            registry.start()
             assert [node(f"/brokers/ids/{each}", connect) for each in members] == before
             # A change goes by the controller, whose session went on.
             create_topic(members, "later", 2)
@@ -73,6 +51,21 @@ def test_sessions_outlive_a_kill_of_the_registry_and_records_flow_meanwhile(tmp_
             for member in members.values():
                 member.stop()
             assert run("registry", "ls", "/brokers/ids", "--zookeeper", connect).stdout == ""
+
+
+def test_a_broker_needs_no_more_than_the_address_of_the_registry_and_keeps_the_id_that_it_is_given() -> None:
+    def known(broker: Broker) -> set[int]:
+        return set(AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics().brokers)
+
+    with Registry() as registry:
+        config = {"zookeeper.connect": registry.connect}
+        with Broker(config=config) as first, Broker(config=config) as second:
+            assert known(second) == {1001, 1002}
+            second.stop()
+            second.start()
+            assert known(second) == {1001, 1002}
+            assert "broker 1001 listens on" in first.log_text()
+            assert second.log_text().count("broker 1002 listens on") == 2
 
 
 @pytest.mark.parametrize(
@@ -85,9 +78,8 @@ def test_sessions_outlive_a_kill_of_the_registry_and_records_flow_meanwhile(tmp_
     ],
 )
 def test_what_can_not_be_served_is_told_in_a_line(tmp_path: Path, options: list[str], expected: str) -> None:
-    port = free_port()
-    with serving(tmp_path / "taken", port):
-        places = {"taken": str(tmp_path / "taken"), "port": str(port)}
+    with Registry() as taken:
+        places = {"taken": str(taken.data_dir), "port": str(taken.port)}
         defaults = ["--data-dir", str(tmp_path / "other"), "--listeners", "127.0.0.1:0"]
         command = [sys.executable, "-m", "barnabas.cli.main", "registry", "serve", *defaults]
         command += [each.format(**places) for each in options]

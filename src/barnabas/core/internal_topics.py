@@ -1,5 +1,14 @@
-"""The topics in which the broker keeps its own state, under Kafka's names."""
+"""The topics in which brokers keep their own state, under Kafka's names."""
 
 GROUP_OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
 INTERNAL_TOPICS = frozenset((GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC))
+
+
+def cluster_settings(broker_count: int) -> dict[str, str]:
+    """Return how often a cluster keeps this state: on three brokers, two of which have what was acknowledged."""
+    return {
+        "offsets.topic.replication.factor": str(min(3, broker_count)),
+        "transaction.state.log.replication.factor": str(min(3, broker_count)),
+        "transaction.state.log.min.isr": str(min(2, broker_count)),
+    }

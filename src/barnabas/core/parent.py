@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 _PR_SET_PDEATHSIG = 1
 _LOOK_EVERY_S = 0.1
@@ -32,6 +33,13 @@ def die_with_parent(parent_pid: int) -> None:
         threading.Thread(target=_end_after, args=(parent_pid,), name="parent-watch", daemon=True).start()
     if os.getppid() != parent_pid:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def child_command(module: str, options: Sequence[str]) -> list[str]:
+    """Return the command line of a program of ours that dies with this process."""
+    # -P: modules in the working directory must not stand in for the library's.
+    command = [sys.executable, "-P", "-m", module, *options]
+    return [*command, "--die-with-parent", "--parent-pid", str(os.getpid())]
 
 
 def _is_killed_by_kernel() -> bool:

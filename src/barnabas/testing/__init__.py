@@ -1,17 +1,19 @@
-"""The kit for tests: a broker in its own process, and the clock that moves only by hand.
+"""The kit for tests: brokers in processes of their own, one or a cluster, and the clock that moves only by hand.
 
     from barnabas.testing import Broker
 
     with Broker() as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
 
-With pytest, the fixtures `kafka_broker` and `kafka_broker_session` are there without an import.
+With pytest, the fixtures `kafka_broker`, `kafka_broker_session` and `kafka_cluster` are there without an import.
 """
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.testing.broker import Broker
+from barnabas.testing.cluster import Cluster
 from barnabas.testing.interception import Interception, Selection
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.registry import Registry
 from barnabas.testing.seen_request import SeenRequest
 
-__all__ = ["Broker", "ErrorCode", "Interception", "ManualClock", "SeenRequest", "Selection"]
+__all__ = ["Broker", "Cluster", "ErrorCode", "Interception", "ManualClock", "Registry", "SeenRequest", "Selection"]

@@ -2,11 +2,13 @@
 
 - `kafka_broker`: a new broker for each test that asks for it.
 - `kafka_broker_session`: one broker for the whole session (with pytest-xdist: for each worker); tests share its topics.
-- `kafka_broker_config`: Kafka settings for both, empty unless a `conftest.py` defines a fixture of that name, which
-  must have session scope.
-- `@pytest.mark.kafka_broker(config={...})`: settings for this test's `kafka_broker`, on top of those.
+- `kafka_cluster`: three brokers of one cluster for each test that asks for it.
+- `kafka_broker_config`: Kafka settings for all of them, empty unless a `conftest.py` defines a fixture of that name,
+  which must have session scope.
+- `@pytest.mark.kafka_broker(config={...})`: settings for this test's `kafka_broker` or `kafka_cluster`, on top of
+  those.
 
-When a test fails, its report ends with what its broker logged.
+When a test fails, its report ends with what its brokers logged.
 """
 
 from collections.abc import Generator, Iterator, Mapping
@@ -14,9 +16,10 @@ from collections.abc import Generator, Iterator, Mapping
 import pytest
 
 from barnabas.testing.broker import Broker, ConfigValue
+from barnabas.testing.cluster import Cluster
 
 _LOG_LINE_COUNT = 100
-_MARKER = "kafka_broker(config): Kafka settings for the broker of the fixture kafka_broker (barnabas)"
+_MARKER = "kafka_broker(config): Kafka settings for the brokers of kafka_broker and kafka_cluster (barnabas)"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,9 +33,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     report = yield
     if report.failed and isinstance(item, pytest.Function):
         for name, value in item.funcargs.items():
-            if isinstance(value, Broker):
-                last_lines = value.log_text().splitlines()[-_LOG_LINE_COUNT:]
-                report.sections.append((f"Log of {name}", "\n".join(last_lines)))
+            servers = {name: value}
+            if isinstance(value, Cluster):
+                servers = {f"{name}, broker {broker_id}": each for broker_id, each in value.brokers.items()}
+            for title, server in servers.items():
+                if isinstance(server, Broker):
+                    last_lines = server.log_text().splitlines()[-_LOG_LINE_COUNT:]
+                    report.sections.append((f"Log of {title}", "\n".join(last_lines)))
     return report
 
 
@@ -45,12 +52,15 @@ def kafka_broker_config() -> Mapping[str, ConfigValue]:
 @pytest.fixture
 def kafka_broker(request: pytest.FixtureRequest, kafka_broker_config: Mapping[str, ConfigValue]) -> Iterator[Broker]:
     """A broker of this test's own."""
-    config = dict(kafka_broker_config)
-    # The marker nearest to the test has the last word.
-    for marker in reversed(list(request.node.iter_markers("kafka_broker"))):
-        config.update(_marked_config(**marker.kwargs))
-    with Broker(config=config) as broker:
+    with Broker(config=_config_of(request, kafka_broker_config)) as broker:
         yield broker
+
+
+@pytest.fixture
+def kafka_cluster(request: pytest.FixtureRequest, kafka_broker_config: Mapping[str, ConfigValue]) -> Iterator[Cluster]:
+    """Three brokers of this test's own."""
+    with Cluster(config=_config_of(request, kafka_broker_config)) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +68,15 @@ def kafka_broker_session(kafka_broker_config: Mapping[str, ConfigValue]) -> Iter
     """A broker that all tests share."""
     with Broker(config=kafka_broker_config) as broker:
         yield broker
+
+
+def _config_of(request: pytest.FixtureRequest, config: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:
+    """Return the settings for a test's own brokers."""
+    merged = dict(config)
+    # The marker nearest to the test has the last word.
+    for marker in reversed(list(request.node.iter_markers("kafka_broker"))):
+        merged.update(_marked_config(**marker.kwargs))
+    return merged
 
 
 def _marked_config(*, config: Mapping[str, ConfigValue]) -> Mapping[str, ConfigValue]:

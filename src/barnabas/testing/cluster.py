@@ -1,0 +1,186 @@
+"""A cluster for tests: several brokers, each in a process of its own, and the registry that they share.
+
+As with one broker, nothing of it outlives the test.
+"""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from barnabas.clients.pool import Pool
+from barnabas.core.errors import StartupError
+from barnabas.core.internal_topics import cluster_settings
+from barnabas.testing.broker import Broker, ConfigValue
+from barnabas.testing.registry import Registry
+
+_LOOK_EVERY_S = 0.02
+
+
+def member_config(broker_id: int, zookeeper_connect: str, broker_count: int = 3) -> dict[str, str]:
+    """Return the settings of a broker that is one of several: with three a topic has three replicas, and what is
+    acknowledged (`acks=all`) is on two.
+    """
+    return {
+        **cluster_settings(broker_count),
+        "default.replication.factor": str(min(3, broker_count)),
+        "min.insync.replicas": str(min(2, broker_count)),
+        # Few partitions of what the brokers keep for themselves: each is a file or four, on each broker.
+        "offsets.topic.num.partitions": "3",
+        "transaction.state.log.num.partitions": "3",
+        "broker.id": str(broker_id),
+        "zookeeper.connect": zookeeper_connect,
+        "zookeeper.connection.timeout.ms": "60000",
+        # A killed one is found dead soon.
+        "zookeeper.session.timeout.ms": "3000",
+    }
+
+
+class Cluster:
+    """Several brokers, from `start` (or the start of a `with` or `async with`) to `close` (or its end).
+
+    Attributes:
+        brokers: By id, from 0 on, once started; each can be stopped and have its requests intercepted.
+        registry: Where the cluster's state is; None where a ZooKeeper of the caller's keeps it.
+    """
+
+    def __init__(
+        self,
+        broker_count: int = 3,
+        *,
+        config: Mapping[str, ConfigValue] | None = None,
+        zookeeper_connect: str | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        log_level: str = "info",
+        start_timeout_s: float = 30.0,
+    ) -> None:
+        """Args:
+        broker_count: How many there are at the start.
+        config: Kafka settings of all brokers, as of `Broker`; they win over those of `member_config`.
+        zookeeper_connect: A ZooKeeper and a chroot. Without it the cluster has a registry of its own.
+        data_dir: Where each has a directory; it stays when the cluster is closed. Without it they are temporary.
+        log_level: debug, info, warning or error.
+        start_timeout_s: How long each may take to start.
+        """
+        self.brokers: dict[int, Broker] = {}
+        self.registry: Registry | None = None
+        self._broker_count = broker_count
+        self._config = dict(config or {})
+        self._zookeeper_connect = zookeeper_connect
+        self._data_dir = None if data_dir is None else Path(data_dir)
+        self._log_level = log_level
+        self._start_timeout_s = start_timeout_s
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The addresses of all brokers, for any client's setting of that name."""
+        return ",".join(broker.bootstrap_servers for broker in self.brokers.values())
+
+    @property
+    def zookeeper_connect(self) -> str:
+        """Where the cluster's state is, for the setting `zookeeper.connect`.
+
+        Raises:
+            RuntimeError: The cluster has a registry of its own, and was never started.
+        """
+        if self._zookeeper_connect is None:
+            raise RuntimeError("the cluster has no registry before it is started")
+        return self._zookeeper_connect
+
+    def start(self) -> Self:
+        """Start all brokers, and wait until each knows all others.
+
+        Returns:
+            The cluster itself, for `cluster = Cluster().start()`.
+
+        Raises:
+            StartupError: One did not start; with its last line.
+            RuntimeError: It was started before.
+        """
+        if self.brokers:
+            raise RuntimeError("the cluster was started before")
+        try:
+            if self._zookeeper_connect is None:
+                self.registry = Registry(data_dir=self._place("registry"), start_timeout_s=self._start_timeout_s)
+                self._zookeeper_connect = self.registry.start().connect
+            self.brokers = {broker_id: self._new_broker(broker_id) for broker_id in range(self._broker_count)}
+            # In threads, which have no event loop: the caller may have one.
+            with ThreadPoolExecutor(self._broker_count) as threads:
+                list(threads.map(Broker.start, self.brokers.values()))
+                list(threads.map(self._wait_until_it_knows_all, self.brokers.values()))
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def add(self) -> Broker:
+        """Start one more broker, with the next id."""
+        broker_id = max(self.brokers, default=-1) + 1
+        broker = self.brokers[broker_id] = self._new_broker(broker_id)
+        return broker.start()
+
+    def kill(self, broker_id: int) -> None:
+        """Kill a broker as `kill -9` does: after its session of 3 s others lead what it led."""
+        self.brokers[broker_id].kill()
+
+    def pause(self, broker_id: int) -> None:
+        """Have a broker stand still until `resume`; where that takes longer than its session it is taken for dead."""
+        self.brokers[broker_id].pause()
+
+    def resume(self, broker_id: int) -> None:
+        """Let a broker that stands still go on."""
+        self.brokers[broker_id].resume()
+
+    def restart(self, broker_id: int) -> None:
+        """Stop a broker, if it is still running, and start it with the same data; one that was killed waits for the end
+        of its session.
+        """
+        self.brokers[broker_id].restart()
+
+    def close(self) -> None:
+        """End all brokers, the registry last, and remove what they left: all but a `data_dir` of the caller's own."""
+        for broker in reversed(self.brokers.values()):
+            broker.close()
+        if self.registry is not None:
+            self.registry.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
+    def _new_broker(self, broker_id: int) -> Broker:
+        return Broker(
+            config={**member_config(broker_id, self.zookeeper_connect, self._broker_count), **self._config},
+            data_dir=self._place(f"broker-{broker_id}"),
+            log_level=self._log_level,
+            start_timeout_s=self._start_timeout_s,
+        )
+
+    def _place(self, name: str) -> Path | None:
+        return None if self._data_dir is None else self._data_dir / name
+
+    def _wait_until_it_knows_all(self, broker: Broker) -> None:
+        async def wait() -> None:
+            async with asyncio.timeout(self._start_timeout_s), Pool(broker.bootstrap_servers, "kit") as pool:
+                while not self.brokers.keys() <= (await pool.metadata([])).brokers.keys():  # noqa: ASYNC110
+                    await asyncio.sleep(_LOOK_EVERY_S)
+
+        try:
+            asyncio.run(wait())
+        except TimeoutError:
+            raise StartupError(f"{broker.bootstrap_servers} does not know all other brokers") from None

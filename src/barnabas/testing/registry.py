@@ -1,0 +1,37 @@
+"""A registry for tests: what several brokers have in place of a ZooKeeper (`barnabas registry serve`)."""
+
+import os
+
+from barnabas.testing.server_process import ServerProcess
+
+
+class Registry(ServerProcess):
+    """One registry, which brokers name in `zookeeper.connect`; ZooKeeper's own clients may, too."""
+
+    _name = "the registry"
+    _module = "barnabas.cli.main"
+
+    def __init__(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        data_dir: str | os.PathLike[str] | None = None,
+        start_timeout_s: float = 30.0,
+    ) -> None:
+        """Args:
+        host: The address to listen on.
+        port: 0 lets the system choose.
+        data_dir: Where the tree is kept; it stays when the registry is closed. Without it, in a temporary directory.
+        start_timeout_s: How long `start` waits.
+        """
+        super().__init__(host, port, data_dir, start_timeout_s)
+
+    @property
+    def connect(self) -> str:
+        """`host:port`, for `zookeeper.connect`."""
+        return self._address
+
+    def _options(self) -> list[str]:
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return ["registry", "serve", "--data-dir", str(self.data_dir), "--listeners", f"{host}:{self._port}"]
