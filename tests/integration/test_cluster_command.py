@@ -1,7 +1,6 @@
 """`barnabas cluster start`: brokers that begin and end together, with one line when clients can connect."""
 
 import os
-import re
 import select
 import signal
 import socket
@@ -56,7 +55,7 @@ def told(process: subprocess.Popen[str]) -> tuple[str, str]:
 @pytest.mark.parametrize("count", [1, 3])
 def test_brokers_begin_and_end_together_and_keep_what_they_had(registry: str, tmp_path: Path, count: int) -> None:
     data = tmp_path / "data"
-    options = ("--brokers", count, "--zookeeper", f"{registry}/together-{count}", "--data", data, "--first-id", 7)
+    options = ("--brokers", count, "--zookeeper", f"{registry}/together-{count}", "--data-dir", data, "--first-id", 7)
     with cluster(*options) as (process, addresses):
         assert len(addresses.split(",")) == count
         created = run("topics", "--bootstrap-server", addresses, "--create", "--topic", "kept", "--partitions", count)
@@ -76,7 +75,7 @@ def test_brokers_begin_and_end_together_and_keep_what_they_had(registry: str, tm
 
 
 def test_a_broker_that_ends_by_itself_is_told_of(registry: str, tmp_path: Path) -> None:
-    with cluster("--zookeeper", f"{registry}/killed", "--data", tmp_path) as (process, _):
+    with cluster("--zookeeper", f"{registry}/killed", "--data-dir", tmp_path) as (process, _):
         (pid,) = member_pids(process)
         os.kill(pid, signal.SIGKILL)
         out, err = told(process)
@@ -87,7 +86,7 @@ def test_a_broker_that_ends_by_itself_is_told_of(registry: str, tmp_path: Path) 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="waits for a process that is no child by its pidfd")
 def test_brokers_do_not_outlive_who_started_them(registry: str, tmp_path: Path) -> None:
-    with cluster("--zookeeper", f"{registry}/outlive", "--data", tmp_path) as (process, _):
+    with cluster("--zookeeper", f"{registry}/outlive", "--data-dir", tmp_path) as (process, _):
         (pid,) = member_pids(process)
         fd = os.pidfd_open(pid)
         process.kill()
@@ -100,7 +99,7 @@ def test_where_one_can_not_start_the_reason_is_said_and_none_stays(registry: str
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "barnabas.cli.main", "cluster", "start", "--port", str(port)]
-        command += ["--zookeeper", f"{registry}/taken", "--data", str(tmp_path)]
+        command += ["--zookeeper", f"{registry}/taken", "--data-dir", str(tmp_path)]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith("barnabas cluster start: broker 0 did not start: ")
@@ -115,8 +114,8 @@ def test_where_one_can_not_start_the_reason_is_said_and_none_stays(registry: str
         (("--brokers", 0), "0 is less than 1"),
         (("--brokers", 3, "--port", 65534), "3 brokers need ports up to 65536; 65535 is the last"),
         (("--override", "broker.id=3"), "--override broker.id: --first-id says so for each broker"),
-        (("--override", "log.dirs=/x"), "--override log.dirs: --data says so for each broker"),
-        (("--data", __file__), "is no directory"),
+        (("--override", "log.dirs=/x"), "--override log.dirs: --data-dir says so for each broker"),
+        (("--data-dir", __file__), "is no directory"),
     ],
 )
 def test_what_can_not_be_is_refused(arguments: tuple[object, ...], reason: str) -> None:
@@ -126,7 +125,8 @@ def test_what_can_not_be_is_refused(arguments: tuple[object, ...], reason: str) 
 
 
 def test_without_a_zookeeper_a_registry_stands_beside_the_brokers_and_keeps_what_they_had(tmp_path: Path) -> None:
-    options = ("--brokers", 3, "--data", tmp_path)
+    place = f"127.0.0.1:{free_port()}"
+    options = ("--brokers", 3, "--data-dir", tmp_path, "--registry-port", place.rpartition(":")[2])
     with cluster(*options) as (process, addresses):
         created = run(
             "topics", "--bootstrap-server", addresses, "--create", "--topic", "kept", "--replication-factor", 3
@@ -136,13 +136,22 @@ def test_without_a_zookeeper_a_registry_stands_beside_the_brokers_and_keeps_what
         process.send_signal(signal.SIGINT)
         out, err = told(process)
         assert (out, process.returncode) == ("", 0)
-        assert re.fullmatch(r"The cluster's state is at 127\.0\.0\.1:\d+, for zookeeper\.connect\.\n", err)
+        assert err == f"The cluster's state is at {place}, for zookeeper.connect.\n"
     with cluster(*options) as (process, addresses):
         assert run("topics", "--bootstrap-server", addresses, "--list").stdout == "kept\n"
-        refused = run("cluster", "start", *options, "--port", 0)
-        assert refused.returncode == 1
-        assert "the registry did not start: " in refused.stderr
-        assert "is in use by another process" in refused.stderr
+        for others, reason in (
+            # The same again, and another cluster beside it.
+            ((), "is in use by another process"),
+            (
+                ("--data-dir", tmp_path / "other"),
+                f"{place} is in use: another server may be running; stop it or choose another port",
+            ),
+        ):
+            refused = run("cluster", "start", *options, *others, "--port", 0)
+            assert refused.returncode == 1
+            (line,) = refused.stderr.splitlines()
+            assert line.startswith("barnabas cluster start: the registry did not start: ")
+            assert reason in line
         process.terminate()
         told(process)
         assert process.returncode == 0

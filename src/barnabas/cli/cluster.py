@@ -15,7 +15,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
@@ -26,6 +25,8 @@ from barnabas.cli.cluster_status import status
 from barnabas.cli.options import Option, paragraphs, run_async, stop_on_signals
 from barnabas.cli.output import note, say
 from barnabas.core.errors import BarnabasError
+from barnabas.core.internal_topics import cluster_settings
+from barnabas.core.parent import child_command
 
 HELP = "Run several brokers of one cluster on this machine, or show the state of any cluster."
 START_HELP = paragraphs(
@@ -36,13 +37,14 @@ DATA/broker-ID.log. One line tells when clients can connect. A topic is copied t
 (default.replication.factor); what brokers keep for themselves, to three where there are as many. All of them are on one
 machine: this is for its cores, not against its loss. A broker that ends by itself is told of, and the others go on.
 
-Without --zookeeper a registry of their own (barnabas registry serve) stands beside them; its data are in DATA/registry.
+Without --zookeeper a registry of their own (barnabas registry serve) stands beside them, on --registry-port; its data
+are in DATA/registry.
 
 Examples:
 
   barnabas cluster start --brokers 3
 
-  barnabas cluster start --brokers 4 --zookeeper localhost:2181/barnabas --port 9092 --data /var/lib/barnabas
+  barnabas cluster start --brokers 4 --zookeeper localhost:2181/barnabas --port 9092 --data-dir /var/lib/barnabas
 """
 )
 
@@ -52,8 +54,8 @@ _START_TIMEOUT_S: Final = 120.0
 _OWN: Final = {
     "broker.id": "--first-id",
     "listeners": "--host and --port",
-    "log.dir": "--data",
-    "log.dirs": "--data",
+    "log.dir": "--data-dir",
+    "log.dirs": "--data-dir",
     "zookeeper.connect": "--zookeeper",
 }
 
@@ -74,7 +76,11 @@ def start(
         int,
         Option("--port", metavar="PORT", min=0, max=65535, help="Of the first; 0 lets the system choose all of them."),
     ] = 9092,
-    data: Annotated[Path, Option("--data", metavar="DIRECTORY", help="Where the brokers keep theirs.")] = Path(
+    registry_port: Annotated[
+        int,
+        Option("--registry-port", metavar="PORT", min=0, max=65535, help="Of their own registry; 0: any that is free."),
+    ] = 2181,
+    data: Annotated[Path, Option("--data-dir", metavar="DIRECTORY", help="Where the brokers keep theirs.")] = Path(
         "barnabas-data"
     ),
     first_id: Annotated[
@@ -91,7 +97,7 @@ def start(
             f"--port {port}: {brokers} brokers need ports up to {port + brokers - 1}; 65535 is the last"
         )
     if data.exists() and not data.is_dir():
-        raise BarnabasError(f"--data {data}: is no directory")
+        raise BarnabasError(f"--data-dir {data}: is no directory")
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def members(connect: str) -> list[_Process]:
@@ -108,7 +114,8 @@ def start(
 
     registry = None
     if zookeeper is None:
-        options = ["registry", "serve", "--data-dir", str(data / "registry"), "--listeners", "127.0.0.1:0"]
+        options = ["registry", "serve", "--data-dir", str(data / "registry")]
+        options += ["--listeners", f"127.0.0.1:{registry_port}"]
         registry = _Process("the registry", "barnabas.cli.main", options, data / "registry.log")
     return run_async(_run(registry, zookeeper or "", members))
 
@@ -118,12 +125,7 @@ SUBCOMMANDS = {"start": (start, START_HELP), "status": (status, STATUS_HELP)}
 
 def _settings(broker_count: int, overrides: Sequence[str]) -> list[str]:
     """Return what all brokers are given; later ones win. Raises BarnabasError: a setting that each has for itself."""
-    replicas = min(3, broker_count)
-    settings = [
-        f"offsets.topic.replication.factor={replicas}",
-        f"transaction.state.log.replication.factor={replicas}",
-        f"transaction.state.log.min.isr={min(2, broker_count)}",
-    ]
+    settings = [f"{name}={value}" for name, value in cluster_settings(broker_count).items()]
     for text in overrides:
         name = text.partition("=")[0].strip()
         if name in _OWN:
@@ -145,9 +147,7 @@ class _Process:
     async def start(self) -> None:
         """Start the process and wait until clients can connect. Raises BarnabasError: it ended, or takes too long."""
         ready, write_fd = os.pipe()
-        # -P: modules in the working directory must not stand in for the library's.
-        command = [sys.executable, "-P", "-m", self._module, *self._options, "--ready-fd", str(write_fd)]
-        command += ["--die-with-parent", "--parent-pid", str(os.getpid())]
+        command = child_command(self._module, [*self._options, "--ready-fd", str(write_fd)])
         try:
             log_fd = os.open(self._log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:

@@ -203,7 +203,7 @@ def _may_be_a_name(host: str) -> bool:
 def _bind_failure(host: str, port: int, error: OSError) -> str:
     where = f"{host or '0.0.0.0'}:{port}"
     if error.errno == errno.EADDRINUSE:
-        return f"{where} is in use: another broker may be running; stop it or choose another port (--port)"
+        return f"{where} is in use: another server may be running; stop it or choose another port"
     if error.errno == errno.EACCES:
         return f"{where} needs more rights than this user has: choose a port above 1023"
     return f"{where} can't be listened on: {error.strerror}"

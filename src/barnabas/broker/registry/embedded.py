@@ -49,6 +49,9 @@ from barnabas.wire.registry.store import (
 T = TypeVar("T")
 _Answer = asyncio.Future[list[OpResult]]
 
+# differs from Kafka (registry-file): without zookeeper.connect the cluster's state is in the first log directory.
+REGISTRY_FILE = "registry.sqlite"
+
 # Some 15 ms of the event loop to stage, and as much to take over; a transaction of more is a commit of its own.
 _OPS_PER_COMMIT = 1_000
 

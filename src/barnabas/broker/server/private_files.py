@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from barnabas.broker.server.registry_choice import REGISTRY_FILE
+from barnabas.broker.registry.embedded import REGISTRY_FILE
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.settings import BROKER_SETTINGS, name_for_any
 

@@ -8,14 +8,12 @@ Source: design page, registry; zookeeper.md, opening notes.
 from pathlib import Path
 
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.registry.embedded import REGISTRY_FILE
 from barnabas.broker.server.environment import Environment
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
 from barnabas.core.executor import Executor
 from barnabas.wire.registry.store import Registry
-
-# differs from Kafka (registry-file): without zookeeper.connect the cluster's state is here.
-REGISTRY_FILE = "registry.sqlite"
 
 
 async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager, executor: Executor) -> Registry:

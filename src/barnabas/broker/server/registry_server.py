@@ -14,11 +14,10 @@ from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.turns import Turns
-from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.registry.embedded import REGISTRY_FILE, EmbeddedRegistry
 from barnabas.broker.server.environment import Environment, machine_environment
-from barnabas.broker.server.lifecycle import StopRequest, has_started, run_on_loop, write_ready
-from barnabas.broker.server.registry_choice import REGISTRY_FILE
 from barnabas.broker.server.registry_listeners import RegistryListeners
+from barnabas.broker.server.server_loop import StopRequest, has_started, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
 
 # What requests may take until they are whole: each is at most a megabyte.

@@ -103,7 +103,7 @@ DOOR = {
     "core/config/properties.py": {"a file"},
     # The socket that the test kit gave.
     "broker/server/control.py": {"socket"},
-    "broker/server/lifecycle.py": {"asyncio", "os", "signal"},
+    "broker/server/server_loop.py": {"asyncio", "os", "signal"},
     # A thread and a loop of its own: no broker waits for it.
     "broker/server/http_door.py": {"asyncio", "socket", "threading", "time", "the loop"},
     "broker/server/open_files.py": {"resource"},

@@ -9,7 +9,7 @@ from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.broker.log.producers.open_transactions import OpenTransaction
 from barnabas.broker.log.producers.producer_snapshot import encode_snapshot
 from barnabas.broker.log.producers.producer_state import ProducerEntry, ProducerState
-from barnabas.broker.server import registry_choice
+from barnabas.broker.registry import embedded
 from barnabas.cli.migration.directories import REGISTRY_FILE, LogFacts, look_for_transactions, survey
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.builder import BatchBuilder
@@ -51,7 +51,7 @@ def look(data_dir: Path, topic: str = "t") -> LogFacts:
 
 
 def test_the_registry_is_where_the_broker_looks_for_it() -> None:
-    assert REGISTRY_FILE == registry_choice.REGISTRY_FILE
+    assert REGISTRY_FILE == embedded.REGISTRY_FILE
 
 
 def test_a_directory(data_dir: Path) -> None:
