@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.metrics.table import FOLLOWED, LOGINS, METRICS, QUOTAS
+from barnabas.broker.metrics.table import CHANNELS, FOLLOWED, LOGINS, METRICS, QUOTAS
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
@@ -80,6 +80,13 @@ def test_figures_are_those_of_what_was_done(tmp_path: Path) -> None:
         assert found(f"{REQUESTS}errors_total", request="Produce", error="CORRUPT_MESSAGE") == 1
         assert found(f"{TOPIC}invalidmessagecrcrecords_total") == 1
         assert found(f"{REQUESTS}totaltimems", request="Produce", quantile="0.99") > 0
+        # Both kinds of fetches, and each.
+        fetched = found(f"{REQUESTS}totaltimems_count", request="Fetch")
+        assert fetched == found(f"{REQUESTS}totaltimems_count", request="FetchConsumer") > 0
+        assert "FetchFollower" not in found.values(f"{REQUESTS}totaltimems_count", "request")
+        assert found("kafka_controller_controllerstats_topicchangerateandtimems_count") >= 1
+        assert found("kafka_controller_controllereventmanager_eventqueuetimems_count") >= 1
+        assert found("kafka_controller_controllerchannelmanager_requestrateandqueuetimems_count", brokerId="0") >= 1
         stages = ("requestqueue", "local", "remote", "responsequeue", "responsesend")
         sums = sum(found(f"{REQUESTS}{stage}timems_sum", request="Produce") for stage in stages)
         assert abs(sums - found(f"{REQUESTS}totaltimems_sum", request="Produce")) < 0.001
@@ -108,8 +115,8 @@ def test_all_metrics_of_the_table_are_there_and_no_others(tmp_path: Path) -> Non
         suffixes = ("_count", "_sum")
         known = {family.name + suffix for family in METRICS for suffix in ("", *suffixes)}
         assert found.names() <= known
-        # These are there with quotas, with logins, and with brokers to follow.
-        others = {family.name for family in (*QUOTAS, *LOGINS, *FOLLOWED)}
+        # These are there with quotas, with logins, and with brokers to follow and to speak to.
+        others = {family.name for family in (*QUOTAS, *LOGINS, *FOLLOWED, *CHANNELS)}
         assert {family.name for family in METRICS} - others <= found.names()
 
     play(tmp_path, story, SETTINGS)

@@ -37,6 +37,26 @@ def middle_of(index: int) -> float:
     return (8 + part + 0.5) * float(1 << (bits - 4)) - SHIFT
 
 
+class Durations:
+    """How long something took, each time.
+
+    Attributes:
+        buckets: A histogram of nanoseconds.
+        sum_ns: Of all.
+    """
+
+    __slots__ = ("buckets", "sum_ns")
+
+    def __init__(self) -> None:
+        self.buckets = new_buckets()
+        self.sum_ns = 0
+
+    def note(self, elapsed_ns: int) -> None:
+        """It took so long."""
+        self.buckets[index_of(elapsed_ns)] += 1
+        self.sum_ns += elapsed_ns
+
+
 def quantiles(buckets: Sequence[int], zero_count: int, shares: Sequence[float]) -> list[float]:
     """The values below which these shares of all values lie; NaN where there are none.
 

@@ -51,7 +51,6 @@ class Purgatory:
     """Holds delayed operations. Belongs to the event loop's thread.
 
     Attributes:
-        expired_count: How many came to their deadline.
         most_bytes: What all that wait may keep.
         kept_bytes: What they keep, as far as it is counted.
     """
@@ -65,7 +64,6 @@ class Purgatory:
         """
         self._timers = timers
         self._defer = defer
-        self.expired_count = 0
         self.most_bytes = most_bytes
         self.kept_bytes = 0
         # The longest waiting first; only those that are counted.
@@ -173,7 +171,6 @@ class Purgatory:
     def _expire(self, watched: _Watched) -> None:
         if watched.operation in self._waiting:
             self.forget(watched.operation)
-            self.expired_count += 1
             try:
                 watched.operation.expire()
             except Exception as error:

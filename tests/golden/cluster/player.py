@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.broker.controller.controller import Controller
+from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.leaders import Election, elect_leaders
 from barnabas.broker.controller.reassignment import reassign
 from barnabas.broker.controller.requests import ControlRequest
@@ -198,7 +199,7 @@ class Player:
 
     async def _start_controller(self, broker_id: int) -> None:
         session = NotedSession(self.registry, session_of(broker_id), self._note)
-        sender = Sender(self.clock, partial(NotedLink, self, broker_id))
+        sender = Sender(self.clock, self.clock, partial(NotedLink, self, broker_id))
         controller = self._controllers[broker_id] = Controller(
             broker_id, session, self.clock, self.clock, sender, "PLAINTEXT", self.config
         )
@@ -259,7 +260,7 @@ class Player:
                 for topic in body["topics"]
                 for each in topic["partitions"]
             }
-            work = controller.carry_out(lambda term: reassign(term, wanted))
+            work = controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
         elif line["api"] == "ELECT_LEADERS":
             assert controller.state is not None
             named = body["topic_partitions"]
@@ -269,7 +270,9 @@ class Player:
                 else [TopicPartition(topic["topic"], index) for topic in named for index in topic["partition_id"]]
             )
             election = Election(body["election_type"])
-            work = controller.carry_out(lambda term: elect_leaders(term, partitions, election))
+            work = controller.carry_out(
+                Kind.MANUAL_LEADER_BALANCE, lambda term: elect_leaders(term, partitions, election)
+            )
         if work is not None:
             done = asyncio.ensure_future(work)
             await self._settle()

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from barnabas.broker.administration.waiting import wait_for_image
 from barnabas.broker.cluster.image import ClusterImage, ClusterView
 from barnabas.broker.controller.controller import Controller
+from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.leaders import Election, ElectionResult, elect_leaders
 from barnabas.broker.controller.reassignment import ReassignmentResult, reassign
 from barnabas.broker.controller.state import Moving
@@ -41,7 +42,9 @@ class LeadershipAdmin:
         Args:
             timeout_ms: How long to wait; what is late is answered with REQUEST_TIMED_OUT, and comes nevertheless.
         """
-        results = await self._controller.carry_out(lambda term: elect_leaders(term, wanted, election))
+        results = await self._controller.carry_out(
+            Kind.MANUAL_LEADER_BALANCE, lambda term: elect_leaders(term, wanted, election)
+        )
         if results is None:
             return dict.fromkeys(wanted, ElectionResult(ErrorCode.NOT_CONTROLLER))
         elected = {partition: each.leader for partition, each in results.items() if each.error_code == ErrorCode.NONE}
@@ -70,7 +73,7 @@ class LeadershipAdmin:
         Returns:
             What has begun, or why not; None: this broker is not the controller.
         """
-        return await self._controller.carry_out(lambda term: reassign(term, wanted))
+        return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
         """The partitions that are on their way to other brokers."""

@@ -18,7 +18,7 @@ Source: replication.md, controller: events; zookeeper.md, watchers of each node.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar, assert_never
 
 from barnabas.broker.controller.alter_isr import alter_isr
@@ -30,13 +30,16 @@ from barnabas.broker.controller.epoch_guard import ControllerMovedError, write_a
 from barnabas.broker.controller.events import (
     Asked,
     Event,
+    EventQueue,
     IsrSet,
+    Kind,
     LeadersAnswered,
     QueueEvent,
     ReplicasStopped,
     Signal,
     TopicSet,
     UncleanAllowed,
+    kind_of,
 )
 from barnabas.broker.controller.failover import take_over
 from barnabas.broker.controller.features import settle_features, update_features
@@ -45,12 +48,13 @@ from barnabas.broker.controller.notifications import isr_notified, log_dirs_noti
 from barnabas.broker.controller.old_requests import elect_as_asked, reassign_as_asked
 from barnabas.broker.controller.partition_states import bring_waiting_online
 from barnabas.broker.controller.reassignment import isr_set
-from barnabas.broker.controller.sender import Sender
+from barnabas.broker.controller.sender import ChannelFigures, Sender
 from barnabas.broker.controller.state import ControllerState, Moving
 from barnabas.broker.controller.term import Meters, Settings, Term
 from barnabas.broker.controller.topics import topic_set, topics_changed
 from barnabas.core.clock import Clock
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.histogram import Durations
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer, Timers
 from barnabas.core.types import TopicPartition
@@ -126,7 +130,7 @@ class Controller:
         self._keeps_features = keeps_features
         self._forget_session: Callable[[], None] = _nothing
         self._term: Term | None = None
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._events = EventQueue(clock)
         self._task: asyncio.Task[None] | None = None
         self._balance_timer: Timer | None = None
         # It failed to take over, and lets others try for a while.
@@ -147,6 +151,16 @@ class Controller:
     def waiting_count(self) -> int:
         """The number of events that wait to be handled."""
         return self._events.qsize()
+
+    @property
+    def waiting_times(self) -> Durations:
+        """How long events waited."""
+        return self._events.times
+
+    @property
+    def channels(self) -> Iterator[ChannelFigures]:
+        """Give what each broker is sent, in figures; none where another broker is the controller."""
+        return self._sender.figures()
 
     @property
     def epoch(self) -> int:
@@ -171,13 +185,16 @@ class Controller:
 
     # What is asked for
 
-    async def carry_out(self, work: Callable[[Term], Awaitable[T]]) -> T | None:
+    async def carry_out(self, kind: Kind, work: Callable[[Term], Awaitable[T]]) -> T | None:
         """Do something in the controller's name, in its turn among the events.
+
+        Args:
+            kind: As what it is counted.
 
         Returns:
             What the work gives; None: this broker is not the controller (any more).
         """
-        value: T | None = await self._ask(work, None).future()
+        value: T | None = await self._ask(kind, work, None).future()
         return value
 
     def alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
@@ -195,29 +212,29 @@ class Controller:
                 answer.complete(AlterIsrResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
             return refusal
 
-        self._ask(work, refusal).then(answer.complete, lambda error: answer.complete(refusal))
+        self._ask(Kind.ISR_CHANGE, work, refusal).then(answer.complete, lambda error: answer.complete(refusal))
         return answer
 
     def controlled_shutdown(self, request: ControlledShutdownRequest) -> Pending[ControlledShutdownResponse]:
         """Relieve a broker that is about to stop of its leaderships."""
         refusal = ControlledShutdownResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
-        return self._ask(lambda term: controlled_shutdown(term, request), refusal)
+        return self._ask(Kind.CONTROLLED_SHUTDOWN, lambda term: controlled_shutdown(term, request), refusal)
 
     def update_features(self, request: UpdateFeaturesRequest) -> Pending[UpdateFeaturesResponse]:
         """Finalize features of the cluster."""
         refusal = UpdateFeaturesResponse(error_code=ErrorCode.NOT_CONTROLLER)
-        return self._ask(lambda term: update_features(term, request), refusal)
+        return self._ask(Kind.UPDATE_FEATURES, lambda term: update_features(term, request), refusal)
 
     def allow_unclean_leaders(self, topic: str | None = None) -> None:
         """Try the partitions without a leader again: a setting was changed, of a topic or (None) of all brokers."""
         if self._term is not None:
             self._events.put_nowait(UncleanAllowed(topic))
 
-    def _ask(self, work: Callable[[Term], Awaitable[W]], otherwise: W) -> Pending[W]:
+    def _ask(self, kind: Kind, work: Callable[[Term], Awaitable[W]], otherwise: W) -> Pending[W]:
         if self._term is None:
             return completed(otherwise)
         answer: Pending[W] = Pending()
-        self._events.put_nowait(Asked(work, answer, otherwise))
+        self._events.put_nowait(Asked(kind, work, answer, otherwise))
         return answer
 
     # Life
@@ -272,6 +289,8 @@ class Controller:
 
     async def _handle(self, event: Event) -> None:
         while True:
+            kind, begin_ns = kind_of(event), self._clock.monotonic_ns()
+            self.meters.state = kind.number
             try:
                 if event is Signal.CONTROLLER_CHANGED:
                     await self._stand_for_election()
@@ -281,6 +300,9 @@ class Controller:
             except ControllerMovedError as error:
                 log.warning("the registry refused a write of the controller: %s", error)
                 self._resign()
+            finally:
+                self.meters.state = 0
+                self.meters.handled[kind].note(self._clock.monotonic_ns() - begin_ns)
             event = Signal.CONTROLLER_CHANGED
 
     async def _handle_as_controller(self, event: Event, term: Term) -> None:
@@ -320,8 +342,8 @@ class Controller:
                 await replicas_stopped(term, broker_id, deleted, failed)
             case UncleanAllowed(topic):
                 await bring_waiting_online(term, topic)
-            case Asked(work, answer):
-                answer.complete(await work(term))
+            case Asked():
+                event.answer.complete(await event.work(term))
             case _:
                 assert_never(event)
 

@@ -1,14 +1,40 @@
 """What the controller handles, one after the other, and the watches that tell of it."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
+from barnabas.core.clock import Clock
+from barnabas.core.histogram import Durations
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from barnabas.wire.registry.store import WatchEvent
+
+
+class Kind(Enum):
+    """What Kafka's meters call events of one kind, and its number for the state of a controller that handles one."""
+
+    CONTROLLER_CHANGE = "ControllerChange", 1
+    LEADER_ELECTION = "LeaderElection", 2
+    TOPIC_CHANGE = "TopicChange", 3
+    TOPIC_DELETION = "TopicDeletion", 4
+    PARTITION_REASSIGNMENT = "PartitionReassignment", 5
+    AUTO_LEADER_BALANCE = "AutoLeaderBalance", 6
+    MANUAL_LEADER_BALANCE = "ManualLeaderBalance", 7
+    CONTROLLED_SHUTDOWN = "ControlledShutdown", 8
+    ISR_CHANGE = "IsrChange", 9
+    LEADERS_ANSWERED = "LeaderAndIsrResponseReceived", 10
+    LOG_DIR_CHANGE = "LogDirChange", 11
+    UNCLEAN_ALLOWED = "UncleanLeaderElectionEnable", 13
+    TOPIC_UNCLEAN_ALLOWED = "TopicUncleanLeaderElectionEnable", 14
+    UPDATE_FEATURES = "UpdateFeatures", 17
+
+    def __init__(self, meter: str, number: int) -> None:
+        self.meter = meter
+        self.number = number
 
 
 class Signal(Enum):
@@ -67,17 +93,76 @@ class Asked(NamedTuple):
     """Somebody asks for something that only the controller may do.
 
     Attributes:
+        kind: As what it is counted.
         work: What is to be done; given the controller's term.
         answer: What comes of it.
         otherwise: The answer where this broker is not the controller (any more).
     """
 
+    kind: Kind
     work: Callable[[Any], Awaitable[Any]]
     answer: Pending[Any]
     otherwise: Any
 
 
 Event: TypeAlias = Signal | TopicSet | IsrSet | LeadersAnswered | ReplicasStopped | UncleanAllowed | Asked
+
+
+_KIND_OF_SIGNAL: Final = {
+    Signal.CONTROLLER_CHANGED: Kind.CONTROLLER_CHANGE,
+    Signal.BROKERS_CHANGED: Kind.LEADER_ELECTION,
+    Signal.BROKER_SET: Kind.LEADER_ELECTION,
+    Signal.TOPICS_CHANGED: Kind.TOPIC_CHANGE,
+    Signal.DELETIONS_CHANGED: Kind.TOPIC_DELETION,
+    Signal.ELECTION_ASKED: Kind.MANUAL_LEADER_BALANCE,
+    Signal.REASSIGNMENT_ASKED: Kind.PARTITION_REASSIGNMENT,
+    Signal.ISR_NOTIFIED: Kind.ISR_CHANGE,
+    Signal.LOG_DIRS_NOTIFIED: Kind.LOG_DIR_CHANGE,
+    Signal.IMBALANCE_DUE: Kind.AUTO_LEADER_BALANCE,
+}
+
+
+def kind_of(event: Event) -> Kind:
+    """Return as what an event is counted."""
+    match event:
+        case Signal():
+            return _KIND_OF_SIGNAL[event]
+        case TopicSet():
+            return Kind.TOPIC_CHANGE
+        case IsrSet():
+            return Kind.PARTITION_REASSIGNMENT
+        case LeadersAnswered():
+            return Kind.LEADERS_ANSWERED
+        case ReplicasStopped():
+            return Kind.TOPIC_DELETION
+        case UncleanAllowed(topic):
+            return Kind.UNCLEAN_ALLOWED if topic is None else Kind.TOPIC_UNCLEAN_ALLOWED
+        case Asked():
+            return event.kind
+        case _:
+            assert_never(event)
+
+
+class EventQueue(asyncio.Queue[Event]):
+    """The events that wait, in their order.
+
+    Attributes:
+        times: How long each waited.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.times = Durations()
+        self._clock = clock
+        self._put_ns: deque[int] = deque()
+
+    def _put(self, item: Event) -> None:
+        self._put_ns.append(self._clock.monotonic_ns())
+        super()._put(item)
+
+    def _get(self) -> Event:
+        self.times.note(self._clock.monotonic_ns() - self._put_ns.popleft())
+        return super()._get()
 
 
 class QueueEvent:

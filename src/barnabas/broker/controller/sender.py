@@ -5,10 +5,12 @@ Source: semantics, controller (requests to one broker).
 
 import logging
 from collections import deque
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
 
 from barnabas.broker.controller.requests import ControlRequest, ControlResponse
+from barnabas.core.clock import Clock
+from barnabas.core.histogram import Durations
 from barnabas.core.timers import Timers
 
 log = logging.getLogger(__name__)
@@ -27,26 +29,45 @@ class BrokerLink(Protocol):
         ...
 
 
+class ChannelFigures(NamedTuple):
+    """What one broker is sent, in figures.
+
+    Attributes:
+        waiting_count: Requests that are not on their way yet.
+        times: How long each waited for that.
+    """
+
+    broker_id: int
+    waiting_count: int
+    times: Durations
+
+
 class _Entry:
-    """One request on its way."""
+    """One request on its way.
 
-    __slots__ = ("request", "then")
+    Attributes:
+        queued_ns: Since when it waits; None once it is on its way.
+    """
 
-    def __init__(self, request: ControlRequest, then: Delivered) -> None:
+    __slots__ = ("queued_ns", "request", "then")
+
+    def __init__(self, request: ControlRequest, then: Delivered, queued_ns: int) -> None:
         self.request = request
         self.then = then
+        self.queued_ns: int | None = queued_ns
 
 
 class _Channel:
     """The requests of one broker; the first in the queue is the one in flight."""
 
-    __slots__ = ("is_closed", "is_sending", "link", "queue")
+    __slots__ = ("is_closed", "is_sending", "link", "queue", "times")
 
     def __init__(self, link: BrokerLink) -> None:
         self.link = link
         self.queue: deque[_Entry] = deque()
         self.is_sending = False
         self.is_closed = False
+        self.times = Durations()
 
 
 def _ignore(response: ControlResponse | None) -> None:
@@ -56,11 +77,12 @@ def _ignore(response: ControlResponse | None) -> None:
 class Sender:
     """One queue for each live broker. Owned by the event loop."""
 
-    def __init__(self, timers: Timers, link_to: Callable[[int], BrokerLink]) -> None:
+    def __init__(self, timers: Timers, clock: Clock, link_to: Callable[[int], BrokerLink]) -> None:
         """Args:
         link_to: Gives the link to a broker that came alive.
         """
         self._timers = timers
+        self._clock = clock
         self._link_to = link_to
         self._channels: dict[int, _Channel] = {}
 
@@ -85,7 +107,7 @@ class Sender:
         if channel is None:
             then(None)
             return
-        channel.queue.append(_Entry(request, then))
+        channel.queue.append(_Entry(request, then, self._clock.monotonic_ns()))
         if not channel.is_sending:
             self._send_next(channel)
 
@@ -103,6 +125,11 @@ class Sender:
             callback()
 
         last.then = both
+
+    def figures(self) -> Iterator[ChannelFigures]:
+        """Go over all brokers."""
+        for broker_id, channel in self._channels.items():
+            yield ChannelFigures(broker_id, len(channel.queue) - channel.is_sending, channel.times)
 
     def close(self) -> None:
         """Forget all brokers."""
@@ -126,6 +153,9 @@ class Sender:
 
         while channel.queue and not channel.is_closed:
             head = channel.queue[0]
+            if head.queued_ns is not None:
+                channel.times.note(self._clock.monotonic_ns() - head.queued_ns)
+                head.queued_ns = None
             channel.link.send(head.request, answered)
             if channel.queue and channel.queue[0] is head:
                 is_looping = False

@@ -11,17 +11,18 @@ Source: replication.md, controller; zookeeper.md, controller election.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Protocol, TypeVar
 
 from barnabas.broker.controller.epoch_guard import ControllerMovedError, write_as_controller
-from barnabas.broker.controller.events import Event, LeadersAnswered, QueueEvent, ReplicasStopped
+from barnabas.broker.controller.events import Event, Kind, LeadersAnswered, QueueEvent, ReplicasStopped
 from barnabas.broker.controller.requests import Addressed, ControlResponse, RequestBatch, deleted_partitions
 from barnabas.broker.controller.sender import Sender
 from barnabas.broker.controller.state import ControllerState
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.histogram import Durations
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrResponse
 from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
@@ -76,9 +77,16 @@ class Settings(Protocol):
 
 @dataclass(slots=True)
 class Meters:
-    """What a controller counts, over all its terms."""
+    """What a controller counts, over all its terms.
+
+    Attributes:
+        handled: How long events of each kind took to handle.
+        state: Kafka's number of what it is doing; 0: nothing.
+    """
 
     unclean_election_count: int = 0
+    handled: dict[Kind, Durations] = field(default_factory=lambda: {kind: Durations() for kind in Kind})
+    state: int = 0
 
 
 class Term:

@@ -16,7 +16,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES, BrokerConnection
 from barnabas.broker.net.channel import Channel, Network
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Message)
 
 _SIZE_PLACE = bytes(4)
+
+CONTROL_LANE: Final = ""
+"""That of a controller's requests."""
+ISR_LANE: Final = "isr"
+"""That of changes of in-sync replicas, to the controller."""
+MARKER_LANE: Final = "txn-marker-sender"
+FETCHER_LANE: Final = "fetcher-"
+"""With the fetcher's number."""
 
 AddressOf = Callable[[int], tuple[str, int] | None]
 """Says where a broker listens for others; None: nobody knows."""
@@ -64,6 +72,34 @@ class InTheClear:
         return None
 
 
+class LinkFigures:
+    """What went over one lane to one broker, by all connections that it has had.
+
+    Attributes:
+        is_connected: Whether there is a connection now.
+        connection_count, request_count, answer_count: How many there have been.
+        sent_bytes, received_bytes: Of requests and answers, their sizes included.
+    """
+
+    __slots__ = (
+        "answer_count",
+        "broker_id",
+        "connection_count",
+        "is_connected",
+        "lane",
+        "received_bytes",
+        "request_count",
+        "sent_bytes",
+    )
+
+    def __init__(self, broker_id: int, lane: str) -> None:
+        self.broker_id = broker_id
+        self.lane = lane
+        self.is_connected = False
+        self.connection_count = self.request_count = self.answer_count = 0
+        self.sent_bytes = self.received_bytes = 0
+
+
 class _Request:
     """One request and who waits for its answer."""
 
@@ -87,7 +123,11 @@ class _Request:
 
 
 class BrokerChannels:
-    """The ways to all brokers, this one too. Belongs to the event loop's thread."""
+    """The ways to all brokers, this one too. Belongs to the event loop's thread.
+
+    Attributes:
+        figures: What went over them, those that are closed included, by broker and lane.
+    """
 
     def __init__(
         self,
@@ -114,6 +154,7 @@ class BrokerChannels:
         self.spawner = spawner
         self.timeout_ms = timeout_ms
         self._links: dict[tuple[int, str], _Link] = {}
+        self.figures: dict[tuple[int, str], LinkFigures] = {}
         self._is_closed = False
 
     def send(
@@ -122,7 +163,7 @@ class BrokerChannels:
         request: Message,
         version: int,
         answer: type[R],
-        lane: str = "",
+        lane: str = CONTROL_LANE,
         timeout_ms: int | None = None,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
     ) -> Pending[R]:
@@ -158,12 +199,13 @@ class BrokerChannels:
         link = self._links.get((broker_id, lane))
         if link is None:
             client_id = f"{self._client_id}-{lane}" if lane else self._client_id
-            link = self._links[broker_id, lane] = _Link(self, broker_id, client_id)
+            figures = self.figures.setdefault((broker_id, lane), LinkFigures(broker_id, lane))
+            link = self._links[broker_id, lane] = _Link(self, broker_id, client_id, figures)
         limit_ms = self.timeout_ms() if timeout_ms is None else timeout_ms
         link.add(_Request(request, version, limit_ms, max_answer_bytes, answered, pending.fail))
         return pending
 
-    def drop(self, broker_id: int, lane: str = "") -> None:
+    def drop(self, broker_id: int, lane: str = CONTROL_LANE) -> None:
         """Close a lane's connection; who waits is told, and what is sent later takes a new one."""
         link = self._links.pop((broker_id, lane), None)
         if link is not None:
@@ -197,6 +239,7 @@ class _Link:
         "_client_id",
         "_connection",
         "_correlation_id",
+        "_figures",
         "_is_closed",
         "_is_dialling",
         "_login",
@@ -207,8 +250,9 @@ class _Link:
         "_timer",
     )
 
-    def __init__(self, channels: BrokerChannels, broker_id: int, client_id: str) -> None:
+    def __init__(self, channels: BrokerChannels, broker_id: int, client_id: str, figures: LinkFigures) -> None:
         self._channels = channels
+        self._figures = figures
         self._broker_id = broker_id
         self._client_id = client_id
         # Where the connection leads.
@@ -276,11 +320,15 @@ class _Link:
         correlation_id = self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         frame = _request_frame(request.request, request.version, correlation_id, self._client_id)
         self._timer = self._channels.timers.call_later(request.timeout_ms, self._late)
+        self._figures.request_count += 1
+        self._figures.sent_bytes += len(frame)
         connection.send(frame, lambda answer: self._answered(request, answer, correlation_id), request.max_bytes)
 
     def _answered(self, request: _Request, frame: memoryview, correlation_id: int) -> None:
         self._cancel_timer()
         self._sent = None
+        self._figures.answer_count += 1
+        self._figures.received_bytes += len(_SIZE_PLACE) + len(frame)
         try:
             request.answered(frame, correlation_id)
         except ProtocolError as error:
@@ -317,6 +365,8 @@ class _Link:
             channel.close()
             return
         self._reported = ""
+        self._figures.is_connected = True
+        self._figures.connection_count += 1
         connection = self._connection = BrokerConnection(channel, self._lost)
         try:
             self._login = self._channels.security.new_login(f"broker {self._broker_id}")
@@ -331,6 +381,7 @@ class _Link:
     def _lost(self, error: KafkaError) -> None:
         self._cancel_timer()
         self._connection = None
+        self._figures.is_connected = False
         if self._talk is not None:
             self._talk.fail(error)
         sent, self._sent = self._sent, None

@@ -10,30 +10,10 @@ from pathlib import Path
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
-from barnabas.core.histogram import index_of, new_buckets
+from barnabas.core.histogram import Durations
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
-
-
-class FlushTimes:
-    """How long flushes took; Kafka's LogFlushRateAndTimeMs.
-
-    Attributes:
-        buckets: A histogram of nanoseconds.
-        sum_ns: Of all.
-    """
-
-    __slots__ = ("buckets", "sum_ns")
-
-    def __init__(self) -> None:
-        self.buckets = new_buckets()
-        self.sum_ns = 0
-
-    def note(self, elapsed_ns: int) -> None:
-        """A flush ended."""
-        self.buckets[index_of(elapsed_ns)] += 1
-        self.sum_ns += elapsed_ns
 
 
 def _no_jitter(limit_ms: int) -> int:
@@ -87,6 +67,6 @@ class LogEnvironment:
     validates_records: bool = False
     has_zstd: bool = True
     on_loop: Callable[[str], object] = _nothing
-    flushes: FlushTimes = field(default_factory=FlushTimes)
+    flushes: Durations = field(default_factory=Durations)
     on_flushed: Callable[[TopicPartition], object] = _ignore
     write_checkpoints: Callable[[Path], Pending[None]] = _no_checkpoints

@@ -31,7 +31,7 @@ from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.directories.log_dirs import LogDirs
 from barnabas.broker.log.directories.ownership import claim, lock
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
-from barnabas.broker.log.environment import FlushTimes, LogEnvironment
+from barnabas.broker.log.environment import LogEnvironment
 from barnabas.broker.log.log_table import LogTable
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.open_transactions import Coordinated, warn_of_open_transactions
@@ -42,6 +42,7 @@ from barnabas.core.config.versions import kafka_version
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, StopSignal, new_stop_signal
+from barnabas.core.histogram import Durations
 from barnabas.core.pending import Pending
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -356,7 +357,7 @@ class LogManager:
         return self._upkeep.cleaner
 
     @property
-    def flushes(self) -> FlushTimes:
+    def flushes(self) -> Durations:
         """The times that flushes took."""
         return self._env.flushes
 

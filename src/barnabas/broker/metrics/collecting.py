@@ -11,7 +11,7 @@ first; sums are of all, and `barnabas_metrics_left_out` says how many are left o
 Source: metrics facts.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.state import NO_LEADER
 from barnabas.broker.groups.group import Phase
+from barnabas.broker.interbroker.channels import CONTROL_LANE, FETCHER_LANE, ISR_LANE, MARKER_LANE, BrokerChannels
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.metrics.recent import Recent
@@ -31,11 +32,12 @@ from barnabas.broker.replicas.fetching.fetcher import Fetcher
 from barnabas.broker.replicas.fetching.manager import Fetchers
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.topic_counts import TopicCounts
-from barnabas.broker.requests.request_times import RequestTimes
+from barnabas.broker.requests.request_times import RequestTimes, sum_of
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.slices import MORE, Step, Steps
-from barnabas.broker.requests.table import RouteTable
+from barnabas.broker.requests.table import CONSUMER_FETCHES, FETCH_KEY, FOLLOWER_FETCHES, RouteTable
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.histogram import Durations
 from barnabas.core.types import TopicPartition
 from barnabas.wire.quotas.limits import QuotaKind
 
@@ -65,6 +67,16 @@ _REQUESTS = "kafka_network_requestmetrics_"
 _CONTROLLER = "kafka_controller_kafkacontroller_"
 _GROUPS = "kafka_coordinator_group_groupmetadatamanager_"
 _FLUSHES = "kafka_log_logflushstats_logflushrateandtimems"
+_EVENTS = "kafka_controller_controllerstats_"
+_EVENT_QUEUE = "kafka_controller_controllereventmanager_"
+_CONTROL = "kafka_controller_controllerchannelmanager_"
+# Of each lane what Kafka calls the connections.
+_LANES = {
+    CONTROL_LANE: "kafka_server_controller_channel_metrics_",
+    ISR_LANE: "kafka_server_brokertocontrollerchannel_metrics_",
+    MARKER_LANE: "kafka_server_txn_marker_channel_metrics_",
+    FETCHER_LANE: "kafka_server_replica_fetcher_metrics_",
+}
 _SOCKETS = "kafka_server_socket_server_metrics_"
 _QUOTA = "kafka_server_quota_"
 _CLIENT = "barnabas_client_"
@@ -93,6 +105,7 @@ class Sources:
     """Whom to ask.
 
     Attributes:
+        channels: The ways to other brokers.
         state: What the broker does, in Kafka's number.
         connections: Of each listener its name, how many connections it has, and how many it has had.
         logins: What became of logins, by listener.
@@ -105,6 +118,7 @@ class Sources:
     logs: LogManager
     fetchers: Fetchers
     controller: Controller
+    channels: Sequence[BrokerChannels]
     memory: ReceiveMemory
     loop: LoopFigures
     state: Callable[[], int]
@@ -127,23 +141,48 @@ def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
     yield from _put_fetchers(sources, snapshot)
     yield from _put_groups(sources, snapshot)
     yield from _put_controller(sources, snapshot)
+    _put_channels(sources, snapshot)
+    yield MORE
     yield from _put_clients(sources, snapshot)
     yield snapshot
 
 
 def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
-    """All distributions of APIs that are used, and of flushes, as copies."""
+    """All distributions of APIs that are used, of flushes, and of what the controller does, as copies."""
     found: dict[tuple[str, Labels], Distribution] = {}
-    for times in sources.routes.times.values():
-        if times.count:
-            labels = (times.name,)
-            for name, distribution in _of_stages(times):
-                found[_REQUESTS + name, labels] = distribution
-    flushes = sources.logs.flushes
-    buckets = flushes.buckets[:]
-    count = sum(buckets)
-    found[_FLUSHES, ()] = Distribution(buckets, count, count, flushes.sum_ns / _NS_PER_MS, _NS_PER_MS)
+    for times in _times(sources.routes):
+        labels = (times.name,)
+        for name, distribution in _of_stages(times):
+            found[_REQUESTS + name, labels] = distribution
+    controller = sources.controller
+    durations: dict[tuple[str, Labels], Durations] = {
+        (_FLUSHES, ()): sources.logs.flushes,
+        (f"{_EVENT_QUEUE}eventqueuetimems", ()): controller.waiting_times,
+    }
+    for kind, handled in controller.meters.handled.items():
+        durations[f"{_EVENTS}{kind.meter.lower()}rateandtimems", ()] = handled
+    for channel in controller.channels:
+        durations[f"{_CONTROL}requestrateandqueuetimems", (str(channel.broker_id),)] = channel.times
+    for place, each in durations.items():
+        buckets = each.buckets[:]
+        count = sum(buckets)
+        found[place] = Distribution(buckets, count, count, each.sum_ns / _NS_PER_MS, _NS_PER_MS)
     return found
+
+
+def _times(routes: RouteTable) -> Iterator[RequestTimes]:
+    """Give those of all APIs that are used; of fetches those of consumers, of followers, and of both."""
+    for times in routes.times.values():
+        if times.count:
+            yield times
+    followers = routes.follower_times
+    if followers is None:
+        return
+    if followers.count:
+        yield followers
+    fetches = sum_of("Fetch", [routes.times[FETCH_KEY], followers])
+    if fetches.count:
+        yield fetches
 
 
 def _of_stages(times: RequestTimes) -> Iterator[tuple[str, Distribution]]:
@@ -164,15 +203,15 @@ def _of_stages(times: RequestTimes) -> Iterator[tuple[str, Distribution]]:
 def _put_requests(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
     for (name, labels), distribution in distributions(sources).items():
         snapshot.put_distribution(name, distribution, recent.before(name, labels), *labels)
-    for times in sources.routes.times.values():
-        if not times.count:
-            continue
+    for times in _times(sources.routes):
         for version, count in enumerate(times.versions):
             if count:
                 snapshot.put(f"{_REQUESTS}requests_total", count, times.name, str(version))
         for code, count in sorted(times.errors.items()):
             snapshot.put(f"{_REQUESTS}errors_total", count, times.name, _error_name(code))
-        snapshot.put("barnabas_requests_failed_total", times.failure_count, times.name)
+        if times.name not in (CONSUMER_FETCHES, FOLLOWER_FETCHES):
+            # Once each, so that it may be summed up.
+            snapshot.put("barnabas_requests_failed_total", times.failure_count, times.name)
 
 
 def _error_name(code: int) -> str:
@@ -207,7 +246,8 @@ def _put_broker(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
     put("kafka_server_fetchsessioncache_numincrementalfetchpartitionscached", sessions.partition_count)
     put("kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total", sessions.eviction_count)
     _put_waiting(snapshot, "Fetch", len(services.fetches))
-    put("kafka_server_delayedfetchmetrics_expires_total", services.fetches.expired_count, "consumer")
+    for reader, count in zip(("consumer", "follower"), services.expired_fetches, strict=True):
+        put("kafka_server_delayedfetchmetrics_expires_total", count, reader)
     for name in _ZEROS:
         put(name, 0)
     loop = sources.loop
@@ -317,6 +357,9 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     put(f"{_REPLICAS}isrshrinks_total", leading.shrink_count)
     put(f"{_REPLICAS}failedisrupdates_total", leading.refusal_count)
     _put_waiting(snapshot, "Produce", waiting_count)
+    _put_waiting(snapshot, "DeleteRecords", leading.waiting_deletion_count)
+    put("kafka_server_delayedproducemetrics_expires_total", leading.late_append_count)
+    put("kafka_server_delayeddeleterecordsmetrics_expires_total", leading.late_deletion_count)
     put(f"{_REPLICAS}leadercount", led_count)
     put(f"{_REPLICAS}partitioncount", len(partitions))
     put(f"{_REPLICAS}offlinereplicacount", services.replicas.offline_count)
@@ -386,7 +429,12 @@ def _put_groups(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
 
 def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     controller, put = sources.controller, snapshot.put
-    put("kafka_controller_controllereventmanager_eventqueuesize", controller.waiting_count)
+    put(f"{_EVENT_QUEUE}eventqueuesize", controller.waiting_count)
+    put(f"{_CONTROLLER}controllerstate", controller.meters.state)
+    channels = list(controller.channels)
+    put(f"{_CONTROL}totalqueuesize", sum(each.waiting_count for each in channels))
+    for each in channels:
+        put(f"{_CONTROL}queuesize", each.waiting_count, str(each.broker_id))
     state = controller.state
     put(f"{_CONTROLLER}activecontrollercount", int(state is not None))
     offline = imbalanced = partition_count = topic_count = deleting = reassigning = 0
@@ -405,12 +453,28 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
             reassigning += sum(bool(adding.get(each) or removing.get(each)) for each in adding.keys() | removing.keys())
             yield MORE
     put(f"{_REPLICAS}reassigningpartitions", reassigning)
-    put("kafka_controller_controllerstats_uncleanleaderelections_total", controller.meters.unclean_election_count)
+    put(f"{_EVENTS}uncleanleaderelections_total", controller.meters.unclean_election_count)
     put(f"{_CONTROLLER}globaltopiccount", topic_count)
     put(f"{_CONTROLLER}globalpartitioncount", partition_count)
     put(f"{_CONTROLLER}offlinepartitionscount", offline)
     put(f"{_CONTROLLER}preferredreplicaimbalancecount", imbalanced)
     put(f"{_CONTROLLER}topicstodeletecount", deleting)
+
+
+def _put_channels(sources: Sources, snapshot: Snapshot) -> None:
+    """Tell of the ways to other brokers, those that are closed included."""
+    put = snapshot.put
+    for channels in sources.channels:
+        for figures in channels.figures.values():
+            lane, fetcher, number = figures.lane.partition(FETCHER_LANE)
+            prefix, labels = _LANES[fetcher or lane], (str(figures.broker_id), number)
+            put(f"{prefix}connection_count", int(figures.is_connected), *labels)
+            put(f"{prefix}connection_creation_total", figures.connection_count, *labels)
+            put(f"{prefix}connection_close_total", figures.connection_count - figures.is_connected, *labels)
+            put(f"{prefix}request_total", figures.request_count, *labels)
+            put(f"{prefix}response_total", figures.answer_count, *labels)
+            put(f"{prefix}outgoing_byte_total", figures.sent_bytes, *labels)
+            put(f"{prefix}incoming_byte_total", figures.received_bytes, *labels)
 
 
 def _put_clients(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:

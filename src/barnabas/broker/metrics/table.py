@@ -101,6 +101,7 @@ _GROUP_SUMS = "kafka.server:type=group-coordinator-metrics#"
 _REQUESTS = "kafka.network:type=RequestMetrics,name="
 _SERVER = "kafka.network:type=SocketServer,name="
 _CONTROLLER = "kafka.controller:type=KafkaController,name="
+_CONTROL = "kafka.controller:type=ControllerChannelManager,name="
 _LOG = "kafka.log:type=Log,name="
 _CLEANER = "kafka.log:type=LogCleaner,name="
 _CLEANER_MANAGER = "kafka.log:type=LogCleanerManager,name="
@@ -202,6 +203,43 @@ _THROTTLES = {
     "AlterLogDirsReplication": "Bytes per second that were copied between log directories, over the quota's window.",
 }
 
+# There where this broker has spoken to others in that way.
+CHANNELS: tuple[Family, ...] = tuple(
+    _metric(kind, f"kafka.server:type={bean}#{attribute}", text.format(requests), *labels)
+    for bean, requests, *labels in (
+        ("controller-channel-metrics", "the controller's requests", "brokerId"),
+        ("BrokerToControllerChannel-metrics", "requests to change in-sync replicas", "brokerId"),
+        ("txn-marker-channel-metrics", "requests that end transactions", "brokerId"),
+        ("replica-fetcher-metrics", "a fetcher's requests", "brokerId", "fetcherId"),
+    )
+    for kind, attribute, text in (
+        (Kind.GAUGE, "connection-count", "1 while there is a connection to a broker for {}."),
+        (Kind.COUNTER, "connection-creation-total", "Connections to a broker for {}."),
+        (Kind.COUNTER, "connection-close-total", "Those connections to a broker for {} that have ended."),
+        (Kind.COUNTER, "request-total", "How many of {} a broker was sent."),
+        (Kind.COUNTER, "response-total", "How many of {} a broker has answered."),
+        (Kind.COUNTER, "outgoing-byte-total", "Bytes of {} that a broker was sent."),
+        (Kind.COUNTER, "incoming-byte-total", "Bytes of a broker's answers to {}."),
+    )
+)
+
+_EVENTS = {
+    "ControllerChange": "an election of the controller",
+    "LeaderElection": "brokers that come and go",
+    "TopicChange": "topics and partitions that were created",
+    "TopicDeletion": "topics to be deleted",
+    "PartitionReassignment": "partitions that move to other brokers",
+    "AutoLeaderBalance": "the look for leaders that are not the preferred ones",
+    "ManualLeaderBalance": "elections that were asked for",
+    "ControlledShutdown": "a broker that is about to stop",
+    "IsrChange": "in-sync replicas that change",
+    "LeaderAndIsrResponseReceived": "what brokers answer to LeaderAndIsr",
+    "LogDirChange": "log directories that failed",
+    "UncleanLeaderElectionEnable": "unclean.leader.election.enable of all topics",
+    "TopicUncleanLeaderElectionEnable": "that of one topic",
+    "UpdateFeatures": "features to be finalized",
+}
+
 METRICS: tuple[Family, ...] = (
     *_counters(_TOPICS, _OF_TOPICS, "topic"),
     *_counters(
@@ -242,6 +280,7 @@ METRICS: tuple[Family, ...] = (
     ),
     *FOLLOWED,
     *(_metric(Kind.GAUGE, f"kafka.server:type={name}#byte-rate", text) for name, text in _THROTTLES.items()),
+    *CHANNELS,
     *_gauges(
         "kafka.server:type=DelayedOperationPurgatory,name=",
         {
@@ -255,6 +294,16 @@ METRICS: tuple[Family, ...] = (
         "kafka.server:type=DelayedFetchMetrics,name=ExpiresPerSec",
         "Fetches that were answered because their max.wait.ms was over.",
         "fetcherType",
+    ),
+    _metric(
+        Kind.COUNTER,
+        "kafka.server:type=DelayedProduceMetrics,name=ExpiresPerSec",
+        "Appends with acks=all that waited for in-sync replicas until their time was up.",
+    ),
+    _metric(
+        Kind.COUNTER,
+        "kafka.server:type=DelayedDeleteRecordsMetrics,name=ExpiresPerSec",
+        "Deletions of records that waited for replicas until their time was up.",
     ),
     *_gauges(
         _SESSIONS,
@@ -359,6 +408,14 @@ METRICS: tuple[Family, ...] = (
             "GlobalTopicCount": "Topics of the cluster, as the controller knows.",
             "GlobalPartitionCount": "Partitions of the cluster, as the controller knows.",
             "TopicsToDeleteCount": "Topics that are being deleted.",
+            "ControllerState": "What it handles: 0 nothing, 1 an election, 2 brokers, 3 new topics, 4 deletions, ...",
+        },
+    ),
+    *_summaries(
+        "kafka.controller:type=ControllerStats,name=",
+        {
+            f"{event}RateAndTimeMs": f"How long the controller took for {what}, in ms."
+            for event, what in _EVENTS.items()
         },
     ),
     _metric(
@@ -370,6 +427,17 @@ METRICS: tuple[Family, ...] = (
         Kind.GAUGE,
         "kafka.controller:type=ControllerEventManager,name=EventQueueSize",
         "Events that wait for the controller.",
+    ),
+    *_summaries(
+        "kafka.controller:type=ControllerEventManager,name=",
+        {"EventQueueTimeMs": "How long they waited, in milliseconds."},
+    ),
+    *_gauges(_CONTROL, {"TotalQueueSize": "The controller's requests that wait for their turn, to all brokers."}),
+    *_gauges(_CONTROL, {"QueueSize": "The same by broker."}, "brokerId"),
+    *_summaries(
+        _CONTROL,
+        {"RequestRateAndQueueTimeMs": "How long the controller's requests waited for their turn, in milliseconds."},
+        "brokerId",
     ),
     # --- kafka.log, kafka.cluster
     *_gauges(
@@ -488,12 +556,12 @@ ABSENT: tuple[Absent, ...] = (
         "min(rate(kafka_server_fetcherstats_requests_total[1m]))",
     ),
     Absent(
-        "kafka.server:type=ReplicaAlterLogDirsManager, replica-fetcher-metrics",
+        "kafka.server:type=ReplicaAlterLogDirsManager",
         "not counted yet",
     ),
     Absent(
-        "kafka.server:type=DelayedProduceMetrics, DelayedDeleteRecordsMetrics",
-        "not counted yet",
+        "kafka.server:type=DelayedProduceMetrics: by partition",
+        "kafka_cluster_partition_atminisr and ...underminisr tell which partitions wait for replicas",
     ),
     Absent(
         "kafka.server:type=SessionExpireListener: SessionState, ZooKeeperAuthFailuresPerSec, "
@@ -507,8 +575,8 @@ ABSENT: tuple[Absent, ...] = (
     ),
     Absent("linux-disk-read-bytes, linux-disk-write-bytes", "node_exporter tells what the machine does"),
     Absent(
-        "the selector's figures (network-io, select, io-ratio, ...), connections by client software, "
-        "transaction-coordinator-metrics, txn-marker-channel-metrics, controller-channel-metrics",
+        "the selector's other figures (select, io-ratio, request-size, ...), connections by client software, "
+        "transaction-coordinator-metrics",
         "not counted yet",
     ),
     Absent(
@@ -516,14 +584,12 @@ ABSENT: tuple[Absent, ...] = (
         _ONE_LOOP,
     ),
     Absent(
-        "kafka.network:type=RequestMetrics: MessageConversionsTimeMs, TemporaryMemoryBytes; FetchConsumer and "
-        "FetchFollower beside Fetch",
-        "not counted; kafka_server_brokertopicmetrics_replicationbytesout_total tells what followers are given",
+        "kafka.network:type=RequestMetrics: MessageConversionsTimeMs, TemporaryMemoryBytes",
+        "not counted",
     ),
     Absent(
-        "kafka.controller:type=ControllerStats: ...RateAndTimeMs; EventQueueTimeMs; ControllerState; "
-        "ControllerChannelManager",
-        "not counted yet",
+        "kafka.controller:type=ControllerStats: ControllerShutdown and ListPartitionReassignment RateAndTimeMs",
+        "neither is an event of the controller here",
     ),
     Absent("kafka.controller: ReplicasToDeleteCount, ...IneligibleToDeleteCount", "not told apart from topics"),
     Absent("kafka.log:type=LogCleaner: max-buffer-utilization-percent, max-compaction-delay-secs", "not counted yet"),

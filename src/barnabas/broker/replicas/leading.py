@@ -47,6 +47,8 @@ class Leading:
         changes: The way by which in-sync replicas are changed; set before there are partitions with followers.
         expand_count, shrink_count, refusal_count: How often in-sync replicas were added and removed, and how often
             that was refused, since the start.
+        late_append_count, late_deletion_count: How many appends with acks=all, and deletions of records, waited for
+            followers until their time was up.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Leading:
         self._expels_losers = expels_losers
         self.changes: IsrChanges | None = None
         self.expand_count = self.shrink_count = self.refusal_count = 0
+        self.late_append_count = self.late_deletion_count = 0
         # In the order in which they came to be led.
         self._partitions: dict[Partition, None] = {}
         self._is_looking = False
@@ -159,8 +162,12 @@ class Leading:
         while queue and queue[0].pending.is_done:
             queue.popleft()
         queue.append(waiting)
-        waiting.timer = self._timers.call_later(timeout_ms, waiting.expire)
+        waiting.timer = self._timers.call_later(timeout_ms, self._expire, waiting)
         return waiting.pending
+
+    def _expire(self, waiting: WaitingForAcks) -> None:
+        self.late_append_count += 1
+        waiting.expire()
 
     def _outcome(self, partition: Partition, waiting: WaitingForAcks) -> AppendResult:
         followers = partition.followers
@@ -302,6 +309,7 @@ class Leading:
         self._deletions.setdefault(partition, []).append((offset, pending))
 
         def expire() -> None:
+            self.late_deletion_count += not pending.is_done
             self._drop_deletion(partition, pending)
             pending.complete(-1)
 
@@ -335,6 +343,11 @@ class Leading:
     def partitions(self) -> Iterable[Partition]:
         """Those that are led and have other replicas."""
         return self._partitions
+
+    @property
+    def waiting_deletion_count(self) -> int:
+        """The number of deletions of records that wait for followers."""
+        return sum(map(len, self._deletions.values()))
 
     @property
     def waiting_count(self) -> int:

@@ -22,6 +22,8 @@ Source: metrics facts, `kafka.network:type=RequestMetrics`.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
+from operator import add
 from typing import Protocol, TypeVar
 
 from barnabas.core.histogram import SHIFT, index_of, new_buckets
@@ -96,6 +98,34 @@ class RequestTimes:
     def total_ns(self) -> int:
         """The sum of all stages of all requests."""
         return self.request_queue_ns + self.local_ns + self.remote_ns + self.response_queue_ns + self.response_send_ns
+
+
+def sum_of(name: str, parts: Sequence[RequestTimes]) -> RequestTimes:
+    """Return the sums of several that have the same versions, as those of one API."""
+    total = RequestTimes(name, len(parts[0].versions) - 1)
+    for part in parts:
+        total.count += part.count
+        total.failure_count += part.failure_count
+        total.request_queue_ns += part.request_queue_ns
+        total.local_ns += part.local_ns
+        total.remote_ns += part.remote_ns
+        total.response_queue_ns += part.response_queue_ns
+        total.response_send_ns += part.response_send_ns
+        total.throttle_ms += part.throttle_ms
+        total.size_bytes += part.size_bytes
+        total.sample_count += part.sample_count
+        total.versions = list(map(add, total.versions, part.versions))
+        for code, count in part.errors.items():
+            total.errors[code] += count
+        total.request_queue = list(map(add, total.request_queue, part.request_queue))
+        total.local = list(map(add, total.local, part.local))
+        total.remote = list(map(add, total.remote, part.remote))
+        total.response_queue = list(map(add, total.response_queue, part.response_queue))
+        total.response_send = list(map(add, total.response_send, part.response_send))
+        total.total = list(map(add, total.total, part.total))
+        total.throttle = list(map(add, total.throttle, part.throttle))
+        total.sizes = list(map(add, total.sizes, part.sizes))
+    return total
 
 
 class Versioned(Protocol):

@@ -65,6 +65,7 @@ class Services:
 
     Attributes:
         offered: API key, lowest and highest version of all that is served.
+        expired_fetches: How many fetches were answered because their time was up: of consumers, and of followers.
         slices: Where requests go on that are too large for one turn of the loop.
         conversions: Where batches are converted for old clients.
         fetch_sessions: What readers asked for and were told last.
@@ -118,6 +119,7 @@ class Services:
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
     controller: "Controller | None" = None
     cluster_known: asyncio.Event = field(default_factory=_known)
+    expired_fetches: list[int] = field(default_factory=lambda: [0, 0])
 
     def __post_init__(self) -> None:
         self.throttled = ThrottledConnections(self.quotas, self.clock, self.timers)

@@ -115,7 +115,8 @@ class RouteTable:
     Attributes:
         by_key: The route of `API key << 16 | version`, None where that is not served; the dictionary's own lookup, as
             every request asks it.
-        times: How long the requests of each API took; empty where nobody looks at figures.
+        times: How long the requests of each API took, but for followers' fetches; empty where nobody looks at figures.
+        follower_times: How long followers' fetches took.
     """
 
     def __init__(
@@ -136,6 +137,7 @@ class RouteTable:
         self._routes: dict[int, Route] = {}
         self.by_key: Callable[[int], Route | None] = self._routes.get
         self.times: dict[int, RequestTimes] = {}
+        self.follower_times: RequestTimes | None = None
         for handler in self.handlers:
             for version in range(handler.min_version, handler.max_version + 1):
                 self._routes[handler.api_key << 16 | version] = self._route(handler, version, handler.handle)
@@ -155,9 +157,22 @@ class RouteTable:
             count_errors = error_counter(response)
             for route in self.of(handler.api_key):
                 route.times, route.count_errors = times, count_errors
+            if handler.api_key == FETCH_KEY:
+                times.name = CONSUMER_FETCHES
+                self._tell_followers_apart(handler, count_errors)
         own = self.unsupported_api_versions
         own.times = self.times[API_VERSIONS_KEY]
         own.count_errors = error_counter(self._response_class(own.api_key))
+
+    def _tell_followers_apart(
+        self, fetches: Handler, count_errors: Callable[[Any, defaultdict[int, int]], object] | None
+    ) -> None:
+        """Count fetches of followers by routes of their own, so that those of consumers cost no more."""
+        self.follower_times = RequestTimes(FOLLOWER_FETCHES, fetches.max_version)
+        for route in self.of(fetches.api_key):
+            for_followers = self._route(fetches, route.api_version, fetches.handle)
+            for_followers.times, for_followers.count_errors = self.follower_times, count_errors
+            route.handle = _telling_followers_apart(route.handle, for_followers)
 
     @property
     def offered(self) -> list[tuple[int, int, int]]:
@@ -202,5 +217,21 @@ def _waits_for(handler: Handler, version: int) -> QuotaKind | None:
 PRODUCE_KEY: Final = 0
 FETCH_KEY: Final = 1
 API_VERSIONS_KEY: Final = 18
+# As Kafka calls them apart, beside Fetch for both.
+CONSUMER_FETCHES: Final = "FetchConsumer"
+FOLLOWER_FETCHES: Final = "FetchFollower"
 CONTROL_KEYS: Final = (4, 5, 6)
 """LeaderAndIsr, StopReplica and UpdateMetadata, by which a controller tells brokers of partitions."""
+
+
+def _telling_followers_apart(
+    handle: Callable[[RequestContext, Any], object], for_followers: Route
+) -> Callable[[RequestContext, Any], object]:
+    """Return a handler of fetches that has those of followers counted by a route of their own."""
+
+    def handle_fetch(ctx: Any, request: Any) -> object:
+        if request.replica_id >= 0:
+            ctx.route = for_followers
+        return handle(ctx, request)
+
+    return handle_fetch

@@ -257,7 +257,11 @@ class Node:
         self.state = BrokerState.RUNNING
         if self.observation is not None:
             fetchers = self._replication.fetchers
-            self.observation.begin(services, routes, logs, fetchers, controller, memory, self.logins, membership)
+            assert self._control_channels is not None
+            channels = self._channels, self._control_channels
+            self.observation.begin(
+                services, routes, logs, fetchers, controller, channels, memory, self.logins, membership
+            )
         self.watchdog.start()
 
     async def stop(self) -> None:
@@ -459,7 +463,7 @@ class Node:
             session,
             self._clock,
             self._timers,
-            Sender(self._timers, link_to),
+            Sender(self._timers, self._clock, link_to),
             self.config.inter_broker_listener,
             self.config,
             membership.ensure,

@@ -7,10 +7,11 @@ Source: design page, section 2.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from barnabas import __version__
 from barnabas.broker.controller.controller import Controller
+from barnabas.broker.interbroker.channels import BrokerChannels
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.metrics.collecting import Sources, distributions
 from barnabas.broker.metrics.health import Check, Condition, health_page, ready_page
@@ -90,6 +91,7 @@ class Observation:
         logs: LogManager,
         fetchers: Fetchers,
         controller: Controller,
+        channels: Sequence[BrokerChannels],
         memory: ReceiveMemory,
         logins: Logins,
         membership: Membership,
@@ -102,6 +104,7 @@ class Observation:
             logs,
             fetchers,
             controller,
+            channels,
             memory,
             self._watchdog,
             self._state,

@@ -7,7 +7,7 @@ Source: semantics, replication; `inter.broker.protocol.version`.
 """
 
 from barnabas.broker.cluster.image import ClusterView, ImageChange
-from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.interbroker.channels import ISR_LANE, BrokerChannels
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.replicas.altered_isr import AlteredIsr
@@ -22,8 +22,6 @@ from barnabas.core.timers import Timers
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.alter_isr import AlterIsrRequest, AlterIsrResponse
 from barnabas.wire.registry.store import Registry
-
-_ISR_LANE = "isr"
 
 
 class Replication:
@@ -67,7 +65,7 @@ class Replication:
 
     def _alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
         controller_id = self._view.image.controller_id
-        return self._channels.send(controller_id, request, self._version, AlterIsrResponse, _ISR_LANE, self._timeout_ms)
+        return self._channels.send(controller_id, request, self._version, AlterIsrResponse, ISR_LANE, self._timeout_ms)
 
     def _on_image(self, change: ImageChange) -> None:
         image = change.image
@@ -76,4 +74,4 @@ class Replication:
             # The one before may never answer.
             before, self._controller = self._controller, controller
             self._altered.controller_changed()
-            self._channels.drop(before[0], _ISR_LANE)
+            self._channels.drop(before[0], ISR_LANE)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.interbroker.channels import MARKER_LANE
 from barnabas.broker.transactions.events import SendMarkers
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
@@ -30,7 +31,6 @@ from barnabas.wire.protocol.messages.write_txn_markers import (
 log = logging.getLogger(__name__)
 
 _VERSION = 0
-_LANE = "txn-marker-sender"
 RETRY_MS = 100
 # A request stays far below what a broker takes as one.
 _PARTITIONS_PER_REQUEST = 10_000
@@ -174,7 +174,7 @@ class MarkerSender:
             return
         self._busy.add(broker_id)
         request = WriteTxnMarkersRequest([_marker(part) for part in parts])
-        self._channels.send(broker_id, request, _VERSION, WriteTxnMarkersResponse, _LANE).then(
+        self._channels.send(broker_id, request, _VERSION, WriteTxnMarkersResponse, MARKER_LANE).then(
             lambda response: self._answered(broker_id, parts, response),
             lambda error: self._failed(broker_id, parts, error),
         )

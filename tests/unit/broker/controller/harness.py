@@ -116,7 +116,8 @@ class Cluster:
         self.configs.subscribe(paths.TOPICS, self.view.set_topic_overrides)
         self.control = ControlRequests(self.replicas, self.view, self._load_settings, self.spawner)
         self.control.registered()
-        self.controller = Controller(0, registry, clock, clock, Sender(clock, self._link_to), "PLAINTEXT", config)
+        sender = Sender(clock, clock, self._link_to)
+        self.controller = Controller(0, registry, clock, clock, sender, "PLAINTEXT", config)
         self.topics = TopicAdmin(registry, self.view, self.controller, config, clock, Random(1))
         self.partitions = PartitionAdmin(registry, self.view, self.controller, clock, lambda: self.room)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.partition_states import write_states
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
@@ -27,7 +28,7 @@ async def led_by_1(cluster: Cluster) -> None:
     await cluster.add_broker(1)
     await put_topic(cluster, "t", {0: [0, 1]})
     await until(lambda: cluster.view.image.has_leaders("t", 1))
-    await cluster.controller.carry_out(_let_1_lead)
+    await cluster.controller.carry_out(Kind.MANUAL_LEADER_BALANCE, _let_1_lead)
     assert (await cluster.state("t", 0)).leader == 1
 
 

@@ -37,7 +37,7 @@ def request(number: int) -> UpdateMetadataRequest:
 
 def test_one_request_is_in_flight_and_order_is_kept() -> None:
     link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, lambda _: link)
+    sender = Sender(clock, clock, lambda _: link)
     answers: list[int] = []
     sender.add(1)
     for number in range(3):
@@ -59,7 +59,7 @@ def test_one_request_is_in_flight_and_order_is_kept() -> None:
 
 def test_what_did_not_arrive_is_sent_again() -> None:
     link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, lambda _: link)
+    sender = Sender(clock, clock, lambda _: link)
     sender.add(1)
     sender.send(1, request(0))
     sender.send(1, request(1))
@@ -73,7 +73,7 @@ def test_what_did_not_arrive_is_sent_again() -> None:
 
 def test_a_broker_that_is_gone_gets_nothing_more_and_who_waits_is_told() -> None:
     link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, lambda _: link)
+    sender = Sender(clock, clock, lambda _: link)
     answers: list[ControlResponse | None] = []
     sender.add(1)
     sender.send(1, request(0), answers.append)
@@ -89,7 +89,7 @@ def test_a_broker_that_is_gone_gets_nothing_more_and_who_waits_is_told() -> None
 
 def test_a_broker_that_is_gone_is_not_tried_again() -> None:
     link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, lambda _: link)
+    sender = Sender(clock, clock, lambda _: link)
     sender.add(1)
     sender.send(1, request(0))
     link.reply(None)
@@ -100,7 +100,7 @@ def test_a_broker_that_is_gone_is_not_tried_again() -> None:
 
 def test_thousands_of_requests_to_a_link_that_answers_at_once() -> None:
     link, clock = EagerLink(), ManualClock()
-    sender = Sender(clock, lambda _: link)
+    sender = Sender(clock, clock, lambda _: link)
     sender.add(1)
 
     def again(response: ControlResponse | None) -> None:

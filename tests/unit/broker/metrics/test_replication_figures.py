@@ -1,9 +1,13 @@
-"""What followers copy, and who is in sync, in figures: two brokers in the simulated world."""
+"""What followers copy, who is in sync, and what brokers say to each other, in figures: two brokers in the simulated
+world.
+"""
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
+from barnabas.core.errors import KafkaError
 from barnabas.testing.simulation.world import PORT, BrokerHost
 from tests.simulated_cluster import Cluster, play
 
@@ -51,5 +55,58 @@ def test_both_ends_of_a_copy_count_the_same_bytes_and_a_follower_that_lags_is_to
         await cluster.until(lambda: cluster.partition(0)["isr"] == [1, 2])
         await cluster.settle()
         assert (await figures(leader))["kafka_server_replicamanager_isrexpands_total"] == 1
+
+    play(story, count=2, partitions=1)
+
+
+async def labelled(host: BrokerHost) -> dict[str, float]:
+    """All figures, by name and labels: `name label=value`."""
+    text = (await host.http.get("/metrics")).body.decode()
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {" ".join([each.name, *map("=".join, each.labels.items())]): each.value for each in samples}
+
+
+def test_followers_fetches_are_counted_apart_and_so_is_each_way_to_another_broker() -> None:
+    count = "kafka_network_requestmetrics_totaltimems_count request"
+
+    async def story(cluster: Cluster) -> None:
+        leader, follower = cluster.hosts
+        async with (
+            Pool(f"b1:{PORT}", env=cluster.simulation.client("writer")) as pool,
+            Producer(pool, acks=-1) as producer,
+        ):
+            await (await producer.send("t", bytes(RECORD_BYTES), partition=0))
+        led, followed = await labelled(leader), await labelled(follower)
+        assert led[f"{count}=FetchFollower"] == led[f"{count}=Fetch"] > 0
+        assert f"{count}=FetchConsumer" not in led
+        assert led["kafka_server_delayedfetchmetrics_expires_total fetcherType=consumer"] == 0
+        fetcher = "brokerId=1 fetcherId=0"
+        metrics = "kafka_server_replica_fetcher_metrics"
+        assert followed[f"{metrics}_connection_count {fetcher}"] == 1
+        assert followed[f"{metrics}_request_total {fetcher}"] >= followed[f"{metrics}_response_total {fetcher}"] > 0
+        assert followed[f"{metrics}_incoming_byte_total {fetcher}"] > RECORD_BYTES
+        told = led["kafka_server_controller_channel_metrics_request_total brokerId=2"]
+        assert led["kafka_controller_controllerchannelmanager_requestrateandqueuetimems_count brokerId=2"] == told > 0
+        assert led["kafka_controller_controllerchannelmanager_totalqueuesize"] == 0
+        assert led["kafka_controller_controllerstats_leaderelectionrateandtimems_count"] > 0
+        assert followed["kafka_controller_controllerstats_leaderelectionrateandtimems_count"] == 0
+        assert "kafka_controller_controllerchannelmanager_queuesize brokerId=1" not in followed
+
+    play(story, count=2, partitions=1)
+
+
+def test_an_append_whose_replicas_did_not_have_it_in_time_is_told_of() -> None:
+    async def story(cluster: Cluster) -> None:
+        leader, follower = cluster.hosts
+        async with (
+            Pool(f"b1:{PORT}", env=cluster.simulation.client("writer")) as pool,
+            Producer(pool, acks=-1, request_timeout_ms=1_000, delivery_timeout_ms=1_500) as producer,
+        ):
+            await (await producer.send("t", bytes(RECORD_BYTES), partition=0))
+            cluster.simulation.network.part([leader.name], [follower.name])
+            late = await producer.send("t", bytes(RECORD_BYTES), partition=0)
+            with pytest.raises(KafkaError):
+                await late
+        assert (await labelled(leader))["kafka_server_delayedproducemetrics_expires_total"] >= 1
 
     play(story, count=2, partitions=1)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, Protocol, TypeVar
 
-from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.interbroker.channels import FETCHER_LANE, BrokerChannels
 from barnabas.broker.interbroker.connection import MAX_ANSWER_BYTES
 from barnabas.broker.interbroker.versions import NOT_USED, version_of
 from barnabas.broker.quotas.replication import ReplicationQuota
@@ -165,7 +165,7 @@ class Fetcher:
         self._surroundings = surroundings
         self.leader = leader
         self.number = number
-        self.lane = f"fetcher-{number}"
+        self.lane = f"{FETCHER_LANE}{number}"
         self.state = FetchState()
         self.request_count = self.byte_count = 0
         self._fetch_version = version_of(ApiKey.FETCH, spoken)

@@ -126,6 +126,7 @@ class DelayedFetch:
         return is_due
 
     def expire(self) -> None:
+        self._ctx.services.expired_fetches[self._is_follower] += 1
         self._deadline_ms = 0
         self._read_again()
 
@@ -244,6 +245,7 @@ class LargeDelayedFetch(DelayedFetch):
         return False
 
     def expire(self) -> None:
+        self._ctx.services.expired_fetches[self._is_follower] += 1
         self._deadline_ms = 0
         self._is_waiting = False
         if not self._awaits_disk:
