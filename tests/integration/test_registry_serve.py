@@ -14,7 +14,9 @@ from barnabas.clients.producer import Producer
 from barnabas.testing import Broker, Registry
 from tests.clusters import cluster_of, controller_of, create_topic, servers_of, wait_for_in_sync
 from tests.commands import run
+from tests.integration.test_http import get
 from tests.patience import PATIENCE_S
+from tools.kafka.server import free_port
 
 TOPIC = "numbers"
 
@@ -66,6 +68,28 @@ def test_a_broker_needs_no_more_than_the_address_of_the_registry_and_keeps_the_i
             assert known(second) == {1001, 1002}
             assert "broker 1001 listens on" in first.log_text()
             assert second.log_text().count("broker 1002 listens on") == 2
+
+
+def test_a_registry_tells_whether_it_is_ready(tmp_path: Path) -> None:
+    port = free_port()
+    file = tmp_path / "registry.properties"
+    file.write_text(f"barnabas.http.listeners={port}\n")
+    command = [sys.executable, "-m", "barnabas.cli.main", "registry", "serve", str(file)]
+    command += ["--data-dir", str(tmp_path / "tree"), "--listeners", "127.0.0.1:0", "--die-with-parent"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            while "ZooKeeper's clients find the registry at" not in process.stderr.readline():
+                assert process.poll() is None
+            status, body = get(("127.0.0.1", port), "/ready")
+            assert (status, json.loads(body)["status"]) == (200, "ready")
+            status, body = get(("127.0.0.1", port), "/health")
+            assert (status, json.loads(body)["status"]) == (200, "up")
+            process.terminate()
+            process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == 0
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize(

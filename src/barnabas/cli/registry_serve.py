@@ -16,7 +16,7 @@ a restart of it. It is one server: while it is away records flow, and nobody is 
 run a ZooKeeper of three. Stop it with Ctrl-C or SIGTERM.
 
 The settings of the file and of --override are those by which a broker serves its own state: barnabas.registry.*,
-listener.name.registry.*, ssl.*.
+listener.name.registry.*, ssl.*. With barnabas.http.listeners it serves /health and /ready.
 
 Example:
 

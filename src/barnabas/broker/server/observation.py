@@ -6,7 +6,6 @@ recovers sees that it lives, and why it is not ready.
 Source: design page, section 2.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 
 from barnabas import __version__
@@ -26,15 +25,11 @@ from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.broker_listeners import BrokerListeners
 from barnabas.broker.server.broker_state import BrokerState
 from barnabas.broker.server.environment import Environment, HttpListeners
+from barnabas.broker.server.http_pages import open_pages
 from barnabas.broker.server.logins import Logins
 from barnabas.broker.server.membership import Membership
 from barnabas.broker.server.watchdog import Watchdog
 from barnabas.core.config import BrokerConfig
-from barnabas.core.config.listeners import parse_addresses
-
-log = logging.getLogger(__name__)
-
-_LOOPBACK = ("127.", "::1")
 
 
 class Observation:
@@ -77,12 +72,7 @@ class Observation:
         Raises:
             StartupError: An address can't be had.
         """
-        addresses = parse_addresses(self._config.barnabas_http_listeners, "127.0.0.1:9644")
-        self._http = self._env.http.open(addresses, self._pages)
-        for host, port in self._http.addresses:
-            log.info("metrics and health: http://%s:%d/", f"[{host}]" if ":" in host else host, port)
-            if not host.startswith(_LOOPBACK):
-                log.warning("barnabas.http.listeners: anybody who reaches %s port %d sees the figures", host, port)
+        self._http = open_pages(self._env, self._config, self._pages)
 
     def begin(
         self,

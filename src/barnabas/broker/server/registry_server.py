@@ -8,7 +8,7 @@ Source: docs/zookeeper-clients.md; ADR 17.
 
 import asyncio
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
@@ -19,6 +19,9 @@ from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.registry_listeners import RegistryListeners
 from barnabas.broker.server.server_loop import StopRequest, has_started, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.registry_health import RegistryHealth
 
 # What requests may take until they are whole: each is at most a megabyte.
 _RECEIVE_BYTES: Final = 64 * 1024 * 1024
@@ -41,6 +44,7 @@ class RegistryServer:
         self._executor = env.new_executor("registry", 1)
         self._registry: EmbeddedRegistry | None = None
         self._listeners: RegistryListeners | None = None
+        self._health: RegistryHealth | None = None
         self.addresses: list[tuple[str, int]] = []
 
     async def start(self) -> None:
@@ -50,6 +54,11 @@ class RegistryServer:
             BarnabasError: It can't; one line that says why.
         """
         env, config = self._env, self._config
+        if config.barnabas_http_listeners:
+            # Not at the top: where nobody looks it starts without it.
+            from barnabas.broker.server.registry_health import RegistryHealth
+
+            self._health = RegistryHealth(env, config)
         path = Path(config.log_dirs[0]) / REGISTRY_FILE
         registry = self._registry = await EmbeddedRegistry.open(path, env.clock, self._executor)
         # Brokers come as everybody else does.
@@ -61,14 +70,20 @@ class RegistryServer:
         for each in (memory, reactor.strangers_memory):
             watch(each, env.timers, env.clock.monotonic_ns)
         self._listeners.start(reactor)
+        if self._health is not None:
+            self._health.is_serving = True
 
     async def stop(self) -> None:
         """Stop: what was asked for before is finished, sessions live on."""
+        if self._health is not None:
+            self._health.is_serving = False
         if self._listeners is not None:
             self._listeners.close()
         if self._registry is not None:
             await self._registry.close()
         self._executor.close()
+        if self._health is not None:
+            self._health.close()
 
 
 def run(config: BrokerConfig, ready_fd: int | None = None) -> None:
