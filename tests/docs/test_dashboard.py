@@ -1,4 +1,4 @@
-"""The dashboard that is shipped asks for metrics that there are, by labels that they have."""
+"""The dashboards that are shipped ask for metrics that there are, by labels that they have."""
 
 import json
 import re
@@ -9,15 +9,16 @@ import pytest
 from barnabas.broker.metrics.table import BY_NAME, METRICS, Kind
 
 ROOT = Path(__file__).parents[2]
-DASHBOARD = json.loads((ROOT / "dashboards/barnabas.json").read_text())
+DASHBOARDS = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "dashboards").glob("*.json"))}
 _DOMAINS = "server|network|controller|log|cluster|coordinator|utils"
 METRIC = re.compile(rf"\b((?:kafka_(?:{_DOMAINS})|barnabas|process)_\w+)(\{{[^}}]*\}})?")
 LABEL = re.compile(r'(\w+)(?:=|!=|=~|!~)"')
 # Prometheus itself adds these.
 OF_PROMETHEUS = {"instance", "job"}
 ASKED_FOR = [
-    (f"{panel['title']} {target['refId']}", target["expr"], target["legendFormat"])
-    for panel in DASHBOARD["panels"]
+    (f"{name}: {panel['title']} {target['refId']}", target["expr"], target["legendFormat"])
+    for name, dashboard in DASHBOARDS.items()
+    for panel in dashboard["panels"]
     for target in panel.get("targets", ())
 ]
 
@@ -51,9 +52,10 @@ def test_each_query_is_about_what_there_is(expression, legend):
     assert set(grouped) <= labels
 
 
-def test_panels_stand_beside_each_other():
+@pytest.mark.parametrize("dashboard", DASHBOARDS)
+def test_panels_stand_beside_each_other(dashboard):
     places = {}
-    for panel in DASHBOARD["panels"]:
+    for panel in DASHBOARDS[dashboard]["panels"]:
         place = panel["gridPos"]
         for x in range(place["x"], place["x"] + place["w"]):
             for y in range(place["y"], place["y"] + place["h"]):
@@ -63,7 +65,7 @@ def test_panels_stand_beside_each_other():
 
 
 def test_documents_name_metrics_that_there_are():
-    for document in ("docs/monitoring.md", "docs/operations.md", "docs/quotas.md"):
+    for document in ("docs/cluster.md", "docs/monitoring.md", "docs/operations.md", "docs/quotas.md"):
         path = ROOT / document
         for name, _ in METRIC.findall(path.read_text() if path.exists() else ""):
             # The beginning of a name stands for all that begin so.
