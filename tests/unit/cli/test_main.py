@@ -91,7 +91,7 @@ def test_every_command_explains_itself(run, command):
         (["consume", "--topic", "t", "--partition", "0", "--offset", "9" * 30], "must be a number, earliest or latest"),
         (["adopt", "/tmp", "--zookeeper", "a..b:2181"], "a..b:2181 is no ZooKeeper address"),
         (["broker", "--host", "a..b", "--data-dir", "{tmp}"], "the listener's host 'a..b' is no host name"),
-        (["broker", "--ready-fd", "977"], "--ready-fd 977: is no open descriptor"),
+        (["broker", "--ready-fd", "99999999"], "--ready-fd 99999999: is no open descriptor"),
         (["consume"], "barnabas consume: say what to read: --topic NAME, or --whitelist REGEX"),
         (["consume", "--topic", "t", "--offset", "3"], "--offset needs --partition"),
         (["consume", "--topic", "t", "--partition", "0", "--offset", "x"], "must be a number, earliest or latest"),
