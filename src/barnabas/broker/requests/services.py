@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from barnabas.broker.administration.producer_ids import ProducerIds
     from barnabas.broker.administration.scram import ScramAdmin
     from barnabas.broker.administration.topics import TopicAdmin
+    from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.cluster.image import ClusterView
     from barnabas.broker.controller.controller import Controller
     from barnabas.broker.groups.coordinator import GroupCoordinator
@@ -65,6 +66,7 @@ class Services:
 
     Attributes:
         offered: API key, lowest and highest version of all that is served.
+        finalized_features: Knows their epoch; None where the cluster has no node for it.
         expired_fetches: How many fetches were answered because their time was up: of consumers, and of followers.
         slices: Where requests go on that are too large for one turn of the loop.
         conversions: Where batches are converted for old clients.
@@ -119,6 +121,7 @@ class Services:
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
     controller: "Controller | None" = None
     cluster_known: asyncio.Event = field(default_factory=_known)
+    finalized_features: "FinalizedFeatures | None" = None
     expired_fetches: list[int] = field(default_factory=lambda: [0, 0])
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.administration.partitions import PartitionAdmin
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.administration.topics import TopicAdmin
+from barnabas.broker.cluster.features import FinalizedFeatures
 from barnabas.broker.cluster.image import ClusterView, ImageChange
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.controller.controller import Controller
@@ -172,6 +173,7 @@ class Node:
         self._open_registry_listeners(session)
         await self._identify(registry, logs)
         await self._follow_settings(registry)
+        features = await self._follow_features(registry)
         # Before logs are recovered: keys that can't be used must not cost that.
         self._listeners.prepare()
         await self._recover(logs)
@@ -238,6 +240,7 @@ class Node:
             leader_quota=self._throttles.leader,
             controller=controller,
             cluster_known=asyncio.Event(),
+            finalized_features=features,
         )
         self._quota_history = await start_quota_history(self.config, self._env, self._executors.log, services)
         self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
@@ -347,6 +350,14 @@ class Node:
         self._throttles.start(configs, self._live)
         await configs.start()
         self._live.is_serving = True
+
+    async def _follow_features(self, registry: Registry) -> FinalizedFeatures | None:
+        """Know the epoch of finalized features, where the tree has it."""
+        if not self.config.zookeeper_connect:
+            return None
+        features = FinalizedFeatures(registry, self._spawner)
+        await features.read()
+        return features
 
     async def _recover(self, logs: LogManager) -> None:
         self.state = BrokerState.RECOVERING

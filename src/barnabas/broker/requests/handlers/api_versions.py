@@ -8,6 +8,7 @@ Source: protocol guide, ApiVersions; KIP-35, KIP-511; semantics, ApiVersions.
 
 import re
 
+from barnabas.broker.cluster.features import NO_EPOCH
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -25,9 +26,12 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
         and _SOFTWARE_NAME.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    # differs from Kafka (finalized-features-epoch): 2.7's controller notes in the registry that no feature is finalized
-    # and says 0, the version of that node.
-    return ApiVersionsResponse(api_keys=[ApiVersion(*each) for each in ctx.services.offered])
+    # differs from Kafka (finalized-features-epoch): its controller notes in each tree that no feature is finalized.
+    features = ctx.services.finalized_features
+    return ApiVersionsResponse(
+        api_keys=[ApiVersion(*each) for each in ctx.services.offered],
+        finalized_features_epoch=NO_EPOCH if features is None else features.epoch,
+    )
 
 
 def unsupported_version(ctx: RequestContext, request: None) -> ApiVersionsResponse:

@@ -1,0 +1,43 @@
+"""The epoch of the cluster's finalized features, which ApiVersions tells: the version of /feature while they are on.
+
+Source: zookeeper.md, cluster and brokers; KIP-584; Kafka 2.7.2, FinalizedFeatureChangeListener.
+"""
+
+from barnabas.core.pending import Spawner
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import NoNodeError, Registry, WatchEvent
+from barnabas.wire.registry.znodes.features import decode_features
+
+NO_EPOCH = -1
+
+
+class FinalizedFeatures:
+    """Reads the node, and again whenever it changes. Owned by the event loop.
+
+    Attributes:
+        epoch: NO_EPOCH while features are off, or the node is not there.
+    """
+
+    def __init__(self, registry: Registry, spawner: Spawner) -> None:
+        """Args:
+        registry: One that waits for a connection.
+        """
+        self.epoch = NO_EPOCH
+        self._registry = registry
+        self._spawner = spawner
+
+    async def read(self) -> None:
+        """Read it now, and begin to watch."""
+        # Where it is not there yet, `exists` leaves the watch that tells of its making.
+        if await self._registry.exists(paths.FEATURES, self._on_change) is None:
+            self.epoch = NO_EPOCH
+            return
+        try:
+            data, stat = await self._registry.get(paths.FEATURES)
+        except NoNodeError:
+            self.epoch = NO_EPOCH
+            return
+        self.epoch = stat.version if decode_features(data).is_enabled else NO_EPOCH
+
+    def _on_change(self, event: WatchEvent) -> None:
+        self._spawner.spawn(self.read())
