@@ -12,10 +12,9 @@ from barnabas.wire.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.clusters import Member, barnabas_member, wait_for_members
+from tests.clusters import Member, barnabas_member, kafka_member, wait_for_members
 from tests.compat.raw import ask
 from tests.compat.reading import until
-from tools.kafka.cluster import kafka_member
 from tools.kafka.server import QuickKafkaServer
 
 CONTROLLER, LOSER = 1, 2

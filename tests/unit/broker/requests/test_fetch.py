@@ -146,7 +146,10 @@ def test_what_is_small_is_copied_up_to_a_bound_and_the_rest_is_slices_of_files(p
             path.create(name)
         path.produce(name, batch(1, b"x" * (20_000 if name == "u" else 9_000)))
     made = FetchRequest(
-        max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=[FetchTopic(name, partitions=[wanted()]) for name in names]
+        max_wait_ms=0,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        topics=[FetchTopic(name, partitions=[wanted()]) for name in names],
     )
     answer = path.begin(fetch.HANDLER, NO_FLEXIBLE, made)
     kinds = [type(topic.partitions[0].records) for topic in answer.responses]
