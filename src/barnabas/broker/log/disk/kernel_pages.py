@@ -22,10 +22,27 @@ _PAGE_BYTES = mmap.PAGESIZE
 _SAMPLED_BYTES = 1024 * 1024
 # The same number on all architectures that Python runs on but alpha.
 _CACHESTAT = 451
+# Not everywhere.
+_NO_WAIT = getattr(os, "RWF_NOWAIT", 0)
 
 
 class _Range(ctypes.Structure):
     _fields_ = (("position", ctypes.c_uint64), ("length", ctypes.c_uint64))
+
+
+def take(fd: int, position: int, length: int) -> bytearray | None:
+    """Read a part of a file that is in memory; None: not all of it is.
+
+    Raises:
+        OSError: The read failed; EOPNOTSUPP where the file system, or the system, can't read without waiting.
+    """
+    if not _NO_WAIT:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+    data = bytearray(length)
+    try:
+        return data if os.preadv(fd, (data,), position, _NO_WAIT) == length else None
+    except BlockingIOError:
+        return None
 
 
 class Cachestat:
@@ -40,7 +57,7 @@ class Cachestat:
         self._counts = (ctypes.c_uint64 * 5)()
         self._arguments = ctypes.byref(self._range), ctypes.byref(self._counts)
         self._byte = [bytearray(1)]
-        self._no_wait = getattr(os, "RWF_NOWAIT", 0)
+        self._no_wait = _NO_WAIT
 
     def holds(self, fd: int, position: int, length: int) -> bool:
         """Return whether all of it is in memory.

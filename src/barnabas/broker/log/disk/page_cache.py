@@ -6,8 +6,8 @@ Source: design page, section 3.
 """
 
 import errno
-import os
 import sys
+from collections.abc import Callable
 from typing import Protocol
 
 from barnabas.broker.log.disk.files import RecordFile, as_storage_error
@@ -59,11 +59,12 @@ class EverythingCached:
 class LinuxPageCache:
     """The kernel's own."""
 
-    __slots__ = ("_no_wait", "_probes")
+    __slots__ = ("_may_take", "_probes", "_take")
 
     def __init__(self) -> None:
         self._probes: list[_Probe] | None = None
-        self._no_wait = getattr(os, "RWF_NOWAIT", 0)
+        self._take: Callable[[int, int, int], bytearray | None] | None = None
+        self._may_take = True
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
         # hot path: benchmarks/load (every fetch that is not at the tail)
@@ -82,17 +83,18 @@ class LinuxPageCache:
 
     def take(self, file: RecordFile, position: int, length: int) -> bytes | bytearray | None:
         # hot path: benchmarks/load (every fetch of what is small): one system call to ask and to read
-        if self._no_wait:
-            data = bytearray(length)
+        if self._may_take:
+            if self._take is None:
+                from barnabas.broker.log.disk.kernel_pages import take
+
+                self._take = take
             try:
-                return data if os.preadv(file.fd, (data,), position, self._no_wait) == length else None
-            except BlockingIOError:
-                return None
+                return self._take(file.fd, position, length)
             except OSError as error:
                 if error.errno != errno.EOPNOTSUPP:
                     raise as_storage_error(file.path, error) from error
                 # A file system that does not know it; all are asked in two steps from now on.
-                self._no_wait = 0
+                self._may_take = False
         return file.read(position, length) if self.holds(file, position, length) else None
 
     def check_read(self, file: RecordFile, position: int, length: int) -> None:
