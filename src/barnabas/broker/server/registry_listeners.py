@@ -66,7 +66,8 @@ class RegistryListeners:
             raise
         self.addresses = [acceptor.address for acceptor in acceptors]
         registry.tree.is_secured = self._is_secured = config.zookeeper_set_acl or bool(supers)
-        state = ServerState(registry, env.clock, env.timers, env.dice, self.addresses[0][1], supers)
+        least_ms = config.barnabas_registry_min_session_timeout_ms
+        state = ServerState(registry, env.clock, env.timers, env.dice, self.addresses[0][1], supers, least_ms)
         self._server = ZooKeeperServer(state, acceptors)
 
     def _with_tls(self, config: BrokerConfig, env: Environment, acceptor: Acceptor) -> Acceptor:

@@ -81,6 +81,10 @@ TEXTS = {
         "Where ZooKeeper's clients find the cluster's state that this broker keeps: host:port or a port, several "
         "divided by commas; empty for nowhere. All may change it, unless barnabas.registry.super.users says who."
     ),
+    "barnabas.registry.min.session.timeout.ms": (
+        "How long a session of ZooKeeper's clients lasts at least, in milliseconds, whatever they ask for: as "
+        "minSessionTimeout of a ZooKeeper."
+    ),
     "barnabas.registry.ssl.listeners": (
         "Where ZooKeeper's clients find it by TLS, with the keys of ssl.*, or of listener.name.registry.ssl.*. Empty "
         "for nowhere."

@@ -30,6 +30,7 @@ HONOURED = frozenset(
         "barnabas.metrics.max.entities",
         "barnabas.record.validation",
         "barnabas.registry.listeners",
+        "barnabas.registry.min.session.timeout.ms",
         "barnabas.registry.ssl.listeners",
         "barnabas.registry.super.users",
         "barnabas.request.max.array.elements",

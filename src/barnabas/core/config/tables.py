@@ -362,6 +362,7 @@ BROKER: tuple[Row, ...] = (
     ("barnabas.ssl.crl.location", "string", None, None, None, None, "medium", "per-broker"),
     ("barnabas.ssl.handshake.timeout.ms", "int", 10000, 1, None, None, "low", "read-only"),
     ("barnabas.registry.listeners", "list", "", None, None, None, "medium", "read-only"),
+    ("barnabas.registry.min.session.timeout.ms", "int", 6000, 1, 60000, None, "low", "read-only"),
     ("barnabas.registry.ssl.listeners", "list", "", None, None, None, "medium", "read-only"),
     ("barnabas.registry.super.users", "password", None, None, None, None, "medium", "read-only"),
     ("barnabas.zookeeper.digest", "password", None, None, None, None, "low", "read-only"),
@@ -530,6 +531,7 @@ class BrokerFields:
         "barnabas_metrics_max_entities",
         "barnabas_record_validation",
         "barnabas_registry_listeners",
+        "barnabas_registry_min_session_timeout_ms",
         "barnabas_registry_ssl_listeners",
         "barnabas_registry_super_users",
         "barnabas_request_max_array_elements",
@@ -988,6 +990,7 @@ class BrokerFields:
         barnabas_ssl_crl_location: str | None
         barnabas_ssl_handshake_timeout_ms: int
         barnabas_registry_listeners: list[str]
+        barnabas_registry_min_session_timeout_ms: int
         barnabas_registry_ssl_listeners: list[str]
         barnabas_registry_super_users: str | None
         barnabas_zookeeper_digest: str | None

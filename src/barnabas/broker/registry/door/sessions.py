@@ -67,12 +67,15 @@ class Sessions:
         taken_id: int,
         on_expired: Callable[[Session], object],
         kept: Mapping[int, KeptSession],
+        least_timeout_ms: int = LEAST_TIMEOUT_MS,
     ) -> None:
         """Args:
         taken_id: That of the broker's own session.
         on_expired: Told of a session that was silent for too long, which is none any more.
         kept: Those that began before this process did: they have all of their time from now on.
+        least_timeout_ms: How long one lasts whose client asks for less.
         """
+        self.least_timeout_ms = least_timeout_ms
         self._clock = clock
         self._timers = timers
         self._dice = dice
@@ -95,7 +98,7 @@ class Sessions:
         self._next_id = (self._next_id + 1) % (1 << _ID_BITS)
         while self._next_id in (0, self._taken_id) or self._next_id in self._sessions:
             self._next_id += 1
-        session = Session(self._next_id, self._dice.randbytes(PASSWORD_BYTES), _negotiated(wished_timeout_ms))
+        session = Session(self._next_id, self._dice.randbytes(PASSWORD_BYTES), self._negotiated(wished_timeout_ms))
         self._add(session)
         return session
 
@@ -114,7 +117,7 @@ class Sessions:
         before, session.connection = session.connection, None
         if before is not None:
             before.detach("its session goes on in another connection")
-        session.timeout_ms = _negotiated(wished_timeout_ms)
+        session.timeout_ms = self._negotiated(wished_timeout_ms)
         self.heard(session)
         if session.timer is not None:
             session.timer.cancel()
@@ -154,6 +157,5 @@ class Sessions:
             before.detach("its session has expired")
         self._on_expired(session)
 
-
-def _negotiated(wished_ms: int) -> int:
-    return min(max(wished_ms, LEAST_TIMEOUT_MS), MOST_TIMEOUT_MS)
+    def _negotiated(self, wished_ms: int) -> int:
+        return min(max(wished_ms, self.least_timeout_ms), MOST_TIMEOUT_MS)

@@ -6,7 +6,7 @@ Source: ZooKeeper 3.5.9, ZooKeeperServer, ServerStats.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from barnabas.broker.registry.door.sessions import Session, Sessions
+from barnabas.broker.registry.door.sessions import LEAST_TIMEOUT_MS, Session, Sessions
 from barnabas.broker.registry.door.watches import Watches
 from barnabas.broker.registry.embedded import EmbeddedRegistry, Outcome
 from barnabas.broker.registry.tree import EndSessionOp, Tree
@@ -105,6 +105,7 @@ class ServerState:
         dice: "Random",
         port: int,
         supers: frozenset[Identity] = frozenset(),
+        least_timeout_ms: int = LEAST_TIMEOUT_MS,
     ) -> None:
         self.registry = registry
         self.supers = supers
@@ -113,7 +114,8 @@ class ServerState:
         self.timers = timers
         self.now_ns: Callable[[], int] = clock.monotonic_ns
         self.watches: Watches[ClientConnection] = Watches()
-        self.sessions = Sessions(clock, timers, dice, registry.session_id, self._on_expired, registry.tree.sessions)
+        kept = registry.tree.sessions
+        self.sessions = Sessions(clock, timers, dice, registry.session_id, self._on_expired, kept, least_timeout_ms)
         self.statistics = Statistics()
         self.connections: dict[ClientConnection, None] = {}
         self.port = port

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from barnabas import __version__
-from barnabas.broker.registry.door.sessions import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, TICK_MS
+from barnabas.broker.registry.door.sessions import MOST_TIMEOUT_MS, TICK_MS
 from barnabas.broker.registry.door.state import MOST_PER_HOST, ServerState
 
 WORD_BYTES: Final = 4
@@ -76,7 +76,7 @@ def _conf(server: ServerState) -> str:
         f"clientPort={server.port}\n"
         f"tickTime={TICK_MS}\n"
         f"maxClientCnxns={MOST_PER_HOST}\n"
-        f"minSessionTimeout={LEAST_TIMEOUT_MS}\n"
+        f"minSessionTimeout={server.sessions.least_timeout_ms}\n"
         f"maxSessionTimeout={MOST_TIMEOUT_MS}\n"
         "serverId=0\n"
     )

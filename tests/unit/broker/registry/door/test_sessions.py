@@ -80,3 +80,9 @@ def test_who_serves_nobody_ends_the_sessions_that_it_finds(tmp_path: Path) -> No
 
     play(serve, path)
     asyncio.run(look())
+
+
+def test_a_session_lasts_no_less_than_the_registry_says() -> None:
+    clock = ManualClock()
+    sessions = Sessions(clock, clock, Random(1), 5, lambda session: None, {}, least_timeout_ms=1_000)
+    assert [sessions.begin(wished_ms).timeout_ms for wished_ms in (1, 1_000, 2_000)] == [1_000, 1_000, 2_000]
