@@ -3,12 +3,14 @@
 Source: zookeeper.md, cluster and brokers; KIP-584; Kafka 2.7.2, FinalizedFeatureChangeListener.
 """
 
+from typing import Final
+
 from barnabas.core.pending import Spawner
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import NoNodeError, Registry, WatchEvent
 from barnabas.wire.registry.znodes.features import decode_features
 
-NO_EPOCH = -1
+NO_EPOCH: Final = -1
 
 
 class FinalizedFeatures:

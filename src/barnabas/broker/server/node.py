@@ -18,7 +18,6 @@ from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.administration.partitions import PartitionAdmin
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.administration.topics import TopicAdmin
-from barnabas.broker.cluster.features import FinalizedFeatures
 from barnabas.broker.cluster.image import ClusterView, ImageChange
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.controller.controller import Controller
@@ -83,6 +82,7 @@ from barnabas.wire.registry.store import Registry
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration
 
 if TYPE_CHECKING:
+    from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.server.controlled_shutdown import ControlledShutdown
     from barnabas.broker.server.observation import Observation
     from barnabas.broker.server.registry_listeners import RegistryListeners
@@ -351,10 +351,13 @@ class Node:
         await configs.start()
         self._live.is_serving = True
 
-    async def _follow_features(self, registry: Registry) -> FinalizedFeatures | None:
+    async def _follow_features(self, registry: Registry) -> "FinalizedFeatures | None":
         """Know the epoch of finalized features, where the tree has it."""
         if not self.config.zookeeper_connect:
             return None
+        # Not at the top: a broker that keeps its state itself does without it.
+        from barnabas.broker.cluster.features import FinalizedFeatures
+
         features = FinalizedFeatures(registry, self._spawner)
         await features.read()
         return features

@@ -8,7 +8,6 @@ Source: protocol guide, ApiVersions; KIP-35, KIP-511; semantics, ApiVersions.
 
 import re
 
-from barnabas.broker.cluster.features import NO_EPOCH
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -27,11 +26,10 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
     # differs from Kafka (finalized-features-epoch): its controller notes in each tree that no feature is finalized.
-    features = ctx.services.finalized_features
-    return ApiVersionsResponse(
-        api_keys=[ApiVersion(*each) for each in ctx.services.offered],
-        finalized_features_epoch=NO_EPOCH if features is None else features.epoch,
-    )
+    response = ApiVersionsResponse(api_keys=[ApiVersion(*each) for each in ctx.services.offered])
+    if ctx.services.finalized_features is not None:
+        response.finalized_features_epoch = ctx.services.finalized_features.epoch
+    return response
 
 
 def unsupported_version(ctx: RequestContext, request: None) -> ApiVersionsResponse:
