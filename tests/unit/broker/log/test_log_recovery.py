@@ -99,6 +99,34 @@ def test_a_damaged_batch_ends_the_log_there(filled, open_partition_log, position
     assert log.epochs.entries == ((0, 0),)
 
 
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_where_a_segment_lost_its_end_the_log_ends(filled, open_partition_log, make_batch, directory, caplog, is_empty):
+    # The power went: of the second segment the last batch was not on disk, of the third its name was, or all.
+    os.truncate(directory / file_name(8, ".log"), 3 * len(make_batch(2)))
+    if is_empty:
+        os.truncate(directory / file_name(16, ".log"), 0)
+    log = open_partition_log(recovery_point=6)
+    assert (log.log_end_offset, base_offsets(log)) == (14, list(range(0, 14, 2)))
+    assert not (directory / file_name(16, ".log")).exists()
+    assert "what is between them was lost" in caplog.text
+    log.append(make_batch(2), leader_epoch=1)
+    assert base_offsets(log) == list(range(0, 16, 2))
+
+
+@pytest.mark.parametrize(
+    ("recovery_point", "log_start_offset", "settings"),
+    [(16, 0, {}), (6, 16, {}), (6, 0, {"cleanup_policy": "compact,delete"})],
+    ids=["on disk", "below the start", "compacted"],
+)
+def test_a_gap_that_may_be_meant_stays(
+    filled, open_partition_log, make_batch, directory, recovery_point, log_start_offset, settings
+):
+    os.truncate(directory / file_name(8, ".log"), 3 * len(make_batch(2)))
+    log = open_partition_log(recovery_point=recovery_point, log_start_offset=log_start_offset, **settings)
+    assert log.log_end_offset == 20
+    assert base_offsets(log)[-2:] == [16, 18]
+
+
 def test_below_the_recovery_point_nothing_is_read(filled, open_partition_log):
     with filled.segments[0].path.open("r+b") as file:
         file.seek(100)

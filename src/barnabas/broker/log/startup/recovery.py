@@ -1,7 +1,8 @@
 """Opens a log: trusts it after a clean stop, checks and mends it after a kill.
 
 After a kill every segment from the recovery point on is read whole: batches are checked (length, magic, CRC, ascending
-offsets), indexes and leader epochs are rebuilt, and at the first damaged batch the log is cut and later segments go.
+offsets), indexes and leader epochs are rebuilt, and at the first damaged batch, or where a segment ends before the next
+one begins, the log is cut and later segments go.
 Producer state is read from the newest snapshot that can be trusted and brought up to the log end from the batches'
 headers.
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas.broker.log.appends.rules import COMPACT
 from barnabas.broker.log.config import LogConfig
 from barnabas.broker.log.directories.directory_files import LogFiles, read_directory
 from barnabas.broker.log.environment import LogEnvironment
@@ -184,7 +186,7 @@ class _Walk:
             if index < on_disk_count:
                 segment.sync()
                 is_made_anew = True
-            if recovered.is_cut and index >= first_unflushed:
+            if (recovered.is_cut and index >= first_unflushed) or self._lacks_end(index, on_disk_count, last[1]):
                 # What is missing was never known to be on disk; below the recovery point damage costs its own segment
                 # only.
                 for later in segments[index + 1 :]:
@@ -194,6 +196,26 @@ class _Walk:
         if is_made_anew:
             env.files.sync(self.directory)
         return last
+
+    def _lacks_end(self, index: int, on_disk_count: int, end_offset: int) -> bool:
+        """Return whether a power cut took a segment's end whole and left the next one's beginning, its name at least.
+
+        In a log that is compacted, and below the recovery point, records may be missing with good reason.
+        """
+        segments = self.found.segments
+        if index < on_disk_count or index + 1 >= len(segments) or COMPACT in self.config.cleanup_policy:
+            return False
+        next_offset = segments[index + 1].base_offset
+        if max(end_offset, self.log_start_offset) >= next_offset:
+            return False
+        # differs from Kafka (recovery-lost-end): the log goes on behind the gap there, and followers never see it.
+        _logger.warning(
+            "%s: ends at offset %d, and the next segment begins at %d: what is between them was lost, what follows goes",
+            segments[index].path,
+            end_offset,
+            next_offset,
+        )
+        return True
 
 
 def _first_unflushed(segments: list[Segment], recovery_point: int) -> int:
