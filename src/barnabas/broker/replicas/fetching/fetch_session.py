@@ -2,7 +2,8 @@
 
 A session begins with a full fetch (epoch 0), which also ends the one whose id it names, and goes on with epochs 1, 2,
 3 ...: then a request names what is to be asked differently and what is not asked any more, and an answer what there is
-to tell. When nothing is left in it the leader ends it.
+to tell. When nothing is left in it the leader ends it. Very many partitions come into it some at a time: to make a
+request is work for one turn of the loop. A leader that has no place for a session is asked for all of them each time.
 
 Invariants:
 - `asked` is what the leader was asked for last; an answer to anything else is none.
@@ -22,6 +23,8 @@ FIRST_VERSION_WITH_SESSIONS: Final = 7
 NO_SESSION: Final = 0
 FULL_EPOCH: Final = 0
 WITHOUT_SESSIONS_EPOCH: Final = -1
+MOST_ADDED: Final = 1_000
+"""So many partitions come into a session with one request."""
 _LAST_EPOCH: Final = 0x7FFFFFFF
 
 
@@ -43,12 +46,14 @@ class Question(NamedTuple):
     Attributes:
         named: The partitions that it asks for, or asks for differently, in order.
         forgotten: Those that it asks for no longer.
+        later: Those that come into the session with the next ones.
     """
 
     session_id: int
     session_epoch: int
     named: list[tuple[TopicPartition, Asked]]
     forgotten: list[TopicPartition]
+    later: list[TopicPartition]
 
 
 class FetchSession:
@@ -58,13 +63,13 @@ class FetchSession:
         asked: All that the leader is asked for.
     """
 
-    __slots__ = ("_epoch", "_has_sessions", "_id", "asked")
+    __slots__ = ("_epoch", "_grows", "_has_sessions", "_id", "asked")
 
     def __init__(self, version: int) -> None:
         """Args:
         version: Of Fetch, as it is sent.
         """
-        self._has_sessions = version >= FIRST_VERSION_WITH_SESSIONS
+        self._has_sessions = self._grows = version >= FIRST_VERSION_WITH_SESSIONS
         self._id = NO_SESSION
         self._epoch = FULL_EPOCH
         self.asked: dict[TopicPartition, Asked] = {}
@@ -88,18 +93,25 @@ class FetchSession:
         asked = self.asked
         if self._epoch == FULL_EPOCH:
             asked.clear()
-            for key in partitions:
+            left = iter(partitions)
+            for key in left:
                 ask = wanted(key)
                 if ask is not None:
                     asked[key] = ask
+                    if self._grows and len(asked) == MOST_ADDED:
+                        # differs from Kafka (large-fetch-session): it asks for all of them in the first request.
+                        break
             if not asked:
                 return None
-            return Question(
-                self._id, FULL_EPOCH if self._has_sessions else WITHOUT_SESSIONS_EPOCH, list(asked.items()), []
-            )
+            epoch = FULL_EPOCH if self._has_sessions else WITHOUT_SESSIONS_EPOCH
+            return Question(self._id, epoch, list(asked.items()), [], list(left))
         # hot path: benchmarks/load (every fetch of a follower)
-        named, forgotten = [], []
+        named, forgotten, later = [], [], []
+        room_end = len(asked) + MOST_ADDED
         for key in changed:
+            if len(asked) >= room_end and key not in asked:
+                later.append(key)
+                continue
             ask = wanted(key)
             if ask is None:
                 if asked.pop(key, None) is not None:
@@ -109,7 +121,7 @@ class FetchSession:
                 named.append((key, ask))
         if not asked and not forgotten:
             return None
-        return Question(self._id, self._epoch, named, forgotten)
+        return Question(self._id, self._epoch, named, forgotten, later)
 
     def has_answer(self, error_code: int, session_id: int, answered: Collection[TopicPartition]) -> str | None:
         """Take in an answer.
@@ -131,6 +143,8 @@ class FetchSession:
         for key in answered:
             if key not in self.asked:
                 return self._reset(f"an answer for {key}, for which nobody asked")
+        if was_full:
+            self._grows = session_id != NO_SESSION
         if session_id == NO_SESSION:
             # Never begun, or ended.
             self._id, self._epoch = NO_SESSION, FULL_EPOCH

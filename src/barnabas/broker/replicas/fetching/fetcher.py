@@ -70,6 +70,8 @@ R = TypeVar("R", bound=Message)
 
 # What is done for partitions in one turn of the loop.
 _PARTITIONS_PER_TURN: Final = 64
+# So many partitions are asked for their epochs at once: to make a request is work for one turn.
+_MOST_ASKED: Final = 1_000
 # Truncations are waited for, that all of their partitions are in the next fetch; then it goes without those that last.
 _PATIENCE_MS: Final = 50
 _GATHER_MS: Final = 10
@@ -280,6 +282,7 @@ class Fetcher:
         question = self._session.ask(self._wanted, state.partitions, state.changed)
         state.changed.clear()
         if question is not None:
+            state.changed.update(dict.fromkeys(question.later))
             self._fetch(question, now_ms)
             return True
         wake_ms = self._next_wake_ms
@@ -317,6 +320,9 @@ class Fetcher:
                 continue
             if self._epochs_version != NOT_USED and followed.latest_epoch != NO_EPOCH:
                 asking.append(progress)
+                if len(asking) == _MOST_ASKED:
+                    # The others are asked for when these are done.
+                    break
             else:
                 self._truncate(progress, followed, progress.offset, is_done=True)
         return asking
@@ -448,7 +454,7 @@ class Fetcher:
         request = fetch_request(
             self._surroundings.broker_id,
             question,
-            self._wait_ms(now_ms),
+            0 if question.later else self._wait_ms(now_ms),
             config.replica_fetch_min_bytes,
             config.replica_fetch_response_max_bytes,
             config.replica_fetch_max_bytes,
@@ -459,7 +465,7 @@ class Fetcher:
             largest_bytes = MAX_ANSWER_BYTES
         most_bytes = config.replica_fetch_response_max_bytes + largest_bytes
         self.request_count += 1
-        self._is_polling = self._was_empty and self._was_answered
+        self._is_polling = self._was_empty and self._was_answered and not question.later
         self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
 
     def _wait_ms(self, now_ms: int) -> int:

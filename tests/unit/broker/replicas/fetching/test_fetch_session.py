@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.replicas.fetching.fetch_session import Asked, FetchSession, Question
+from barnabas.broker.replicas.fetching.fetch_session import MOST_ADDED, Asked, FetchSession, Question
 from barnabas.broker.replicas.fetching.fetch_state import Progress
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.core.types import TopicPartition
@@ -56,6 +56,39 @@ def test_a_session_names_all_first_and_then_what_changes() -> None:
     session.has_answer(0, ID, [B])
     assert wanted.of(session, A, C) == (ID, 3, [2], [0])
     assert list(session.asked) == [B, C]
+
+
+def test_very_many_come_into_a_session_some_at_a_time_and_what_is_in_it_does_not_wait_for_them() -> None:
+    keys = [TopicPartition("t", number) for number in range(2 * MOST_ADDED + 1)]
+    session, wanted = FetchSession(12), Wanted(*keys)
+    first = session.ask(wanted.asks.get, keys, ())
+    assert first is not None
+    assert ([key for key, _ in first.named], first.later) == (keys[:MOST_ADDED], keys[MOST_ADDED:])
+    assert session.has_answer(0, ID, keys[:MOST_ADDED]) is None
+    wanted.move(keys[0], 12)
+    second = session.ask(wanted.asks.get, keys, [*first.later, keys[0]])
+    assert second is not None
+    assert [key for key, _ in second.named] == [*keys[MOST_ADDED : 2 * MOST_ADDED], keys[0]]
+    assert second.later == keys[-1:]
+    assert session.has_answer(0, ID, []) is None
+    assert wanted.of(session, *second.later) == (ID, 2, [2 * MOST_ADDED], [])
+    assert list(session.asked) == keys
+
+
+def test_a_leader_without_a_place_for_a_session_is_asked_for_very_many_at_once() -> None:
+    keys = [TopicPartition("t", number) for number in range(MOST_ADDED + 1)]
+    session, wanted = FetchSession(12), Wanted(*keys)
+    assert wanted.of(session) == (0, 0, list(range(MOST_ADDED)), [])
+    assert session.has_answer(0, 0, keys[:MOST_ADDED]) is None
+    assert wanted.of(session) == (0, 0, list(range(MOST_ADDED + 1)), [])
+    assert session.has_answer(0, ID, keys) is None
+    session.begin_anew()
+    assert wanted.of(session) == (ID, 0, list(range(MOST_ADDED)), [])
+
+
+def test_before_sessions_very_many_are_asked_for_at_once() -> None:
+    keys = [TopicPartition("t", number) for number in range(MOST_ADDED + 1)]
+    assert Wanted(*keys).of(FetchSession(6)) == (0, -1, list(range(MOST_ADDED + 1)), [])
 
 
 def test_a_partition_that_was_added_anew_is_named_again() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.broker.replicas.fetching.fetch_session import MOST_ADDED
 from barnabas.broker.replicas.fetching.fetch_state import FIRST_BACK_OFF_MS, Phase
 from barnabas.broker.replicas.fetching.manager import fetcher_number
 from barnabas.core.error_code import ErrorCode as E
@@ -162,6 +163,21 @@ def test_a_fetch_of_many_idle_partitions_looks_at_those_that_have_changed() -> N
     assert asked == []
 
 
+def test_very_many_partitions_are_asked_for_without_a_pause_until_all_are() -> None:
+    keys = [TopicPartition("t", number) for number in range(2 * MOST_ADDED + 1)]
+    follower = Follower()
+    follower.follow(*(MemoryFollowed(key) for key in keys))
+    waits = []
+    for named in (keys[:MOST_ADDED], keys[MOST_ADDED:-1], keys[-1:]):
+        waits.append(follower.asked.max_wait_ms)
+        assert list(follower.fetched()) == named
+        follower.answer_fetch(*(records(key) for key in named))
+        while follower.is_idle:
+            follower.clock.advance(0)
+    assert waits == [0, 0, follower.config.replica_fetch_wait_max_ms]
+    assert not follower.fetched()
+
+
 # --- truncation
 
 
@@ -195,6 +211,17 @@ def test_the_leader_is_asked_for_the_newest_epoch_before_anything_is_fetched() -
     follower.answer_epochs((A, 0, 5, 11), (B, 0, 8, 5))
     assert (first.done, second.done) == ([("truncate", 11)], [("truncate", 5)])
     assert follower.fetched() == {("t", 0): (10, 9, 0), ("t", 1): (5, 9, 0), ("t", 2): (0, 9, 0)}
+
+
+def test_very_many_are_asked_for_their_epochs_some_at_a_time() -> None:
+    keys = [TopicPartition("t", number) for number in range(1_001)]
+    follower = Follower()
+    follower.follow(*(with_history(key, (0, 4, 3)) for key in keys))
+    assert list(asked_epochs(follower)) == list(range(1_000))
+    follower.answer_epochs(*((key, 0, 3, 5) for key in keys[:1_000]))
+    while follower.is_idle:
+        follower.clock.advance(0)
+    assert list(asked_epochs(follower)) == [1_000]
 
 
 def test_where_the_epochs_differ_it_is_asked_again() -> None:
