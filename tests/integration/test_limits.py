@@ -95,9 +95,9 @@ def no_stall(broker: Broker) -> Iterator[None]:
     longest_ms, computing_ms = broker.stalls_of_late_ms()
     slowness.append(yardstick())
     most_ms = MOST_MS * max(1, max(slowness) / YARDSTICK_MS)
-    assert computing_ms <= most_ms, (
-        f"the loop computed for {computing_ms} ms (of {most_ms:.0f}), and stood still for {longest_ms} ms"
-    )
+    told = f"the loop computed for {computing_ms} ms (of {most_ms:.0f}), and stood still for {longest_ms} ms"
+    print(told)
+    assert computing_ms <= most_ms, told
 
 
 def scraped(name: str) -> list[str]:
