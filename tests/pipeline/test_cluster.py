@@ -1,4 +1,7 @@
-"""A job on a cluster of three, of which one broker is killed in the middle: each record is there once."""
+"""A job on a cluster of three, of which one broker is killed in the middle: each record is there once.
+
+And its pace is that of the brokers that are left.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,11 +11,14 @@ from typing import Any
 
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
+from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.testing import Broker
 from tests.clusters import Member, Members, cluster_of, leader_of, servers_of, wait_for_in_sync
 from tests.pipeline.exactly_once import records_of
 from tests.pipeline.site import Site
+from tests.pipeline.test_pacing import CLIENT_ID, Quotas, await_rate
 from tests.pipeline.test_runner import view
 from tests.replicas import wait_for_equal_replicas
 from tests.spark import forgets_sockets, shared_session
@@ -41,6 +47,22 @@ def three_brokers(directory: Path) -> Iterator[Members]:
         cluster_of(("barnabas",) * 3, directory / "brokers", f"127.0.0.1:{port}/keeps") as members,
     ):
         yield members
+
+
+def test_a_run_paces_itself_by_the_quotas_of_the_brokers_that_are_there(tmp_path: Path) -> None:
+    with three_brokers(tmp_path) as members:
+        quotas = Quotas(members[1])
+        # It holds on each broker for itself.
+        quotas.limit(consumer_byte_rate=1_000)
+        kafka = KafkaOptions(servers_of(members), {"client.id": CLIENT_ID})
+        with QuotaClient(kafka, print) as client:
+            await_rate(client, 3_000)
+            members[3].kill()
+            await_rate(client, 2_000)
+            quotas.limit(consumer_byte_rate=2_000)
+            await_rate(client, 4_000)
+            members[3].restart()
+            await_rate(client, 6_000)
 
 
 def test_a_broker_that_is_killed_in_mid_run_loses_and_doubles_nothing(name: str, tmp_path: Path) -> None:
