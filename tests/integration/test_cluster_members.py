@@ -160,3 +160,6 @@ def test_an_id_that_comes_back_on_an_empty_disk_copies_what_it_had(
             found = stored_batches(again.data_dir, "copied", index)
             assert found[: len(batches)] == batches
             assert len(found) > len(batches)
+    # For the other tests.
+    members[3].restart()
+    wait_for_members(members)
