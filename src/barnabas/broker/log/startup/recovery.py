@@ -210,7 +210,7 @@ class _Walk:
             return False
         # differs from Kafka (recovery-lost-end): the log goes on behind the gap there, and followers never see it.
         _logger.warning(
-            "%s: ends at offset %d, and the next segment begins at %d: what is between them was lost, what follows goes",
+            "%s: ends at offset %d, the next segment begins at %d: what is between was lost, and what follows goes",
             segments[index].path,
             end_offset,
             next_offset,
