@@ -82,7 +82,7 @@ class Services:
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
         clients_of_0_7: Those whose protocol is not ours.
         controller: This broker's part in controlling the cluster.
-        cluster_known: Set once the controller has told this broker of the cluster: of none clients must not be told.
+        cluster_known: Set once this broker was told of the whole cluster: of none, or a part, clients must not be told.
         tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
     """
 

@@ -19,6 +19,7 @@ from barnabas.broker.administration.partitions import PartitionAdmin
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.administration.topics import TopicAdmin
 from barnabas.broker.cluster.image import ClusterView, ImageChange
+from barnabas.broker.cluster.untold import untold_partitions
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.controller.controller import Controller
 from barnabas.broker.controller.links import RemoteLink
@@ -72,7 +73,7 @@ from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import BarnabasError, StorageError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from barnabas.core.pending import Pending, Spawner
+from barnabas.core.pending import Spawner
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
@@ -249,7 +250,8 @@ class Node:
         await self._join(membership)
         control.registered()
         await controller.start()
-        await self._know_the_cluster()
+        if not controller.is_active:
+            await self._know_the_cluster(registry)
         services.cluster_known.set()
         if self.config.controlled_shutdown_enable and self.config.zookeeper_connect:
             self._controlled_shutdown = self._new_controlled_shutdown(session)
@@ -447,17 +449,24 @@ class Node:
         if registered != (self.config.endpoints, self.config.advertised_endpoints):
             self._on_listeners()
 
-    async def _know_the_cluster(self) -> None:
-        """Wait until the controller has told of the cluster, so that clients who connect now are not told of none."""
-        known: Pending[bool] = Pending()
-        if self.broker_id in self._view.image.brokers:
-            known.complete(True)
-        forget = self._view.on_change(lambda _: known.complete(True))
-        timer = self._timers.call_later(_CONTROLLER_PATIENCE_MS, known.complete, False)
-        if not await known.future():
+    async def _know_the_cluster(self, registry: Registry) -> None:
+        """Wait until the controller has told of the cluster, so that clients who connect now are not told of none, or
+        of a part.
+        """
+        view, changed = self._view, asyncio.Event()
+        forget = view.on_change(lambda _: changed.set())
+        try:
+            async with asyncio.timeout(_CONTROLLER_PATIENCE_MS / 1000):
+                if not view.image.brokers:
+                    await changed.wait()
+                untold = await untold_partitions(registry, view.image)
+                while untold := [each for each in untold if view.image.partition(*each) is None]:
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
             log.warning("no controller has told this broker of the cluster yet: it serves what it is told from now on")
-        timer.cancel()
-        forget()
+        finally:
+            forget()
 
     def _new_controller(self, session: Registry, control: ControlRequests, membership: Membership) -> Controller:
         local = LocalLink(control)

@@ -1,0 +1,55 @@
+"""Finds the partitions that a broker which has just started has not been told of yet.
+
+A controller that takes over tells first of brokers, then of partitions some at a time, those whose replicas are away
+last. Who was told of nothing before would tell its clients of a topic with some of its partitions.
+
+Source: replication.md, failover; zookeeper.md.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from barnabas.broker.cluster.image import ClusterImage
+from barnabas.core.types import TopicPartition
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.registry.znodes.topics import decode_assignment, decode_partition_state
+
+T = TypeVar("T")
+
+_NODES_PER_TURN = 500
+
+
+async def untold_partitions(registry: Registry, image: ClusterImage) -> list[TopicPartition]:
+    """Return the partitions that a controller will tell of and that an image lacks.
+
+    Those of topics on their way out, those that never had a leader, and what is malformed it may never tell of.
+    """
+    deleting = set(await registry.children(paths.DELETE_TOPICS))
+    topics = [topic for topic in await registry.children(paths.BROKER_TOPICS) if topic not in deleting]
+    lacking: list[TopicPartition] = []
+    async for topic, data in _read(registry, topics, paths.topic):
+        with suppress(MalformedError):
+            indexes = decode_assignment(data).replicas
+            lacking += [TopicPartition(topic, index) for index in indexes if image.partition(topic, index) is None]
+    untold: list[TopicPartition] = []
+    async for partition, data in _read(registry, lacking, lambda each: paths.partition_state(*each)):
+        with suppress(MalformedError):
+            decode_partition_state(data)
+            untold.append(partition)
+    return untold
+
+
+async def _read(
+    registry: Registry, wanted: Sequence[T], path_of: Callable[[T], str]
+) -> AsyncIterator[tuple[T, bytes | None]]:
+    """Give what the nodes hold that are there, some in a turn of the loop."""
+    for start in range(0, len(wanted), _NODES_PER_TURN):
+        some = wanted[start : start + _NODES_PER_TURN]
+        for each, node in zip(some, await registry.get_many([path_of(each) for each in some]), strict=True):
+            if node is not None:
+                yield each, node[0]
+        await asyncio.sleep(0)
