@@ -11,7 +11,7 @@ end all is mended, and once all replicas are in sync `checker.py` judges what wa
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -69,6 +69,8 @@ class ClusterHistory:
         dice = self.simulation.new_dice()
         self.outcome = Outcome(seed, lines=self.simulation.history)
         self.answered = asyncio.Event()
+        self.decided = asyncio.Event()
+        self.ensemble.on_commit = self._note_commit
         self.disk_was_full = False
         self._end_s = duration_s
         broker_count = dice.randint(1, 5)
@@ -83,6 +85,9 @@ class ClusterHistory:
             "min.insync.replicas": str(self.min_insync),
             "offsets.topic.replication.factor": str(self.replica_count),
             "log.dirs": ",".join(str(each) for each in self.log_dirs),
+            # A batch at a time: who is behind is so for a while.
+            "replica.fetch.max.bytes": dice.choice(("1", "1048576")),
+            "leader.imbalance.check.interval.seconds": dice.choice(("5", "300")),
         }
         settings |= self.settings()
         if self.is_flushed:
@@ -121,6 +126,15 @@ class ClusterHistory:
         """The broker that is the controller, as ZooKeeper has it; -1: none."""
         node = self.ensemble.tree.get(paths.CONTROLLER)
         return -1 if node is None else int(json.loads(node.data or b"{}")["brokerid"])
+
+    def leader_id(self, partition: TopicPartition) -> int:
+        """The broker that leads a partition, as ZooKeeper has it; -1: none."""
+        node = self.ensemble.tree.get(paths.partition_state(*partition))
+        return -1 if node is None else int(json.loads(node.data or b"{}")["leader"])
+
+    def _note_commit(self, changes: Iterable[str]) -> None:
+        if any(paths.partition_state(*partition) in changes for partition in self.partitions):
+            self.decided.set()
 
     def _assignment(self) -> dict[TopicPartition, list[int]]:
         """The replicas of all partitions, as ZooKeeper has them."""

@@ -60,7 +60,7 @@ class Faults:
         history = self._history
         faults = [
             self._kill,
-            self._kill,
+            self._kill_leader,
             self._kill_controller,
             self._stop,
             self._stand_still,
@@ -142,13 +142,16 @@ class Faults:
         return self._dice.choice(self._hosts)
 
     async def _wait_for_a_bad_moment(self) -> None:
-        """Any moment, or one right after an answer: what was promised then must hold already."""
-        if self._dice.random() < 0.7:
-            answered = self._history.answered
-            answered.clear()
+        """Any moment, or one right after a record is acknowledged, or the leader or those in sync of a partition are
+        others: what was promised then must hold already.
+        """
+        answered, decided = self._history.answered, self._history.decided
+        moment = self._dice.choice((answered, answered, decided, decided, None))
+        if moment is not None:
+            moment.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(2):
-                    await answered.wait()
+                async with asyncio.timeout(2 if moment is answered else 8):
+                    await moment.wait()
             await asyncio.sleep(self._dice.choice((0.0, self._dice.uniform(0, 0.002))))
 
     async def _kill(self) -> None:
@@ -157,9 +160,16 @@ class Faults:
 
     async def _kill_controller(self) -> None:
         await self._wait_for_a_bad_moment()
-        controller = self._history.controller_id()
+        self._kill_broker(self._history.controller_id())
+
+    async def _kill_leader(self) -> None:
+        partition = self._dice.choice(self._history.partitions)
+        await self._wait_for_a_bad_moment()
+        self._kill_broker(self._history.leader_id(partition))
+
+    def _kill_broker(self, broker_id: int) -> None:
         for host in self._hosts:
-            if self._history.broker_id(host) == controller:
+            if self._history.broker_id(host) == broker_id:
                 host.kill()
 
     async def _cut_power(self) -> None:

@@ -15,6 +15,7 @@ FAULTS = (
     "high-watermark-of-the-leader-alone",
     "read-beyond-the-high-watermark",
     "counted-when-it-is-sent",
+    "in-sync-too-early",
     "leader-that-is-not-in-sync",
     "in-sync-by-any-version",
     "unnoticed-return",

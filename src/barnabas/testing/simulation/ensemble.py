@@ -16,7 +16,7 @@ Source: ZooKeeper programmer's guide, sessions, watches, consistency guarantees.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import Context
 from random import Random
 from typing import NamedTuple, Protocol, TypeAlias
@@ -329,6 +329,7 @@ class Ensemble:
         connect: zookeeper.connect.
         tree: What was decided; to be read alone.
         servers: By their hosts' names.
+        on_commit: Told the paths that each transaction changed.
     """
 
     def __init__(
@@ -338,6 +339,7 @@ class Ensemble:
         self.tree = Tree()
         self.servers = {name: Server(self, name) for name in (f"zk{number + 1}" for number in range(server_count))}
         self.connect = ",".join(f"{name}:{_PORT}" for name in self.servers)
+        self.on_commit: Callable[[Iterable[str]], object] = lambda paths: None
         self._loop = network.loop
         self._clock = clock
         self._dice = dice
@@ -496,6 +498,7 @@ class Ensemble:
         self._note(f"zk {stage.zxid} {' '.join(stage.changes)}")
         for server in self.servers.values():
             self._plan(server, len(self._transactions))
+        self.on_commit(stage.changes)
 
     def _catch_up(self, server: Server) -> None:
         """Take over at once what a server lacks."""
