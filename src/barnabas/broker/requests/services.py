@@ -13,6 +13,7 @@ from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.quotas.replication import ReplicationQuota
 from barnabas.broker.requests.encoded_metadata import TopicParts
+from barnabas.broker.requests.fetches.held_followers import HeldFollowers
 from barnabas.broker.requests.kafka_0_7 import ClientsOf07
 from barnabas.broker.requests.throttled_connections import ThrottledConnections
 from barnabas.core.error_code import ErrorCode
@@ -77,6 +78,7 @@ class Services:
         quotas: How much clients may ask for; nobody has a limit unless told otherwise.
         leader_quota: How much followers are given of partitions that are throttled; none are unless told otherwise.
         throttled: The connections that quotas hold.
+        held_followers: The followers that the latter holds back.
         quota_history: What clients used in the last hour; None: nobody looks.
         topic_parts: What Metadata said of topics, encoded.
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
@@ -118,6 +120,7 @@ class Services:
     leader_quota: ReplicationQuota = field(default_factory=lambda: ReplicationQuota(Windows(11, 1_000)))
     quota_history: "History | None" = None
     throttled: ThrottledConnections = field(init=False)
+    held_followers: HeldFollowers = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
     controller: "Controller | None" = None
     cluster_known: asyncio.Event = field(default_factory=_known)
@@ -126,6 +129,7 @@ class Services:
 
     def __post_init__(self) -> None:
         self.throttled = ThrottledConnections(self.quotas, self.clock, self.timers)
+        self.held_followers = HeldFollowers(self.leader_quota, self.fetches, self.clock, self.timers)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """Return a client's error for a partition that is not hosted here: to look for its leader, if there is one."""

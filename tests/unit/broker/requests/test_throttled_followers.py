@@ -69,16 +69,19 @@ def test_without_a_throttle_nothing_is_counted(path):
     assert path.services.leader_quota.rate_per_s(path.clock.monotonic_ms()) == 0
 
 
-def test_a_follower_that_is_held_waits_and_is_given_records_when_its_time_is_up(path):
+def test_a_follower_that_is_held_waits_and_is_given_records_when_the_rate_lets_it(path):
     assert given(path, "t", LAGGING)
-    request = path.fetch_request("t", wait_ms=5_500)
+    request = path.fetch_request("t", wait_ms=30_000)
     request.replica_id = LAGGING
     waiting = path.begin(fetch.HANDLER, 11, request)
     assert isinstance(waiting, Pending)
     path.produce("t", batch(10))
     path.run_due()
     assert not waiting.is_done
-    path.clock.advance(5_500)
+    path.clock.advance(4_900)
+    path.run_due()
+    assert not waiting.is_done
+    path.clock.advance(300)
     path.run_due()
     (partition,) = path.finish(fetch.HANDLER, 11, waiting).responses[0].partitions
     assert partition.records

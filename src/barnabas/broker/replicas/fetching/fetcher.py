@@ -76,8 +76,7 @@ _MOST_ASKED: Final = 1_000
 _PATIENCE_MS: Final = 50
 _GATHER_MS: Final = 10
 _BETWEEN_INTERRUPTS_MS: Final = 100
-# differs from Kafka (throttled-followers): it asks again after replica.fetch.backoff.ms, and gets much at once then. So
-# long is held back at the least: not for each small answer anew.
+# What the quota holds back waits so long at the least: not for each small answer anew.
 _LEAST_HELD_MS: Final = 20
 _SESSION_ERRORS: Final = frozenset((ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH))
 # Of a leader that was told of its leadership a moment later than this broker.

@@ -238,7 +238,7 @@ class Reading:
         if self._session is not None:
             self._settle(self._session, response)
         if self._throttled_bytes:
-            ctx.services.leader_quota.record(ctx.services.clock.monotonic_ms(), self._throttled_bytes)
+            ctx.services.held_followers.record(self._throttled_bytes)
         if response.responses and self._is_follower:
             for counts, length in self._found:
                 counts.replication_bytes_out += length
@@ -336,7 +336,7 @@ class Reading:
         # The first fetch of a broker that is no replica finds nothing, as in Kafka.
         is_read = not is_diverging and offset < end_offset and (self._is_again or not is_stranger)
         is_throttled = self._leader_quota is not None and self._leader_quota.is_throttled(key)
-        if is_throttled and self._is_held(partition):
+        if is_throttled and self._ctx.services.held_followers.holds(partition, self._request.replica_id):
             is_read = False
         if is_read and (left_bytes > 0 or is_first):
             try:
@@ -386,13 +386,6 @@ class Reading:
         if taken is None:
             raise NotCachedError(ColdSlice(found.file, found.position, found.length))
         return taken
-
-    def _is_held(self, partition: Partition) -> bool:
-        """Return whether a throttled partition's follower gets nothing: it is not in sync, and the quota is used up."""
-        services = self._ctx.services
-        if self._request.replica_id in partition.in_sync_replicas:
-            return False
-        return services.leader_quota.wait_ms(services.clock.monotonic_ms()) > 0
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """Return a reader's error for a log that can't be read; a failed disk also goes offline."""
