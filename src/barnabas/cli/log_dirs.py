@@ -13,6 +13,7 @@ from barnabas.cli.options import (
     TimeoutMs,
     flag,
     paragraphs,
+    parse_broker_list,
     run_async,
 )
 from barnabas.cli.output import print_json, print_table, say
@@ -48,7 +49,7 @@ def log_dirs(
     as_json: AsJson = False,
 ) -> None:
     topics = {name.strip() for name in topic_list.split(",") if name.strip()} if topic_list else None
-    wanted = _ids(broker_list) if broker_list is not None else None
+    wanted = parse_broker_list(broker_list) if broker_list is not None else None
     settings = client_settings("barnabas-log-dirs", command_config, timeout)
 
     async def work() -> dict[int, list[LogDir]]:
@@ -70,13 +71,6 @@ def log_dirs(
         _print(found)
     if missing:
         raise BarnabasError(f"no broker has a log of topic {missing[0]}; barnabas topics --list shows those that are")
-
-
-def _ids(text: str) -> list[int]:
-    ids = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdecimal() and int(part) < 2**31 for part in ids):
-        raise BarnabasError(f"--broker-list {text}: write broker ids as 0,1")
-    return sorted({int(part) for part in ids})
 
 
 def _filtered(directory: LogDir, topics: Collection[str] | None) -> LogDir:

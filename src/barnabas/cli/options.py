@@ -71,6 +71,14 @@ def paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
+def parse_broker_list(text: str) -> list[int]:
+    """Read the ids of --broker-list, each once. Raises BarnabasError."""
+    ids = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdecimal() and int(part) < 2**31 for part in ids):
+        raise BarnabasError(f"--broker-list {text}: write broker ids as 0,1")
+    return sorted({int(part) for part in ids})
+
+
 def parse_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
     """Read `name=value` options. Raises BarnabasError naming the option."""
     pairs: dict[str, str] = {}

@@ -1,13 +1,14 @@
-"""The JSON files that name partitions, of commands that are about many of them.
+"""The JSON files that name partitions or topics, of commands that are about many of them.
 
     {"version": 1, "partitions": [{"topic": "t", "partition": 0, ...}]}
+    {"version": 1, "topics": [{"topic": "t"}]}
 
 Source: cli page, kafka-delete-records, kafka-leader-election, kafka-reassign-partitions.
 """
 
 import json
 from collections.abc import Mapping
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
@@ -21,21 +22,8 @@ def read_partitions(path: str) -> dict[TopicPartition, Mapping[str, object]]:
     Raises:
         BarnabasError: No such file, no such form, or a partition twice; one line.
     """
-    try:
-        with open(path, encoding="utf-8") as file:
-            content: object = json.load(file)
-    except OSError as error:
-        raise BarnabasError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise BarnabasError(f"{path} is no JSON: {error}") from None
-    except RecursionError:
-        raise BarnabasError(f"{path} is nested too deeply") from None
-    if not isinstance(content, dict) or not isinstance(content.get("partitions"), list):
-        raise BarnabasError(f'{path}: write {{"version":1,"partitions":[{{"topic":"t","partition":0}}]}}')
-    if content.get("version", _VERSION) != _VERSION:
-        raise BarnabasError(f"{path}: version {content['version']} is not known, only {_VERSION} is")
     found: dict[TopicPartition, Mapping[str, object]] = {}
-    for number, entry in enumerate(content["partitions"], start=1):
+    for number, entry in enumerate(_read_list(path, "partitions", '{"topic":"t","partition":0}'), start=1):
         topic, partition = (entry.get("topic"), entry.get("partition")) if isinstance(entry, dict) else (None, None)
         if not isinstance(topic, str) or not topic or not is_number(partition):
             raise BarnabasError(f"{path}: partition {number} of the list has no topic and partition")
@@ -46,6 +34,43 @@ def read_partitions(path: str) -> dict[TopicPartition, Mapping[str, object]]:
     if not found:
         raise BarnabasError(f"{path}: the list of partitions is empty")
     return found
+
+
+def read_topics(path: str) -> list[str]:
+    """Read a file of topics.
+
+    Raises:
+        BarnabasError: No such file, no such form, or a topic twice; one line.
+    """
+    found = []
+    for number, entry in enumerate(_read_list(path, "topics", '{"topic":"t"}'), start=1):
+        topic = entry.get("topic") if isinstance(entry, dict) else None
+        if not isinstance(topic, str) or not topic:
+            raise BarnabasError(f"{path}: topic {number} of the list has no name")
+        if topic in found:
+            raise BarnabasError(f"{path}: topic {topic} is there twice")
+        found.append(topic)
+    if not found:
+        raise BarnabasError(f"{path}: the list of topics is empty")
+    return found
+
+
+def _read_list(path: str, name: str, example: str) -> list[Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            content: object = json.load(file)
+    except OSError as error:
+        raise BarnabasError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise BarnabasError(f"{path} is no JSON: {error}") from None
+    except RecursionError:
+        raise BarnabasError(f"{path} is nested too deeply") from None
+    if not isinstance(content, dict) or not isinstance(content.get(name), list):
+        raise BarnabasError(f'{path}: write {{"version":1,"{name}":[{example}]}}')
+    if content.get("version", _VERSION) != _VERSION:
+        raise BarnabasError(f"{path}: version {content['version']} is not known, only {_VERSION} is")
+    listed: list[Any] = content[name]
+    return listed
 
 
 def is_number(value: object, least: int = 0, most: int = 2**31 - 1) -> TypeGuard[int]:

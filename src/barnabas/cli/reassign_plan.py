@@ -57,10 +57,14 @@ async def current_plan(admin: ReplicaAdmin, partitions: Iterable[TopicPartition]
     Raises:
         KafkaError: A partition does not exist.
     """
-    replicas = await current_replicas(admin, partitions)
-    entries = []
-    for partition, ids in replicas.items():
-        entries.append({**_name(partition), "replicas": ids, "log_dirs": [ANY] * len(ids)})
+    return as_plan(await current_replicas(admin, partitions))
+
+
+def as_plan(replicas: Mapping[TopicPartition, list[int]]) -> dict[str, object]:
+    """Return a reassignment's file that has partitions on these brokers, in any of their log directories."""
+    entries = [
+        {**_name(partition), "replicas": ids, "log_dirs": [ANY] * len(ids)} for partition, ids in replicas.items()
+    ]
     return {"version": 1, "partitions": entries}
 
 

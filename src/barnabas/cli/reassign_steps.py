@@ -1,7 +1,8 @@
 """A reassignment: begun, looked after and cancelled, by the rules of Kafka's tool.
 
-Brokers first: the controller is asked to reassign whatever partitions the file names. Then log directories: each broker
-is asked to move the replicas of which the file names one; what a broker does not have yet it is asked for again.
+Brokers first, after throttles if there are to be some: the controller is asked to reassign whatever partitions the file
+names. Then log directories: each broker is asked to move the replicas of which the file names one; what a broker does
+not have yet it is asked for again.
 
 Source: cli page, kafka-reassign-partitions; KIP-113, KIP-455.
 """
@@ -11,6 +12,8 @@ from typing import Final, NamedTuple
 
 from barnabas.cli.output import progress
 from barnabas.cli.reassign_plan import ANY, Plan, ReplicaPlace, current_places, current_replicas
+from barnabas.cli.reassign_progress import Progress, measure_progress
+from barnabas.cli.reassign_throttles import NO_THROTTLES, Throttles, set_throttles
 from barnabas.clients.admin_replicas import ReplicaAdmin
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError
@@ -22,11 +25,16 @@ _LATER: Final = (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOW
 
 
 class MoveState(NamedTuple):
-    """How far a partition or one of its replicas is: `done`, `moving` or `wrong`, and why that."""
+    """How far a partition or one of its replicas is: `done`, `moving` or `wrong`, and why that.
+
+    Attributes:
+        progress: Of what is moving.
+    """
 
     what: str
     state: str
     detail: str = ""
+    progress: Progress | None = None
 
     @property
     def text(self) -> str:
@@ -34,11 +42,13 @@ class MoveState(NamedTuple):
             case "done":
                 return "is complete."
             case "moving":
-                return "is still in progress."
+                return "is still in progress." if self.progress is None else f"is still in progress: {self.progress}."
         return f"is not active, but {self.detail}."
 
 
-async def execute_plan(admin: ReplicaAdmin, plan: Plan, *, additional: bool) -> None:
+async def execute_plan(
+    admin: ReplicaAdmin, plan: Plan, *, additional: bool, throttles: Throttles = NO_THROTTLES
+) -> None:
     """Have replicas moved; that they are there is for `verify_plan` to say.
 
     Raises:
@@ -53,6 +63,8 @@ async def execute_plan(admin: ReplicaAdmin, plan: Plan, *, additional: bool) -> 
         raise BarnabasError(
             "other partitions are being reassigned: wait (barnabas reassign --list shows them), or say --additional"
         )
+    if throttles != NO_THROTTLES:
+        await set_throttles(admin, plan, await current_replicas(admin, plan), throttles, brokers)
     answers = await admin.alter_reassignments({partition: target.replicas for partition, target in plan.items()})
     refused = [f"{partition}: {answer.message}" for partition, answer in sorted(answers.items()) if answer.code]
     if refused:
@@ -64,20 +76,25 @@ async def verify_plan(admin: ReplicaAdmin, plan: Plan) -> list[MoveState]:
     """Find out how far each partition is, and each replica whose log directory the file names. Raises KafkaError."""
     replicas = await current_replicas(admin, plan)
     moving = await admin.reassignments(plan)
+    wanted_dirs = _directories(plan)
+    copied = await measure_progress(admin, moving, wanted_dirs)
     states = []
     for partition, target in plan.items():
         what = f"partition {partition}"
         if partition in moving:
-            states.append(MoveState(what, "moving"))
+            states.append(MoveState(what, "moving", progress=copied.between_brokers.get(partition)))
         elif replicas[partition] == target.replicas:
             states.append(MoveState(what, "done"))
         else:
             is_, wanted = (",".join(map(str, ids)) for ids in (replicas[partition], target.replicas))
             states.append(MoveState(what, "wrong", f"its replicas are {is_} rather than {wanted}"))
-    wanted_dirs = _directories(plan)
     places = await current_places(admin, plan, wanted_dirs) if wanted_dirs else []
     for broker, directories in wanted_dirs.items():
-        states += [_log_state(broker, partition, path, places) for partition, path in directories.items()]
+        for partition, path in directories.items():
+            state = _log_state(broker, partition, path, places)
+            if state.state == "moving":
+                state = state._replace(progress=copied.between_log_dirs.get((broker, partition)))
+            states.append(state)
     return states
 
 

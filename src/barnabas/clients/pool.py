@@ -54,12 +54,13 @@ class TopicMetadata:
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """An answer to Metadata."""
+    """An answer to Metadata; `racks` has every broker, with None where it is told of none."""
 
     cluster_id: str | None = None
     controller_id: int = -1
     brokers: dict[int, tuple[str, int]] = field(default_factory=dict)
     topics: dict[str, TopicMetadata] = field(default_factory=dict)
+    racks: dict[int, str | None] = field(default_factory=dict)
 
 
 class Pool:
@@ -369,6 +370,7 @@ class Pool:
         self._brokers = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
         self._controller_id = response.controller_id
         metadata = ClusterMetadata(response.cluster_id, response.controller_id, self._brokers)
+        metadata.racks = {broker.node_id: broker.rack for broker in response.brokers}
         for found in response.topics:
             partitions = {
                 part.partition_index: PartitionMetadata(

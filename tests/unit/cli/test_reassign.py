@@ -12,6 +12,12 @@ from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
+from barnabas.wire.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
 from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
@@ -127,7 +133,10 @@ def test_nothing_is_moved_beside_what_moves_unless_it_is_said(additional):
 def test_how_far_partitions_are():
     moving = [OngoingTopicReassignment("t", [OngoingPartitionReassignment(1, [0, 1], [1], [0])])]
     broker = MemoryBroker(
-        {ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request: ListPartitionReassignmentsResponse(topics=moving)}
+        {
+            ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request: ListPartitionReassignmentsResponse(topics=moving),
+            ApiKey.DESCRIBE_LOG_DIRS: lambda request: log_dirs_of({"/a": {(1, False): 5_000}}),
+        }
     )
     broker.partition_count = 3
 
@@ -137,8 +146,47 @@ def test_how_far_partitions_are():
         states = await verify_plan(ReplicaAdmin(pool), plan)
         assert [each.text for each in states] == [
             "is complete.",
-            "is still in progress.",
+            # Broker 1 is not there.
+            "is still in progress: 0 bytes of 5 kB, nothing in the last second.",
             "is not active, but its replicas are 0 rather than 1.",
         ]
+
+    broker.run(use)
+
+
+def log_dirs_of(directories):
+    """What a broker answers: sizes by directory, partition of t, and whether it is a future log."""
+    return DescribeLogDirsResponse(
+        results=[
+            DescribeLogDirsResult(
+                0,
+                path,
+                [
+                    DescribeLogDirsTopic(
+                        "t", [DescribeLogDirsPartition(p, size, 0, fut) for (p, fut), size in logs.items()]
+                    )
+                ],
+            )
+            for path, logs in directories.items()
+        ]
+    )
+
+
+def test_how_fast_a_log_moves_between_directories():
+    looks = [{"/a": {(0, False): 9_000}, "/b": {(0, True): copied}} for copied in (1_000, 3_000, 3_000)]
+    broker = MemoryBroker(
+        {
+            ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request: ListPartitionReassignmentsResponse(),
+            ApiKey.DESCRIBE_LOG_DIRS: [lambda request, look=look: log_dirs_of(look) for look in looks],
+        }
+    )
+
+    async def use(pool):
+        partition, replica = await verify_plan(ReplicaAdmin(pool), {PARTITION: Target([0], ["/b"])})
+        assert partition.text == "is complete."
+        assert (replica.what, replica.text) == (
+            "replica t-0-0",
+            "is still in progress: 3 kB of 9 kB, 2 kB/s, 3 s left.",
+        )
 
     broker.run(use)
