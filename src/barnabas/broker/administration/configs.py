@@ -6,6 +6,7 @@ every broker (`broker/cluster/watcher.py`), this one too: `settle` waits for tha
 Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -16,6 +17,7 @@ from barnabas.broker.administration.config_rules import ConfigChange, changed, c
 from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.cluster.watcher import ConfigWatcher
+from barnabas.broker.quotas.replication import named_in_vain
 from barnabas.broker.security.passwords import decode_passwords, encode_passwords
 from barnabas.core.config import TopicConfig
 from barnabas.core.config.dynamic import Layer, only_settable
@@ -29,6 +31,9 @@ from barnabas.wire.registry.store import Registry
 if TYPE_CHECKING:
     from random import Random
 
+_logger = logging.getLogger(__name__)
+
+_THROTTLED_REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 Update = Callable[[dict[str, str]], dict[str, str]]
@@ -134,9 +139,22 @@ class ConfigAdmin:
 
         def altered(now: dict[str, str]) -> dict[str, str] | None:
             overrides = alter(resource, update, now)
-            return None if validate_only else self._stored(resource, overrides)
+            if validate_only:
+                return None
+            if resource.type is ConfigResourceType.TOPIC:
+                self._warn_of_nobody(resource.name, overrides)
+            return self._stored(resource, overrides)
 
         await update_config(self._registry, entity, altered)
+
+    def _warn_of_nobody(self, topic: str, overrides: Mapping[str, str]) -> None:
+        """Tell of throttled replicas that are none: Kafka takes them, and nothing is throttled."""
+        partitions = self._cluster.image.topics.get(topic, {})
+        brokers = self._cluster.image.brokers.keys() | {each for part in partitions.values() for each in part.replicas}
+        for name in _THROTTLED_REPLICAS:
+            vain = named_in_vain(overrides.get(name, "").split(","), partitions, brokers)
+            if vain:
+                _logger.warning("%s of topic %s names nobody by %s: no such partition or broker", name, topic, vain)
 
     def _altered_topic(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
         overrides = update(now)

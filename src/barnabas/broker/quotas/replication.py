@@ -35,6 +35,17 @@ def throttled_partitions(replicas: Sequence[str], broker_id: int) -> Collection[
     return frozenset(int(partition) for partition, broker in named if int(broker) == broker_id)
 
 
+def named_in_vain(replicas: Sequence[str], partitions: Collection[int], brokers: Collection[int]) -> list[str]:
+    """Return those of a list of throttled replicas that can't be any: of a partition or a broker that is not there.
+
+    Args:
+        partitions: Those of the topic.
+        brokers: Those of the cluster, or of the topic's replicas: who is to get one is listed before he has it.
+    """
+    named = {replica: replica.split(":") for replica in replicas if replica not in ("", _ALL)}
+    return [each for each, (part, broker) in named.items() if int(part) not in partitions or int(broker) not in brokers]
+
+
 class ReplicationQuota:
     """The throttle of one role of this broker: of leader, or of follower.
 

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.broker.quotas.bucket import Windows
-from barnabas.broker.quotas.replication import NO_LIMIT, ReplicationQuota, throttled_partitions
+from barnabas.broker.quotas.replication import NO_LIMIT, ReplicationQuota, named_in_vain, throttled_partitions
 from barnabas.core.types import TopicPartition
 
 WINDOWS = Windows(11, 1_000)
@@ -71,3 +71,9 @@ def test_a_limit_of_nothing_holds_what_is_not_in_sync_as_long_as_anything_is_rem
     quota.record(0, 1)
     assert quota.wait_ms(0) == 11_000
     assert quota.wait_ms(11_000) == 0
+
+
+def test_who_is_named_in_vain():
+    named = ["0:1", "", "2:1", "1:9", "0:3"]
+    assert named_in_vain(named, {0: ..., 1: ...}, {1, 3}) == ["2:1", "1:9"]
+    assert named_in_vain(["*"], {}, {}) == []
