@@ -21,6 +21,7 @@ from barnabas.broker.requests.handlers import (
     delete_topics,
     describe_configs,
     elect_leaders,
+    incremental_alter_configs,
     init_producer_id,
     list_partition_reassignments,
     metadata,
@@ -52,6 +53,11 @@ from barnabas.wire.protocol.messages.create_topics import (
 from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from barnabas.wire.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -367,6 +373,23 @@ def test_create_partitions(version: int) -> None:
         await cluster.controller.close()
         answer = await client.ask(create_partitions.HANDLER, version, validated)
         assert answer.results[0].error_code == E.NOT_CONTROLLER
+
+    play_with_client(story)
+
+
+def test_throttled_replicas_that_name_nobody_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(cluster: Cluster, client: Client) -> None:
+        await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
+        name = "leader.replication.throttled.replicas"
+        (broker,) = cluster.view.image.brokers
+        for value in (f"0:{broker},1:{broker}", "*", f"2:{broker},0:{broker},1:99"):
+            resource = AlterConfigsResource(2, "t", [AlterableConfig(name, 0, value)])
+            answer = await client.ask(
+                incremental_alter_configs.HANDLER, 1, IncrementalAlterConfigsRequest([resource], False)
+            )
+            assert answer.responses[0].error_code == E.NONE
+        (told,) = [each.getMessage() for each in caplog.records if name in each.getMessage()]
+        assert told == f"{name} of topic t names nobody by ['2:{broker}', '1:99']: no such partition or broker"
 
     play_with_client(story)
 
