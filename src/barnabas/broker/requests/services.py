@@ -78,7 +78,7 @@ class Services:
         quotas: How much clients may ask for; nobody has a limit unless told otherwise.
         leader_quota: How much followers are given of partitions that are throttled; none are unless told otherwise.
         throttled: The connections that quotas hold.
-        held_followers: The followers that the latter holds back.
+        held_followers: Those that `leader_quota` holds back.
         quota_history: What clients used in the last hour; None: nobody looks.
         topic_parts: What Metadata said of topics, encoded.
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.

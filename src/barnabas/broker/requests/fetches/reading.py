@@ -336,8 +336,8 @@ class Reading:
         # The first fetch of a broker that is no replica finds nothing, as in Kafka.
         is_read = not is_diverging and offset < end_offset and (self._is_again or not is_stranger)
         is_throttled = self._leader_quota is not None and self._leader_quota.is_throttled(key)
-        if is_throttled and self._ctx.services.held_followers.holds(partition, self._request.replica_id):
-            is_read = False
+        if is_read and is_throttled:
+            is_read = not self._ctx.services.held_followers.holds(partition, self._request.replica_id)
         if is_read and (left_bytes > 0 or is_first):
             try:
                 if self._failures and key in self._failures:
