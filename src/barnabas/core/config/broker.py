@@ -55,6 +55,8 @@ SINGLE_BROKER_PROPERTIES: dict[str, str] = {
 AUTHORIZER_CLASSES = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
 """Kafka's own authorizer, by both names that it has had."""
 
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
 
 class BrokerConfig(BrokerFields):
     """All settings of one broker.
@@ -441,6 +443,12 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
         config.authorizer_class_name in ("", *AUTHORIZER_CLASSES),
         "authorizer.class.name",
         f"must be empty (nobody is stopped) or {AUTHORIZER_CLASSES[0]}: no other authorizer is here",
+    )
+    # differs from Kafka (replica-selector): it loads any class.
+    require(
+        config.replica_selector_class in (None, RACK_AWARE_SELECTOR),
+        "replica.selector.class",
+        f"must be unset (consumers read from leaders) or {RACK_AWARE_SELECTOR}: no other selector is here",
     )
 
 

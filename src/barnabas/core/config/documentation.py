@@ -384,7 +384,10 @@ TEXTS = {
     "replica.lag.time.max.ms": (
         "How long a follower may lag behind, in milliseconds, before it does not count as in sync."
     ),
-    "replica.selector.class": "The class that says which replica a consumer reads from; unset for the leader.",
+    "replica.selector.class": (
+        "Set to org.apache.kafka.common.replica.RackAwareReplicaSelector, consumers that say their rack read from a "
+        "replica in it; unset from the leader."
+    ),
     "replica.socket.receive.buffer.bytes": (
         "How large the receive buffer of a connection to another broker is, in bytes."
     ),

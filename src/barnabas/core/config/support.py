@@ -144,6 +144,7 @@ HONOURED = frozenset(
         "replica.fetch.wait.max.ms",
         "replica.high.watermark.checkpoint.interval.ms",
         "replica.lag.time.max.ms",
+        "replica.selector.class",
         "replica.socket.timeout.ms",
         "replication.quota.window.num",
         "replication.quota.window.size.seconds",

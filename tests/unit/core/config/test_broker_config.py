@@ -101,6 +101,10 @@ def test_raw_is_what_the_setting_itself_was_given():
         ("log.dirs=", "must name a directory"),
         ("offsets.commit.required.acks=4", "must be from -1 to offsets.topic.replication.factor (3)"),
         ("queued.max.request.bytes=1", "must be -1 (what fits the machine) or at least socket.request.max.bytes"),
+        (
+            "replica.selector.class=my.Selector",
+            "must be unset (consumers read from leaders) or org.apache.kafka.common.",
+        ),
         ("authorizer.class.name=my.Authorizer", "must be empty (nobody is stopped) or kafka.security.authorizer.Acl"),
         ("allow.everyone.if.no.acl.found=perhaps", "allow.everyone.if.no.acl.found: must be true or false"),
         ("super.user=User:a", "no such setting; did you mean super.users?"),

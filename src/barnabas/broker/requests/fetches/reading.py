@@ -16,6 +16,8 @@ from typing import Any
 from barnabas.broker.log.disk.cold_reads import ColdSlice, ColdWork, NotCachedError
 from barnabas.broker.log.disk.files import FileSlice
 from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.replicas.isr import ReplicaSet
+from barnabas.broker.replicas.nearer_replica import NO_REPLICA, nearer_replica
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.topic_counts import TopicCounts
 from barnabas.broker.requests.context import RequestContext
@@ -94,6 +96,7 @@ class Reading:
         "_may_exceed",
         "_may_follow",
         "_min_bytes",
+        "_rack",
         "_request",
         "_session",
         "_throttled_bytes",
@@ -152,6 +155,10 @@ class Reading:
         self._found: list[tuple[TopicCounts, int]] = []
         self._may_exceed = ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
         self._is_committed = request.isolation_level == _READ_COMMITTED
+        # Where the reader is, if it may be told to read elsewhere.
+        self._rack = request.rack_id
+        if self._rack and (self._is_follower or not ctx.services.config.replica_selector_class):
+            self._rack = ""
         self.is_complete = False
         self.spans: list[Span] = []
         self._topics: list[FetchableTopicResponse] = []
@@ -202,6 +209,7 @@ class Reading:
                     and session.told.get(key) == (data.high_watermark, data.log_start_offset)
                     and not data.error_code
                     and data.diverging_epoch is _NO_DIVERGENCE
+                    and data.preferred_read_replica == NO_REPLICA
                 ):
                     # It knows.
                     return
@@ -297,6 +305,10 @@ class Reading:
         error_code = partition.check_leader_epoch(leader_epoch if leader_epoch >= 0 else NO_EPOCH, is_any_replica)
         log = partition.log
         offset = wanted.fetch_offset
+        if self._rack and not error_code and partition.followers is not None:
+            replica_id = self._nearer_replica(partition.followers, offset)
+            if replica_id != NO_REPLICA:
+                return self._sent_elsewhere(wanted, partition, replica_id)
         # Before the end: a reader ahead of a log that was cut is told where to go back to.
         diverging = _NO_DIVERGENCE
         if wanted.last_fetched_epoch >= 0 and not error_code:
@@ -386,6 +398,33 @@ class Reading:
         if taken is None:
             raise NotCachedError(ColdSlice(found.file, found.position, found.length))
         return taken
+
+    def _nearer_replica(self, replicas: ReplicaSet, offset: int) -> int:
+        """The follower in the reader's rack that it should ask instead; NO_REPLICA: none."""
+        brokers, listener_name = self._ctx.services.cluster.image.brokers, self._ctx.connection.listener_name
+
+        def rack_of(broker_id: int) -> str | None:
+            broker = brokers.get(broker_id)
+            return None if broker is None or listener_name not in broker.endpoints else broker.rack
+
+        return nearer_replica(replicas, offset, self._rack, rack_of)
+
+    def _sent_elsewhere(self, wanted: FetchPartition, partition: Partition, replica_id: int) -> PartitionData:
+        """Answer without records, and say who else has them."""
+        # differs from Kafka (sent-at-once): the answer waits as if records were to come (KAFKA-13767).
+        self.is_complete = True
+        return PartitionData(
+            wanted.partition,
+            0,
+            partition.high_watermark,
+            partition.last_stable_offset,
+            partition.log.log_start_offset,
+            _NO_DIVERGENCE,
+            _NO_LEADER,
+            None,
+            replica_id,
+            _NO_RECORDS,
+        )
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """Return a reader's error for a log that can't be read; a failed disk also goes offline."""
