@@ -242,6 +242,7 @@ class _Link:
         "_figures",
         "_is_closed",
         "_is_dialling",
+        "_is_unproved",
         "_login",
         "_queue",
         "_reported",
@@ -260,6 +261,8 @@ class _Link:
         # Why it could not be had, as far as that was told in the log.
         self._reported = ""
         self._is_closed = False
+        # The connection has brought no answer yet: what ends it, such as a handshake that fails, is told.
+        self._is_unproved = False
         self._queue: deque[_Request] = deque()
         self._sent: _Request | None = None
         self._connection: BrokerConnection | None = None
@@ -310,7 +313,10 @@ class _Link:
         if error is None:
             self._go_on()
             return
-        log.error("cannot log in at broker %d: %s", self._broker_id, error)
+        self._is_unproved = False
+        if str(error) != self._reported:
+            log.error("cannot log in at broker %d: %s", self._broker_id, error)
+            self._reported = str(error)
         if self._connection is not None:
             self._connection.close("its login failed")
         self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} refuses the login"))
@@ -329,6 +335,9 @@ class _Link:
         self._sent = None
         self._figures.answer_count += 1
         self._figures.received_bytes += len(_SIZE_PLACE) + len(frame)
+        if self._is_unproved:
+            self._is_unproved = False
+            self._reported = ""
         try:
             request.answered(frame, correlation_id)
         except ProtocolError as error:
@@ -348,11 +357,14 @@ class _Link:
         self._channels.spawner.spawn(work, lambda error: error).then(self._dialled, self._dialled)
 
     def _not_reached(self, reason: str) -> None:
+        self._report(reason)
+        self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} can't be reached: {reason}"))
+
+    def _report(self, reason: str) -> None:
         if reason != self._reported:
             # Once: it is tried again and again.
             log.warning("cannot connect to broker %d: %s", self._broker_id, reason)
             self._reported = reason
-        self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} can't be reached: {reason}"))
 
     def _dialled(self, channel: Channel | BaseException) -> None:
         self._is_dialling = False
@@ -364,9 +376,9 @@ class _Link:
         if self._is_closed:
             channel.close()
             return
-        self._reported = ""
         self._figures.is_connected = True
         self._figures.connection_count += 1
+        self._is_unproved = True
         connection = self._connection = BrokerConnection(channel, self._lost)
         try:
             self._login = self._channels.security.new_login(f"broker {self._broker_id}")
@@ -382,6 +394,9 @@ class _Link:
         self._cancel_timer()
         self._connection = None
         self._figures.is_connected = False
+        if self._is_unproved and not self._is_closed:
+            host, port = self._address or ("", 0)
+            self._report(f"{host}:{port}: {error.message}")
         if self._talk is not None:
             self._talk.fail(error)
         sent, self._sent = self._sent, None

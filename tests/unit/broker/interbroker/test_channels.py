@@ -270,6 +270,35 @@ def test_why_a_broker_is_not_reached_is_logged_once() -> None:
     play(story)
 
 
+def test_why_a_connection_ends_before_it_brings_anything_is_logged_once() -> None:
+    def told(simulation: Simulation) -> list[str]:
+        return [line for line in simulation.history if "cannot connect" in line]
+
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        async def hang_up() -> None:
+            peer.answers = lambda correlation_id: b""
+            asked = ask(channels)
+            await asyncio.sleep(1)
+            peer.channels[-1].close()
+            with pytest.raises(KafkaError, match="closed"):
+                await asked
+
+        for _ in range(3):
+            await hang_up()
+        assert [line.split("cannot ")[1] for line in told(simulation)] == [
+            "connect to broker 2: other:9092: the broker closed the connection"
+        ]
+        # One that has answered may go without a word, and what is wrong after it is told again.
+        peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
+        await ask(channels)
+        await hang_up()
+        assert len(told(simulation)) == 1
+        await hang_up()
+        assert len(told(simulation)) == 2
+
+    play(story)
+
+
 def records_answer(correlation_id: int, records: bytes) -> bytes:
     data = PartitionData(0, 0, 7, 7, 0, records=records)
     out = WireBuffer(pack(">i", correlation_id))

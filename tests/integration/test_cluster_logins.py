@@ -1,0 +1,153 @@
+"""Brokers meet on a listener of their own: over TLS with certificates of both sides, or logged in over TLS.
+
+Clients have another listener, in the clear, so that what is seen here is the brokers' way to each other alone.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from barnabas.clients.admin_users import NewCredential, UserAdmin
+from barnabas.clients.pool import Pool
+from barnabas.testing import Broker
+from barnabas.testing.certificates import Authority
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
+from tests.clusters import create_topic, wait_for_in_sync, wait_for_members
+from tests.compat.reading import until
+from tests.patience import PATIENCE_S
+from tools.kafka.server import free_port
+
+MODULES = "org.apache.kafka.common.security"
+USER, PASSWORD = "broker", "secret"
+PLAIN = f'{MODULES}.plain.PlainLoginModule required username="{USER}" password="{PASSWORD}" user_{USER}="{PASSWORD}";'
+SCRAM = f'{MODULES}.scram.ScramLoginModule required username="{USER}" password="{PASSWORD}";'
+
+
+class Meeting(Broker):
+    """A broker with a listener for clients and one for brokers."""
+
+    protocol = "SSL"
+
+    def _secure_listener(self) -> list[str]:
+        settings = {
+            "listeners": f"CLIENTS://127.0.0.1:{self._port},BROKERS://127.0.0.1:0",
+            "listener.security.protocol.map": f"CLIENTS:PLAINTEXT,BROKERS:{self.protocol}",
+            "inter.broker.listener.name": "BROKERS",
+        }
+        return [word for name, value in settings.items() for word in ("--override", f"{name}={value}")]
+
+
+class Place:
+    """A registry, an authority, and brokers that meet by one of the logins."""
+
+    def __init__(self, stack: ExitStack, directory: Path, mechanism: str) -> None:
+        self.authority = Authority()
+        self.mechanism = mechanism
+        self._stack, self._directory, self._registry_port = stack, directory, free_port()
+        self.members: dict[int, Broker] = {}
+        (directory / "ca.pem").write_bytes(self.authority.certificate_pem)
+        stack.enter_context(Broker(config={"barnabas.registry.listeners": f":{self._registry_port}"}))
+
+    def keystore(self, broker_id: int) -> Path:
+        return self._directory / f"{broker_id}.pem"
+
+    def issue(self, broker_id: int, valid_days: tuple[int, int] = (-1, 365)) -> None:
+        """Put a new certificate in place of a broker's."""
+        new = self.keystore(broker_id).with_suffix(".new")
+        new.touch(mode=0o600)
+        new.write_bytes(self.authority.issue(f"broker-{broker_id}", valid_days=valid_days).pem())
+        new.rename(self.keystore(broker_id))
+
+    def start(self, broker_id: int) -> None:
+        settings = {
+            "broker.id": str(broker_id),
+            "zookeeper.connect": f"127.0.0.1:{self._registry_port}/meeting",
+            "listener.name.brokers.ssl.keystore.type": "PEM",
+            "listener.name.brokers.ssl.keystore.location": str(self.keystore(broker_id)),
+            "listener.name.brokers.ssl.truststore.type": "PEM",
+            "listener.name.brokers.ssl.truststore.location": str(self._directory / "ca.pem"),
+            "replica.lag.time.max.ms": "3000",
+        }
+        if self.mechanism == "certificates":
+            settings["listener.name.brokers.ssl.client.auth"] = "required"
+        else:
+            jaas = PLAIN if self.mechanism == "PLAIN" else SCRAM
+            settings["sasl.enabled.mechanisms"] = self.mechanism
+            settings["sasl.mechanism.inter.broker.protocol"] = self.mechanism
+            settings[f"listener.name.brokers.{self.mechanism.lower()}.sasl.jaas.config"] = jaas
+        broker = Meeting(
+            config=settings,
+            security_protocol="CLIENTS",
+            data_dir=self._directory / f"data-{broker_id}",
+            start_timeout_s=PATIENCE_S,
+        )
+        broker.protocol = "SSL" if self.mechanism == "certificates" else "SASL_SSL"
+        self.members[broker_id] = self._stack.enter_context(broker)
+
+    def know_user(self) -> None:
+        """Give the brokers' user its credential, where one is kept."""
+        mechanism = SCRAM_MECHANISMS.get(self.mechanism)
+        if mechanism is not None:
+            asyncio.run(self._set(NewCredential.make(mechanism, PASSWORD, 4_096, b"salt")))
+
+    async def _set(self, credential: NewCredential) -> None:
+        async with Pool(self.members[1].bootstrap_servers, "judge") as pool:
+            await UserAdmin(pool).set(USER, [credential])
+
+
+@pytest.fixture
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
+    with ExitStack() as stack:
+        yield Place(stack, tmp_path, request.param)
+
+
+MECHANISMS = ("certificates", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+@pytest.mark.parametrize("place", MECHANISMS, indirect=True)
+def test_brokers_meet_and_go_on_with_new_certificates(place: Place) -> None:
+    place.issue(1)
+    place.issue(2)
+    place.start(1)
+    place.know_user()
+    place.start(2)
+    wait_for_members(place.members)
+    create_topic(place.members, "t", 2)
+    wait_for_in_sync(place.members, "t")
+    for broker_id, broker in place.members.items():
+        place.issue(broker_id)
+        until(lambda broker=broker: "listener BROKERS has new keys or certificates" in broker.log_text())
+    # All connections are new ones.
+    place.members[2].restart()
+    wait_for_members(place.members)
+    wait_for_in_sync(place.members, "t")
+    assert "cannot log in" not in "".join(broker.log_text() for broker in place.members.values())
+
+
+@pytest.mark.parametrize("place", ["certificates"], indirect=True)
+def test_an_expired_certificate_is_told_in_one_line_and_mended_without_a_restart(place: Place) -> None:
+    place.issue(1)
+    place.issue(2)
+    place.start(1)
+    place.start(2)
+    wait_for_members(place.members)
+    create_topic(place.members, "t", 2)
+    wait_for_in_sync(place.members, "t")
+    place.issue(2, (-2, -1))
+    new_keys = "listener BROKERS has new keys or certificates"
+    until(lambda: new_keys in place.members[2].log_text())
+    place.members[2].kill()
+    # It is not told of the cluster, by a controller that can't reach it.
+    restart = threading.Thread(target=place.members[2].restart)
+    restart.start()
+    until(lambda: "certificate has expired" in place.members[1].log_text())
+    (line,) = {line for line in place.members[1].log_text().splitlines() if "certificate has expired" in line}
+    assert "cannot connect to broker 2: 127.0.0.1:" in line
+    place.issue(2)
+    restart.join()
+    wait_for_members(place.members)
+    wait_for_in_sync(place.members, "t")
