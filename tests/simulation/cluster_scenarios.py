@@ -13,6 +13,7 @@
 | `is-up 2` | whether a broker's process lives |
 | `stand-still 2`, `go-on 2`, `expire 2` | SIGSTOP, SIGCONT; ZooKeeper ends its session |
 | `create-topic t replicas=1,2,3 name=value ...` | one partition, and settings of the topic |
+| `delete-topic t`, `topics` | topics there are, and of these those on their way out, as ZooKeeper has them |
 | `produce NAME t-0 n=3` | as in `scenarios.py` |
 | `append NAME t-0 n=3` | by a producer that waits for the leader alone (acks=1) |
 | `apart 1 2`, `cut 1 2` | brokers that can't reach each other; nothing gets from 1 to 2; also `zookeeper`, clients |
@@ -203,6 +204,14 @@ class ClusterStory(Story):
         replicas = [int(each) for each in values.pop("replicas").split(",")]
         await Admin(self._pool("admin")).create_topic(NewTopic(topic, configs=values, assignments={0: replicas}))
         return []
+
+    async def _delete_topic(self, values: dict[str, str], topic: str) -> list[str]:
+        await Admin(self._pool("admin")).delete_topic(topic)
+        return []
+
+    async def _topics(self, values: dict[str, str]) -> list[str]:
+        there, deleting = (self.ensemble.tree.children(path) for path in (paths.BROKER_TOPICS, paths.DELETE_TOPICS))
+        return [f"{' '.join(sorted(there)) or 'none'}; deleting {' '.join(sorted(deleting)) or 'none'}"]
 
     async def _append(self, values: dict[str, str], name: str, place: str) -> list[str]:
         if name not in self._careless:
