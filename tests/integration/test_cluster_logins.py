@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigChange, ConfigOperation, ConfigResource, ResourceType
 from barnabas.clients.admin_users import NewCredential, UserAdmin
 from barnabas.clients.pool import Pool
 from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
-from tests.clusters import create_topic, wait_for_in_sync, wait_for_members
+from tests.clusters import create_topic, servers_of, wait_for_in_sync, wait_for_members
 from tests.compat.reading import until
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
@@ -76,6 +77,7 @@ class Place:
             settings["listener.name.brokers.ssl.client.auth"] = "required"
         else:
             jaas = PLAIN if self.mechanism == "PLAIN" else SCRAM
+            settings["password.encoder.secret"] = "encoder"
             settings["sasl.enabled.mechanisms"] = self.mechanism
             settings["sasl.mechanism.inter.broker.protocol"] = self.mechanism
             settings[f"listener.name.brokers.{self.mechanism.lower()}.sasl.jaas.config"] = jaas
@@ -88,11 +90,24 @@ class Place:
         broker.protocol = "SSL" if self.mechanism == "certificates" else "SASL_SSL"
         self.members[broker_id] = self._stack.enter_context(broker)
 
-    def know_user(self) -> None:
+    def know_user(self, password: str = PASSWORD) -> None:
         """Give the brokers' user its credential, where one is kept."""
         mechanism = SCRAM_MECHANISMS.get(self.mechanism)
         if mechanism is not None:
-            asyncio.run(self._set(NewCredential.make(mechanism, PASSWORD, 4_096, b"salt")))
+            asyncio.run(self._set(NewCredential.make(mechanism, password, 4_096, b"salt")))
+
+    def log_in_by(self, jaas: str) -> None:
+        """Have the brokers that run log in at each other by another line."""
+
+        async def alter() -> None:
+            change = ConfigChange(
+                f"listener.name.brokers.{self.mechanism.lower()}.sasl.jaas.config", ConfigOperation.SET, jaas
+            )
+            changes = {ConfigResource(ResourceType.BROKER, str(each)): [change] for each in self.members}
+            async with Pool(servers_of(self.members), "judge") as pool:
+                await ConfigAdmin(pool).alter_configs(changes)
+
+        asyncio.run(alter())
 
     async def _set(self, credential: NewCredential) -> None:
         async with Pool(self.members[1].bootstrap_servers, "judge") as pool:
@@ -126,6 +141,29 @@ def test_brokers_meet_and_go_on_with_new_certificates(place: Place) -> None:
     wait_for_members(place.members)
     wait_for_in_sync(place.members, "t")
     assert "cannot log in" not in "".join(broker.log_text() for broker in place.members.values())
+
+
+@pytest.mark.parametrize("place", ["SCRAM-SHA-256"], indirect=True)
+def test_brokers_log_in_by_a_new_password_without_a_restart(place: Place) -> None:
+    place.issue(1)
+    place.issue(2)
+    place.start(1)
+    place.know_user()
+    place.start(2)
+    wait_for_members(place.members)
+    place.know_user("new")
+    # It still has the old one: what it had open goes on, and a new connection is refused.
+    place.members[2].kill()
+    restart = threading.Thread(target=place.members[2].restart)
+    restart.start()
+    until(lambda: "cannot log in at broker 2" in place.members[1].log_text())
+    place.log_in_by(SCRAM.replace(PASSWORD, "new"))
+    restart.join()
+    wait_for_members(place.members)
+    create_topic(place.members, "t", 2)
+    wait_for_in_sync(place.members, "t")
+    (line,) = (line for line in place.members[1].log_text().splitlines() if "cannot log in at broker 2" in line)
+    assert "secret" not in line
 
 
 @pytest.mark.parametrize("place", ["certificates"], indirect=True)

@@ -394,7 +394,8 @@ class _Link:
         self._cancel_timer()
         self._connection = None
         self._figures.is_connected = False
-        if self._is_unproved and not self._is_closed:
+        if self._is_unproved and self._talk is None and not self._is_closed:
+            # A login tells by itself why it failed.
             host, port = self._address or ("", 0)
             self._report(f"{host}:{port}: {error.message}")
         if self._talk is not None:
