@@ -200,6 +200,8 @@ def _is_choice(choices: tuple[str, ...], text: str) -> bool:
 
 def allowed(setting: Setting) -> str:
     """Return a setting's allowed values, in words for a person."""
+    if setting.choices is not None and _are_versions(setting.choices):
+        return f"a version from {setting.choices[0]} to {setting.choices[-1]}"
     if setting.choices is not None and setting.choices != THROTTLED_REPLICAS:
         return ("a list of " if setting.type == "list" else "one of ") + ", ".join(setting.choices)
     match setting.type:

@@ -35,6 +35,11 @@ def test_other_versions_are_not_known(text):
         kafka_version(text)
 
 
+def test_a_cluster_of_a_newer_protocol_is_refused_in_one_short_line():
+    with pytest.raises(ConfigError, match=r"version=2.8: must be a version from 0.8.0 to 2.7-IV2$"):
+        versions(inter_broker_protocol_version="2.8")
+
+
 def test_versions_compare_in_the_order_of_their_appearance():
     names = ["0.8.0", "0.9.0", "0.10.0", "0.10.2", "0.11.0", "1.1", "2.1-IV0", "2.1", "2.3", "2.7"]
     found = [kafka_version(name) for name in names]
