@@ -1,13 +1,15 @@
 """What each broker of a cluster has on its disk of a partition, and whether it is the same everywhere."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.wire.records.batch import read_header
 from barnabas.wire.records.formats import batches_of_any_magic
 from tests.patience import PATIENCE_S
+from tests.simulation.checker import Replica
+from tests.simulation.replica_logs import RealDisk, entries_of
 
 
 class StoredBatch(NamedTuple):
@@ -26,6 +28,17 @@ def stored_batches(data_dir: Path, topic: str, partition: int) -> list[StoredBat
         for batch in batches_of_any_magic(memoryview(segment.read_bytes())):
             header = read_header(batch)
             found.append(StoredBatch(header.base_offset, header.last_offset, header.leader_epoch, header.crc))
+    return found
+
+
+def stored_replicas(data_dirs: Mapping[int, Path], topics: Iterable[str], partition_count: int) -> list[Replica]:
+    """Return what all brokers hold of topics, for who judges it as simulated histories are."""
+    found = []
+    for broker_id, path in data_dirs.items():
+        for name in (f"{topic}-{index}" for topic in topics for index in range(partition_count)):
+            entries = entries_of(RealDisk(), path / name, 0)
+            end = entries[-1].offset + 1 if entries else 0
+            found.append(Replica(broker_id, name, end, 0, end, entries))
     return found
 
 

@@ -30,9 +30,8 @@ from tests.clusters import (
     wait_for_members,
 )
 from tests.patience import PATIENCE_S
-from tests.replicas import wait_for_equal_replicas
-from tests.simulation.checker import Observed, Replica, violations
-from tests.simulation.replica_logs import RealDisk, entries_of
+from tests.replicas import stored_replicas, wait_for_equal_replicas
+from tests.simulation.checker import Observed, violations
 from tools.kafka.zookeeper import ZooKeeperEnsemble
 
 _NAME = "soak"
@@ -78,16 +77,6 @@ def _longest_gaps_s(observed: Observed, begin_ns: int, end_ns: int) -> dict[str,
         topic = partition.rpartition("-")[0]
         gaps[topic] = max(gaps.get(topic, 0), gap)
     return gaps
-
-
-def _note_replicas(observed: Observed, members: Members, topics: list[str]) -> None:
-    for broker_id, member in members.items():
-        for topic in topics:
-            for index in range(PARTITIONS):
-                name = f"{topic}-{index}"
-                entries = entries_of(RealDisk(), member.data_dir / name, 0)
-                end = entries[-1].offset + 1 if entries else 0
-                observed.replicas.append(Replica(broker_id, name, end, 0, end, entries))
 
 
 async def _play(
@@ -158,7 +147,7 @@ def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, dir
                 wait_for_equal_replicas(data_dirs, topic, PARTITIONS)
             except AssertionError as error:
                 wrong.append(str(error))
-        _note_replicas(observed, members, [_NAME, *_FOREIGN])
+        observed.replicas += stored_replicas(data_dirs, [_NAME, *_FOREIGN], PARTITIONS)
         wrong += violations(observed)
         _tell(observed, played)
         if wrong:

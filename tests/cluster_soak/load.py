@@ -76,6 +76,22 @@ class Java:
         self._java.close()
 
 
+class LastingJava:
+    """One Java producer for all that is written."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self._topic = topic
+        self._java = JavaClient(servers, KAFKA, log_level="OFF")
+        self._producer = self._java.producer(acks="all", is_idempotent=True)
+
+    def write(self, numbers: range) -> list[tuple[int, int]]:
+        messages = [JavaMessage(b"%d" % number, partition=number % PARTITIONS) for number in numbers]
+        return self._producer.write(self._topic, messages)
+
+    def close(self) -> None:
+        self._java.close()
+
+
 class Writer:
     """Has a producer write handful after handful in a thread, until it is told to end.
 

@@ -15,7 +15,10 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).parents[2]
 BARNABAS = Path(sys.executable).with_name("barnabas")
 COMMANDS = tuple(name for name in barnabas.cli.commands.COMMANDS if name != "pipeline")
-DOCUMENTS = ("README.md", "docs/cli.md", "docs/operations.md", "docs/testing.md", "docs/pipeline.md", "docs/moving.md")
+DOCUMENTS = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("cli", "operations", "testing", "pipeline", "moving", "replacing")),
+)
 
 
 @cache

@@ -24,7 +24,7 @@ from tools.kafka.jars import CACHE, KAFKA, directory
 from tools.kafka.java import start_java
 
 BROKER_JVM_OPTIONS = ("-Xmx1g", "-XX:+UseG1GC")
-_QUICK_JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+QUICK_JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _ZOOKEEPER_JVM_OPTIONS = (
     "-Xmx128m",
     "-XX:+UseSerialGC",
@@ -317,7 +317,7 @@ class QuickKafkaServer(KafkaServer):
     ) -> None:
         archive = class_archive(jar_set)
         archived = (f"-XX:SharedArchiveFile={archive}",) if archive.exists() else ()
-        options = (*_QUICK_JVM_OPTIONS, *archived, *jvm_options)
+        options = (*QUICK_JVM_OPTIONS, *archived, *jvm_options)
         super().__init__(directory, config, options, jar_set, port, zookeeper_connect, host, prefix)
 
 

@@ -64,6 +64,10 @@ class JavaClient:
         self.call(kind, handle, self._bootstrap, *properties)
         return handle
 
+    def producer(self, *, acks: str = "all", codec: str = "none", is_idempotent: bool = False) -> "JavaProducer":
+        settings = {"acks": acks, "compression_type": codec, "enable_idempotence": str(is_idempotent).lower()}
+        return JavaProducer(self, self.handle("producer", linger_ms=5, **settings))
+
     def produce(
         self,
         topic: str,
@@ -73,19 +77,11 @@ class JavaClient:
         codec: str = "none",
         is_idempotent: bool = False,
     ) -> list[tuple[int, int]]:
-        settings = {"acks": acks, "compression_type": codec, "enable_idempotence": str(is_idempotent).lower()}
-        producer = self.handle("producer", linger_ms=5, **settings)
+        producer = self.producer(acks=acks, codec=codec, is_idempotent=is_idempotent)
         try:
-            for message in messages:
-                headers = ";".join(f"{_encode(name.encode())}:{_encode(data)}" for name, data in message.headers)
-                partition = "-" if message.partition is None else message.partition
-                timestamp = "-" if message.timestamp_ms is None else message.timestamp_ms
-                key, value = _encode(message.key), _encode(message.value)
-                self.call("send", producer, topic, partition, timestamp, key, value, headers)
-            places = [place.split(",") for place in self.call("flush", producer)]
-            return [(int(partition), int(offset)) for partition, offset in places]
+            return producer.write(topic, messages)
         finally:
-            self.call("close-producer", producer)
+            producer.close()
 
     def consumer(
         self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False
@@ -135,6 +131,25 @@ class JavaClient:
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
+
+
+class JavaProducer:
+    def __init__(self, client: JavaClient, handle: str) -> None:
+        self._client, self._handle = client, handle
+
+    def write(self, topic: str, messages: Sequence[Message]) -> list[tuple[int, int]]:
+        """Return partition and offset of each message, once all are acknowledged."""
+        for message in messages:
+            headers = ";".join(f"{_encode(name.encode())}:{_encode(data)}" for name, data in message.headers)
+            partition = "-" if message.partition is None else message.partition
+            timestamp = "-" if message.timestamp_ms is None else message.timestamp_ms
+            key, value = _encode(message.key), _encode(message.value)
+            self._client.call("send", self._handle, topic, partition, timestamp, key, value, headers)
+        places = [place.split(",") for place in self._client.call("flush", self._handle)]
+        return [(int(partition), int(offset)) for partition, offset in places]
+
+    def close(self) -> None:
+        self._client.call("close-producer", self._handle)
 
 
 class JavaConsumer:
