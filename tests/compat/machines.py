@@ -14,19 +14,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from barnabas.testing.cluster import member_config
 from tests.commands import run
 from tests.compat.reading import until
 from tests.patience import PATIENCE_S
-from tools.kafka.cluster import REPLICATED
 from tools.kafka.jars import KAFKA
 from tools.kafka.java import java_command
 from tools.kafka.server import QUICK_JVM_OPTIONS, free_port
 
 _RUNBOOK = Path(__file__).parents[2] / "docs/replacing.md"
 _SETTINGS = {
-    **REPLICATED,
     "zookeeper.session.timeout.ms": "6000",
-    "zookeeper.connection.timeout.ms": "60000",
     "group.initial.rebalance.delay.ms": "0",
     "inter.broker.listener.name": "PLAINTEXT",
     "sasl.enabled.mechanisms": "SCRAM-SHA-256",
@@ -65,13 +63,11 @@ class Machine:
         self.servers, self.login_servers = (f"127.0.0.1:{free_port()}" for _ in range(2))
         self.properties = directory / "server.properties"
         own = {
-            "broker.id": str(broker_id),
             "listeners": f"PLAINTEXT://{self.servers},SASL_PLAINTEXT://{self.login_servers}",
-            "zookeeper.connect": zookeeper_connect,
             "log.dirs": str(self.data_dir),
         }
         (directory / "bin").mkdir(parents=True)
-        self.configure({**_SETTINGS, **settings, **own})
+        self.configure({**member_config(broker_id, zookeeper_connect), **_SETTINGS, **settings, **own})
         self.install(jar_set)
         self._shell = self._open_shell()
         self._guardian = self._guard()

@@ -20,11 +20,10 @@ from barnabas.wire.protocol.messages.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
 )
-from tests.clusters import Member, barnabas_member, servers_of, wait_for_in_sync, wait_for_members
+from tests.clusters import Member, barnabas_member, kafka_member, servers_of, wait_for_in_sync, wait_for_members
 from tests.compat.raw import ask
 from tests.compat.reading import until
 from tests.patience import PATIENCE_S
-from tools.kafka.cluster import kafka_member
 from tools.kafka.server import QuickKafkaServer
 
 LEADER, FOLLOWER = 1, 2
