@@ -138,12 +138,12 @@ def servers_of(members: Members) -> str:
     return ",".join(member.bootstrap_servers for member in members.values())
 
 
-def create_topic(members: Members, topic: str, partition_count: int) -> None:
+def create_topic(members: Members, topic: str, partition_count: int, config: Mapping[str, str] | None = None) -> None:
     """Create a topic that each broker has a copy of, and of which two must have what is acknowledged."""
 
     async def create() -> None:
         async with Pool(servers_of(members), "judge") as pool:
-            configs = {"min.insync.replicas": str(min(2, len(members)))}
+            configs = {"min.insync.replicas": str(min(2, len(members))), **(config or {})}
             await Admin(pool).create_topic(NewTopic(topic, partition_count, len(members), configs))
 
     asyncio.run(create())

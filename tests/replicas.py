@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.wire.records.batch import read_header
-from barnabas.wire.records.formats import batches_of_any_magic
+from barnabas.wire.records.batch import BatchHeader
+from barnabas.wire.records.formats import batches_of_any_magic, read_any_header
 from tests.patience import PATIENCE_S
 from tests.simulation.checker import Replica
 from tests.simulation.replica_logs import RealDisk, entries_of
 
 
 class StoredBatch(NamedTuple):
-    """What a batch of a log says of itself; the CRC stands for all that is in it."""
+    """What a batch of a log, or a message of an old format, says of itself; the CRC stands for all that is in it."""
 
     base_offset: int
     last_offset: int
@@ -26,8 +26,11 @@ def stored_batches(data_dir: Path, topic: str, partition: int) -> list[StoredBat
     found = []
     for segment in sorted((data_dir / f"{topic}-{partition}").glob("*.log")):
         for batch in batches_of_any_magic(memoryview(segment.read_bytes())):
-            header = read_header(batch)
-            found.append(StoredBatch(header.base_offset, header.last_offset, header.leader_epoch, header.crc))
+            header = read_any_header(batch)
+            begin, epoch = header.last_offset, -1
+            if isinstance(header, BatchHeader):
+                begin, epoch = header.base_offset, header.leader_epoch
+            found.append(StoredBatch(begin, header.last_offset, epoch, header.crc))
     return found
 
 

@@ -1,7 +1,8 @@
-"""Rounds of faults for three brokers and three ZooKeepers under load: `scripts/soak --cluster`.
+"""Rounds of faults for three brokers and three ZooKeepers under load: `scripts/soak --cluster` and `--mixed`.
 
-The load is ours (idempotent writers, a transactional copier, a member of a group), librdkafka's and Java's. When all
-rounds are over it is judged as a simulated history is, by what clients were told and what the disks hold.
+The load is ours (idempotent writers, a transactional copier, a member of a group), librdkafka's and Java's; on brokers
+of both kinds also a topic that is compacted all the time, and one of an old format. When all rounds are over it is
+judged as a simulated history is, by what clients were told and what the disks hold.
 """
 
 import argparse
@@ -11,14 +12,14 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 from tests.cluster_load import ClusterLoad
-from tests.cluster_soak.faults import ANYWHERE, IN_NAMESPACES, Fault, Stage, small_disk
-from tests.cluster_soak.load import PARTITIONS, Java, Librdkafka, Writer
+from tests.cluster_soak.faults import ANYWHERE, IN_NAMESPACES, OF_EACH_KIND, Fault, Stage, small_disk
+from tests.cluster_soak.load import KEY_COUNT, PARTITIONS, Java, Librdkafka, Writer, missing, wrongly_compacted
 from tests.cluster_soak.network import LOOPBACK, Host, Network, enter
 from tests.clusters import (
     NEW_MEMBER,
@@ -36,11 +37,15 @@ from tools.kafka.zookeeper import ZooKeeperEnsemble
 
 _NAME = "soak"
 _FOREIGN = ("librdkafka", "java")
+_COMPACTED, _OLD_FORMAT = "compacted", "old-format"
+_OFTEN_CLEANED = {"cleanup.policy": "compact", "segment.ms": "5000", "min.cleanable.dirty.ratio": "0.01"}
 _PAUSE_S = 0.1
 
 
 @contextmanager
-def _cluster(directory: Path, network: Network | None, is_kafka: bool) -> Iterator[tuple[Members, ZooKeeperEnsemble]]:
+def _cluster(
+    directory: Path, network: Network | None, kinds: Sequence[str]
+) -> Iterator[tuple[Members, ZooKeeperEnsemble]]:
     def host(name: str) -> Host:
         return LOOPBACK if network is None else network.host(name)
 
@@ -49,14 +54,14 @@ def _cluster(directory: Path, network: Network | None, is_kafka: bool) -> Iterat
         zookeeper = ZooKeeperEnsemble(directory, 3, [(each.address, each.prefix) for each in places])
         stack.enter_context(zookeeper)
         members: dict[int, Member] = {}
-        for broker_id in (1, 2, 3):
+        for broker_id, kind in enumerate(kinds, 1):
             place = host(f"broker-{broker_id}")
             home = directory / f"broker-{broker_id}"
             if network is not None:
                 stack.enter_context(small_disk(home / "data"))
             # Room for all on a small disk: what a log takes in advance is small, too.
             config = {"log.index.size.max.bytes": "65536", "log.cleaner.dedupe.buffer.size": "4194304"}
-            kind, room = ("kafka", home) if is_kafka else ("barnabas", home / "data")
+            room = home if kind == "kafka" else home / "data"
             member = NEW_MEMBER[kind](room, zookeeper.connect, broker_id, config, place.address, place.prefix)
             stack.enter_context(member)
             members[broker_id] = member
@@ -110,6 +115,9 @@ async def _play(
 def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, directory: Path) -> list[str]:
     dice = random.Random(seed)
     faults = ANYWHERE | (IN_NAMESPACES if network is not None else {})
+    is_mixed = len(set(arguments.brokers)) > 1
+    if is_mixed:
+        faults = OF_EACH_KIND
     if arguments.only:
         faults = {name: faults[name] for name in arguments.only if name in faults}
     names = list(faults)
@@ -118,7 +126,7 @@ def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, dir
         # Each once before one comes again.
         rounds += [(name, faults[name]) for name in dice.sample(names, len(names))]
     rounds = rounds[: arguments.rounds]
-    with _cluster(directory, network, arguments.kafka) as (members, zookeeper):
+    with _cluster(directory, network, arguments.brokers) as (members, zookeeper):
         servers = servers_of(members)
         load = ClusterLoad(servers, _NAME, _PAUSE_S)
         for topic in _FOREIGN:
@@ -127,6 +135,12 @@ def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, dir
             Writer(Librdkafka(servers, "librdkafka"), "librdkafka", _PAUSE_S),
             Writer(Java(servers, "java"), "java", _PAUSE_S),
         ]
+        if is_mixed:
+            create_topic(members, _COMPACTED, PARTITIONS, _OFTEN_CLEANED)
+            create_topic(members, _OLD_FORMAT, PARTITIONS, {"message.format.version": "0.10.2"})
+            compacting = Writer(Librdkafka(servers, _COMPACTED, KEY_COUNT), _COMPACTED, _PAUSE_S)
+            of_old_format = Writer(Java(servers, _OLD_FORMAT, is_idempotent=False), _OLD_FORMAT, _PAUSE_S)
+            writers += [compacting, of_old_format]
         stage = Stage(members, zookeeper, network, _NAME, dice, lambda: load.goes_on(40), arguments.longest_pause)
         deadline = time.monotonic() + 60 * arguments.minutes
         try:
@@ -138,17 +152,20 @@ def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, dir
             for writer in writers:
                 writer.end()
         observed = load.observed
-        for writer in writers:
+        for writer in writers[: len(_FOREIGN)]:
             observed.appends += writer.appends
         wrong = load.wrong()
         data_dirs = {broker_id: each.data_dir for broker_id, each in members.items()}
-        for topic in (_NAME, f"{_NAME}-copied", *_FOREIGN):
+        for topic in (_NAME, f"{_NAME}-copied", *_FOREIGN, *([_OLD_FORMAT] if is_mixed else [])):
             try:
                 wait_for_equal_replicas(data_dirs, topic, PARTITIONS)
             except AssertionError as error:
                 wrong.append(str(error))
         observed.replicas += stored_replicas(data_dirs, [_NAME, *_FOREIGN], PARTITIONS)
         wrong += violations(observed)
+        if is_mixed:
+            wrong += wrongly_compacted(compacting.appends, stored_replicas(data_dirs, [_COMPACTED], PARTITIONS))
+            wrong += missing(of_old_format.appends, stored_replicas(data_dirs, [_OLD_FORMAT], PARTITIONS))
         _tell(observed, played)
         if wrong:
             _tell_logs(members)
@@ -181,15 +198,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=100, metavar="N", help="(%(default)s)")
     parser.add_argument("--seed", type=int, metavar="S", help="of all choices (default: drawn, and printed)")
     parser.add_argument("--minutes", type=float, default=120, metavar="M", help="no round begins later (%(default)s)")
-    parser.add_argument("--kafka", action="store_true", help="play them on Kafka 2.7.2")
-    parser.add_argument("--only", action="append", choices=ANYWHERE | IN_NAMESPACES, help="one fault; may be repeated")
+    parser.add_argument(
+        "--brokers",
+        nargs=3,
+        choices=("barnabas", "kafka"),
+        default=("barnabas",) * 3,
+        metavar="KIND",
+        help="barnabas or kafka (2.7.2); of both: each kind is killed as leader and as controller",
+    )
+    faults = ANYWHERE | IN_NAMESPACES | OF_EACH_KIND
+    parser.add_argument("--only", action="append", choices=faults, help="one fault; may be repeated")
     parser.add_argument("--longest-pause", type=float, default=60, metavar="SECONDS", help="(%(default)s)")
     arguments = parser.parse_args()
     seed = random.randrange(2**32) if arguments.seed is None else arguments.seed
     network = Network() if enter("tests.cluster_soak") else None
     if network is None:
         print(f"the kernel allows no namespaces: without {', '.join(IN_NAMESPACES)}", flush=True)
-    print(f"seed {seed}, {'Kafka 2.7.2' if arguments.kafka else 'Barnabas'}", flush=True)
+    print(f"seed {seed}, {', '.join(arguments.brokers)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="barnabas-soak-") as directory:
         wrong = _soak(arguments, network, seed, Path(directory))
     print(*wrong[:20], f"{len(wrong)} things are wrong", sep="\n", flush=True)

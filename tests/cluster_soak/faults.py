@@ -12,10 +12,16 @@ import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from barnabas.clients.admin_cluster import ClusterAdmin
+from barnabas.clients.admin_replicas import ElectionType, ReplicaAdmin
+from barnabas.clients.pool import Pool
+from barnabas.testing import Broker
 from tests.cluster_soak.network import Flapping, Network
-from tests.clusters import Member, Members, controller_of, leader_of
+from tests.clusters import Member, Members, controller_of, leader_of, make_controller, servers_of
+from tools.kafka.server import KafkaServer
 from tools.kafka.zookeeper import ZooKeeperEnsemble
 
 # Of the file system that a broker's directory is on, where it is to be filled.
@@ -72,6 +78,40 @@ async def kill_leader(stage: Stage) -> None:
 
 async def kill_controller(stage: Stage) -> None:
     killed = stage.members[await controller_of(stage.members)]
+    killed.kill()
+    await stage.goes_on()
+    await stage.restart(killed)
+
+
+def _of_kind(stage: Stage, kind: type) -> list[int]:
+    return [broker_id for broker_id, member in stage.members.items() if isinstance(member, kind)]
+
+
+async def _wait_until_healthy(stage: Stage) -> None:
+    async with Pool(servers_of(stage.members), "fault") as pool:
+        while not (await ClusterAdmin(pool).cluster()).is_healthy:  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+
+
+async def _kill_leader_of(kind: type, stage: Stage) -> None:
+    """Kill a broker of one kind that leads a partition, as each does of which it has the first replica."""
+    await _wait_until_healthy(stage)
+    async with Pool(servers_of(stage.members), "fault") as pool:
+        await ReplicaAdmin(pool).elect_leaders(ElectionType.PREFERRED, None)
+    leaders = {await leader_of(stage.members, stage.topic, index) for index in range(3)}
+    killed = stage.members[stage.dice.choice(sorted(leaders.intersection(_of_kind(stage, kind))))]
+    killed.kill()
+    await stage.goes_on()
+    await stage.restart(killed)
+
+
+async def _kill_controller_of(kind: type, stage: Stage) -> None:
+    broker_id = stage.dice.choice(_of_kind(stage, kind))
+    await asyncio.to_thread(make_controller, stage.members, broker_id)
+    # Where the controller dies just as a replica is to come into sync, a leader of Kafka 2.7.2 keeps it out until the
+    # next election (KAFKA-12686), and two brokers are not enough.
+    await _wait_until_healthy(stage)
+    killed = stage.members[broker_id]
     killed.kill()
     await stage.goes_on()
     await stage.restart(killed)
@@ -177,6 +217,12 @@ ANYWHERE: dict[str, Fault] = {
 }
 IN_NAMESPACES: dict[str, Fault] = {
     each.__name__: each for each in (cut_from_brokers, cut_from_zookeeper, cut_one_way, lossy_links, fill_disk)
+}
+OF_EACH_KIND: dict[str, Fault] = {
+    "kill_leader_of_barnabas": partial(_kill_leader_of, Broker),
+    "kill_leader_of_kafka": partial(_kill_leader_of, KafkaServer),
+    "kill_controller_of_barnabas": partial(_kill_controller_of, Broker),
+    "kill_controller_of_kafka": partial(_kill_controller_of, KafkaServer),
 }
 
 

@@ -9,10 +9,12 @@ from confluent_kafka import Producer as ForeignProducer
 
 from tests.compat.clients.java import JavaClient
 from tests.compat.clients.model import Message as JavaMessage
-from tests.simulation.checker import Append
+from tests.simulation.checker import Append, Replica
 from tools.kafka.jars import KAFKA
 
 PARTITIONS = 3
+# Of a topic that is compacted: no partition has one key alone.
+KEY_COUNT = 7
 _IN_ORDER = 30
 _DELIVERY_TIMEOUT_S = 240
 
@@ -27,10 +29,17 @@ class Producing(Protocol):
 
 
 class Librdkafka:
-    """One idempotent producer for all that is written."""
+    """One idempotent producer for all that is written.
 
-    def __init__(self, servers: str, topic: str) -> None:
+    Args:
+        servers: Of the cluster.
+        topic: Where it writes.
+        key_count: How many keys there are, so that what is written again and again is compacted; 0: there are none.
+    """
+
+    def __init__(self, servers: str, topic: str, key_count: int = 0) -> None:
         self._topic = topic
+        self._key_count = key_count
         self._producer = ForeignProducer(
             {
                 "bootstrap.servers": servers,
@@ -51,7 +60,9 @@ class Librdkafka:
                 places[int(message.value() or b"")] = message.partition() or 0, message.offset() or 0
 
         for number in numbers:
-            self._producer.produce(self._topic, b"%d" % number, partition=number % PARTITIONS, on_delivery=delivered)
+            key = b"%d" % (number % self._key_count) if self._key_count else None
+            partition = number % PARTITIONS
+            self._producer.produce(self._topic, b"%d" % number, key, partition=partition, on_delivery=delivered)
         left = self._producer.flush(_DELIVERY_TIMEOUT_S + 10)
         assert not errors, errors[0]
         assert left == 0, f"{left} records were never told of"
@@ -64,13 +75,14 @@ class Librdkafka:
 class Java:
     """A Java producer anew for each handful: what it learned of the cluster is learned again."""
 
-    def __init__(self, servers: str, topic: str) -> None:
+    def __init__(self, servers: str, topic: str, *, is_idempotent: bool = True) -> None:
         self._topic = topic
+        self._is_idempotent = is_idempotent
         self._java = JavaClient(servers, KAFKA, log_level="OFF")
 
     def write(self, numbers: range) -> list[tuple[int, int]]:
         messages = [JavaMessage(b"%d" % number, partition=number % PARTITIONS) for number in numbers]
-        return self._java.produce(self._topic, messages, acks="all", is_idempotent=True)
+        return self._java.produce(self._topic, messages, acks="all", is_idempotent=self._is_idempotent)
 
     def close(self) -> None:
         self._java.close()
@@ -137,3 +149,29 @@ class Writer:
         self._is_ending.set()
         self._thread.join()
         self._producing.close()
+
+
+def wrongly_compacted(appends: list[Append], replicas: list[Replica]) -> list[str]:
+    """Return which replicas of a compacted topic lack the last number of a key, or one that was acknowledged last."""
+    last: dict[str, dict[int, int]] = {}
+    for append in appends:
+        if append.offset is not None:
+            number = int(append.value)
+            last.setdefault(append.partition, {})[number % KEY_COUNT] = number
+    wrong = []
+    for replica in replicas:
+        numbers = [int(entry.value) for entry in replica.entries if entry.value is not None]
+        found = {number % KEY_COUNT: number for number in numbers}
+        if found != last.get(replica.partition, {}):
+            wrong.append(f"broker {replica.broker}, {replica.partition}: the last numbers of the keys are {found}")
+    return wrong
+
+
+def missing(appends: list[Append], replicas: list[Replica]) -> list[str]:
+    """Return what was acknowledged and does not stand where that was said; what stands there twice is no matter."""
+    there = {(each.partition, entry.offset): entry.value for each in replicas for entry in each.entries}
+    return [
+        f"{each.partition}: {each.value} is not at {each.offset}"
+        for each in appends
+        if each.offset is not None and there.get((each.partition, each.offset)) != each.value
+    ]
