@@ -49,7 +49,9 @@ def test_a_failed_directory_is_led_elsewhere(
         assignment = [CreatableReplicaAssignment(index, [LOSER, CONTROLLER]) for index in (0, 1)]
         request = CreateTopicsRequest([CreatableTopic(name, -1, -1, assignment, [])], 30_000, False)
         assert ask(members[CONTROLLER].bootstrap_servers, request, 4).topics[0].error_code == 0
-        until(lambda: told(members[CONTROLLER], name) == {0: (LOSER, []), 1: (LOSER, [])})
+        # Of the loser as well: it hears of them when it has made their logs.
+        for each in members.values():
+            until(lambda each=each: told(each, name) == {0: (LOSER, []), 1: (LOSER, [])})
         place = f"{LOSER}/*/{name}-0"
         until(lambda: list(tmp_path.glob(place)))
         (directory,) = tmp_path.glob(place)

@@ -101,9 +101,13 @@ class Site:
         return zookeeper_offsets(self.kazoo, group)
 
     def kafka_offsets(self, group: str) -> dict[Partition, int]:
-        """The group's committed offsets in Kafka."""
+        """The group's committed offsets in Kafka; of a coordinator that is gone, none."""
         found = ask(self.broker.bootstrap_servers, FindCoordinatorRequest(group), 0)
-        answer = ask(f"{found.host}:{found.port}", OffsetFetchRequest(group, None), 2)
+        try:
+            answer = ask(f"{found.host}:{found.port}", OffsetFetchRequest(group, None), 2)
+        except OSError:
+            # It was killed, and those that are left do not know it yet.
+            return {}
         assert answer.error_code == ErrorCode.NONE, answer.error_code
         return {
             (topic.name, each.partition_index): each.committed_offset

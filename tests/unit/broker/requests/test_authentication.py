@@ -69,7 +69,12 @@ class Stranger:
         quotas = Quotas(Windows(11, 1_000))
         config = SimpleNamespace(sasl_server_max_receive_size=MOST_BYTES)
         services: Any = SimpleNamespace(
-            config=config, clock=self.clock, timers=self.clock, offered=table.offered, quotas=quotas
+            config=config,
+            clock=self.clock,
+            timers=self.clock,
+            offered=table.offered,
+            quotas=quotas,
+            finalized_features=None,
         )
         verify = verifier({"alice": "secret", "bob": "hidden"})
 
