@@ -40,12 +40,12 @@ class OffsetWatch(threading.Thread):
 
     def look(self) -> None:
         """Note what is there now."""
-        with self._looking:
-            found = (
-                ("zookeeper", self._site.zookeeper_offsets(self._group)),
-                ("kafka", self._site.kafka_offsets(self._group)),
-            )
-        for store, offsets in found:
+        found = {}
+        # A coordinator that was killed is looked at again when the brokers that are left know of it.
+        with self._looking, contextlib.suppress(OSError):
+            found["zookeeper"] = self._site.zookeeper_offsets(self._group)
+            found["kafka"] = self._site.kafka_offsets(self._group)
+        for store, offsets in found.items():
             seen_ms = now_ms()
             for partition, offset in offsets.items():
                 if self._last.get((store, partition)) != offset:

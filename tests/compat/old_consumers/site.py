@@ -101,13 +101,11 @@ class Site:
         return zookeeper_offsets(self.kazoo, group)
 
     def kafka_offsets(self, group: str) -> dict[Partition, int]:
-        """The group's committed offsets in Kafka; of a coordinator that is gone, none."""
+        """The group's committed offsets in Kafka; raises OSError where the coordinator is gone."""
         found = ask(self.broker.bootstrap_servers, FindCoordinatorRequest(group), 0)
-        try:
-            answer = ask(f"{found.host}:{found.port}", OffsetFetchRequest(group, None), 2)
-        except OSError:
-            # It was killed, and those that are left do not know it yet.
-            return {}
+        answer = ask(f"{found.host}:{found.port}", OffsetFetchRequest(group, None), 2)
+        if answer is None:
+            raise ConnectionError("the coordinator closed the connection")
         assert answer.error_code == ErrorCode.NONE, answer.error_code
         return {
             (topic.name, each.partition_index): each.committed_offset

@@ -176,7 +176,8 @@ class Term:
             }
             if response.error_code:
                 refused.update(wanted)
-            if wanted:
+            # A registration that is over says nothing of the one after it: that is seen, and asked anew.
+            if wanted and response.error_code != ErrorCode.STALE_BROKER_EPOCH:
                 deleted = [each for each in wanted if each not in refused]
                 lost = [each for each in wanted if each in refused]
                 self._events.put_nowait(ReplicasStopped(addressed.broker_id, deleted, lost))

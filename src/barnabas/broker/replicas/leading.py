@@ -114,7 +114,7 @@ class Leading:
             self.changes.withdraw(partition.topic_partition)
         self._partitions.pop(partition, None)
         if partition.is_leader:
-            # It goes with its log: what still waits for the disk is not to be acknowledged by nobody but this broker.
+            # Its log goes, or the broker stops: what still waits for the disk is not acknowledged by this broker alone.
             partition.resign(NO_LEADER, partition.leader_epoch)
         waiting, partition.waiting_acks = partition.waiting_acks, None
         for each in waiting or ():

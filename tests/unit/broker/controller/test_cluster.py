@@ -368,6 +368,26 @@ def test_a_topic_of_which_a_replica_can_not_be_deleted_waits_for_its_broker() ->
     play(story)
 
 
+def test_what_a_registration_that_is_over_answers_does_not_hold_up_a_deletion() -> None:
+    async def story(cluster: Cluster) -> None:
+        await three_brokers(cluster)
+
+        def answer(request: ControlRequest) -> ControlResponse | None:
+            return StopReplicaResponse(E.STALE_BROKER_EPOCH) if isinstance(request, StopReplicaRequest) else None
+
+        cluster.links[1].answer = answer
+        await cluster.registry.create(paths.delete_topic("t"))
+        await settle()
+        assert await cluster.registry.exists(paths.topic("t")) is not None
+        assert "t" not in cluster.controller.state.deletion_ineligible
+        await cluster.remove_broker(1)
+        await cluster.add_broker(1)
+        await settle()
+        assert await cluster.registry.exists(paths.topic("t")) is None
+
+    play(story)
+
+
 @pytest.mark.parametrize("is_back", [True, False])
 def test_a_replica_that_was_deleted_stays_so_when_its_broker_goes(caplog, is_back: bool) -> None:
     async def story(cluster: Cluster) -> None:
