@@ -1,6 +1,6 @@
 """The machine's own network: non-blocking sockets, watched by the event loop.
 
-Invariant: a socket's reader and writer are removed from the loop before it is closed: a descriptor number is reused at
+Invariant: a socket's reader (`crowd.py`) and writer are removed before it is closed: a descriptor number is reused at
 once.
 
 Source: design page, network layer; `sendfile(2)`, `send(2)` on MSG_MORE; `socket.send.buffer.bytes`,
@@ -15,6 +15,7 @@ import socket
 from collections.abc import Callable
 
 from barnabas.broker.net.channel import SocketOptions
+from barnabas.broker.net.crowd import Crowd
 from barnabas.core.addresses import canonical_address
 from barnabas.core.errors import StartupError
 from barnabas.wire.protocol.wire import Region
@@ -29,13 +30,15 @@ _PEER_LEFT = getattr(select, "POLLRDHUP", 0)
 class PlainChannel:
     """A socket as it is; see `Channel`."""
 
-    __slots__ = ("_is_reading", "_is_writing", "_loop", "_sock", "recv_into", "send")
+    __slots__ = ("_crowd", "_is_reading", "_is_writing", "_loop", "_sock", "recv_into", "send")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, crowd: Crowd, sock: socket.socket) -> None:
         """Args:
+        crowd: All that are read from.
         sock: Connected and non-blocking; owned from here on.
         """
         self._loop = loop
+        self._crowd = crowd
         self._sock = sock
         self._is_reading = self._is_writing = False
         # hot path: benchmarks/load (every request and answer); the methods themselves, to save a call
@@ -53,11 +56,12 @@ class PlainChannel:
 
     def watch_reads(self, callback: Callable[[], object]) -> None:
         self._is_reading = True
-        self._loop.add_reader(self._sock, callback)
+        self._crowd.watch(self._sock.fileno(), callback)
 
     def stop_reads(self) -> None:
-        self._is_reading = False
-        self._loop.remove_reader(self._sock)
+        if self._is_reading:
+            self._is_reading = False
+            self._crowd.forget(self._sock.fileno())
 
     def watch_writes(self, callback: Callable[[], object]) -> None:
         self._is_writing = True
@@ -76,8 +80,7 @@ class PlainChannel:
         return None
 
     def close(self) -> None:
-        if self._is_reading:
-            self._loop.remove_reader(self._sock)
+        self.stop_reads()
         if self._is_writing:
             self._loop.remove_writer(self._sock)
         self._sock.close()
@@ -86,8 +89,11 @@ class PlainChannel:
 class SocketAcceptor:
     """A socket that is bound; see `Acceptor`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, options: SocketOptions) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, crowd: Crowd, sock: socket.socket, options: SocketOptions
+    ) -> None:
         self._loop = loop
+        self._crowd = crowd
         self._sock = sock
         self._options = options
         self._on_connection: Callable[[], object] = lambda: None
@@ -117,7 +123,7 @@ class SocketAcceptor:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if options.send_buffer_bytes > 0:
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-            return PlainChannel(self._loop, peer), (_peer_host(*address), address[1])
+            return PlainChannel(self._loop, self._crowd, peer), (_peer_host(*address), address[1])
         except BaseException:
             peer.close()
             raise
@@ -131,10 +137,11 @@ class SocketAcceptor:
 class SocketNetwork:
     """The machine's own network; see `Network`."""
 
-    __slots__ = ("_loop",)
+    __slots__ = ("_crowd", "_loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._crowd = Crowd(loop)
 
     def bind(self, host: str, port: int, options: SocketOptions) -> SocketAcceptor:
         if not _may_be_a_name(host):
@@ -157,7 +164,7 @@ class SocketNetwork:
             sock.close()
             raise StartupError(_bind_failure(host, port, error)) from None
         sock.setblocking(False)
-        return SocketAcceptor(self._loop, sock, options)
+        return SocketAcceptor(self._loop, self._crowd, sock, options)
 
     async def connect(self, host: str, port: int) -> PlainChannel:
         loop = self._loop
@@ -175,7 +182,7 @@ class SocketNetwork:
                 sock.close()
                 raise
             else:
-                return PlainChannel(loop, sock)
+                return PlainChannel(loop, self._crowd, sock)
         raise refused
 
     def addresses(self, host: str) -> list[str]:

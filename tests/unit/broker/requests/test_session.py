@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.crowd import Crowd
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.sockets import PlainChannel
@@ -78,7 +79,12 @@ class Wire:
         self.memory = ReceiveMemory(1 << 30)
         reactor = Reactor(self.memory, turns, services.clock.monotonic_ns)
         self.connection = Connection(
-            reactor, PlainChannel(loop, ours), ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda connection: None
+            reactor,
+            PlainChannel(loop, Crowd(loop), ours),
+            ("10.1.2.3", 5_000),
+            1 << 20,
+            Ticks(),
+            lambda connection: None,
         )
         info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
         self.connection.start(Session(self.connection, info, services, table, most_elements))
