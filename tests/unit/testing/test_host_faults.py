@@ -1,6 +1,7 @@
 """What happens to hosts of the simulation: clocks that go wrong, disks that fail alone, ways that are cut, stops."""
 
 import asyncio
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -102,5 +103,28 @@ def test_a_process_that_stands_still_does_all_it_missed_in_order_when_it_goes_on
         loop.go_on(process)
         await asyncio.sleep(5)
         assert seen == [("timer 1.0", 5), ("timer 2.0", 5), ("timer 7.0", 7)]
+
+    simulation.run(story())
+
+
+def test_what_the_dead_do_when_a_world_ends_is_in_vain() -> None:
+    """They hear of their end then, and what they try in answer, which may be anything, finds no loop any more."""
+    simulation = Simulation(0)
+    host = simulation.add_broker("b1", {})
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await asyncio.Queue[None]().get()
+
+    def begin() -> None:
+        CURRENT_PROCESS.set(host._process)
+        simulation.loop.create_task(stubborn())
+
+    async def story() -> None:
+        host.start()
+        copy_context().run(begin)
+        await asyncio.sleep(0)
 
     simulation.run(story())

@@ -353,7 +353,9 @@ class BrokerHost:
             await node.stop()
         except Exception as error:
             self._simulation.note(f"failed {process.name}: {error}")
-        self._bury("end")
+        # Else it is `close` that ends it, long after it died.
+        if process.is_alive:
+            self._bury("end")
 
     def stop(self) -> None:
         """SIGTERM."""
@@ -410,8 +412,9 @@ class BrokerHost:
             for task in list(process.tasks):
                 # Nobody will ever end it, and that is no mistake.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
-                # What it does where it ends it does here, in vain, and not in another world whenever it is collected.
-                with suppress(RuntimeError):
+                # What it does where it ends it does here, in vain, and not in another world whenever it is collected:
+                # whatever it tries, it fails, as there is no loop any more.
+                with suppress(Exception):
                     task.get_coro().close()
             process.tasks.clear()
 
