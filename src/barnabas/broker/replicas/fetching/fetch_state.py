@@ -10,7 +10,8 @@
 | SEEKING_END | its end, as it does not have the fetch offset | where that is lower: there, after truncation |
 | SEEKING_START | its log start offset | where that is higher: there, in a log begun anew |
 
-A log without epochs is cut at its high watermark, and nobody is asked.
+A log without epochs is cut at its high watermark, and nobody is asked. A leader that answers with offsets alone
+(OffsetForLeaderEpoch v0) is asked for two epochs, one after the other.
 
 An error delays a partition; `FAIL` takes it out until the controller speaks again.
 
@@ -63,6 +64,8 @@ class Progress:
         lag: By how many records it is behind the leader's high watermark; `UNKNOWN_LAG` before the first answer.
         error_count: How many attempts have failed since records were fetched last, or could have been.
         last_error: Why the last of them did; None: none has.
+        newest_end_offset: Where a leader that says no epochs has the end of the newest own one; None: it was not asked,
+            or says epochs.
         retry_at_ms: Nothing is asked before; None: it is not delayed.
     """
 
@@ -72,6 +75,7 @@ class Progress:
         "lag",
         "last_error",
         "leader_epoch",
+        "newest_end_offset",
         "offset",
         "phase",
         "retry_at_ms",
@@ -85,6 +89,7 @@ class Progress:
         self.lag = UNKNOWN_LAG
         self.error_count = 0
         self.last_error: str | None = None
+        self.newest_end_offset: int | None = None
         self.retry_at_ms: int | None = None
 
     @property
@@ -218,7 +223,8 @@ def truncation(
     """Decide from the leader's answer where a follower's log is to end.
 
     Args:
-        epoch: The largest at or below the asked one that the leader knows; -1 where the answer does not say it (v0).
+        epoch: The largest at or below the asked one that the leader knows; -1 where the answer does not say it (v0) and
+            none is needed.
         end_offset: Its end in the leader's log; -1: the leader knows of none.
         least_offset: What is replicated: the follower's high watermark.
         log_end_offset: The follower's.
@@ -235,6 +241,26 @@ def truncation(
         return Truncation(min(own_end_offset, end_offset, log_end_offset), is_done=True)
     # The leader never had what this log has of that epoch and those after the own one: they may part even earlier.
     return Truncation(min(own_end_offset, log_end_offset), is_done=False)
+
+
+def truncation_without_epochs(
+    newest_end_offset: int,
+    end_offset_before: int,
+    least_offset: int,
+    log_end_offset: int,
+    newest_start_offset: int,
+) -> Truncation:
+    """Decide the same from two answers of version 0, for the follower's newest epoch and for the one before that.
+
+    Where both are the same the leader has nothing of the newest one, which a single answer does not tell: its end may
+    be that of an older epoch, in which the leader wrote on (KIP-279). What is replicated stays even then.
+    """
+    end_offset = min(newest_end_offset, log_end_offset)
+    if end_offset_before != newest_end_offset:
+        return Truncation(end_offset, is_done=True)
+    if newest_start_offset > least_offset:
+        return Truncation(min(end_offset, newest_start_offset), is_done=False)
+    return Truncation(min(end_offset, least_offset), is_done=True)
 
 
 def reaction(error_code: int) -> Reaction:

@@ -36,6 +36,7 @@ from barnabas.broker.replicas.fetching.fetch_state import (
     back_off_ms,
     reaction,
     truncation,
+    truncation_without_epochs,
 )
 from barnabas.broker.replicas.fetching.followed import Followed
 from barnabas.broker.replicas.fetching.questions import (
@@ -327,23 +328,35 @@ class Fetcher:
         return asking
 
     def _ask_epochs(self, asking: list[Progress]) -> None:
-        request = epochs_request(
-            self._surroundings.broker_id, [(each, self._followed[each.key].latest_epoch) for each in asking]
-        )
+        request = epochs_request(self._surroundings.broker_id, [(each, self._asked_epoch(each)) for each in asking])
 
         def take(response: OffsetForLeaderEpochResponse) -> None:
             self._take_round(asking, epochs_answers(response), self._take_epoch)
 
         self._send(request, self._epochs_version, OffsetForLeaderEpochResponse).then(take, self._lost)
 
+    def _asked_epoch(self, progress: Progress) -> int:
+        latest_epoch = self._followed[progress.key].latest_epoch
+        return latest_epoch if progress.newest_end_offset is None else latest_epoch - 1
+
     def _take_epoch(self, progress: Progress, followed: Followed, answer: EpochEndOffset) -> None:
-        found = truncation(
-            answer.leader_epoch,
-            answer.end_offset,
-            progress.offset,
-            followed.log_end_offset,
-            followed.end_offset_for_epoch,
-        )
+        least_offset, log_end_offset = progress.offset, followed.log_end_offset
+        newest_end_offset, progress.newest_end_offset = progress.newest_end_offset, None
+        if newest_end_offset is not None:
+            _, newest_start_offset = followed.end_offset_for_epoch(followed.latest_epoch - 1)
+            found = truncation_without_epochs(
+                newest_end_offset, answer.end_offset, least_offset, log_end_offset, newest_start_offset
+            )
+        elif (
+            self._epochs_version or answer.end_offset < 0 or not followed.latest_epoch or least_offset >= log_end_offset
+        ):
+            found = truncation(
+                answer.leader_epoch, answer.end_offset, least_offset, log_end_offset, followed.end_offset_for_epoch
+            )
+        else:
+            # differs from Kafka (epoch-before): it takes the end for that of the epoch that it asked for.
+            progress.newest_end_offset = answer.end_offset
+            return
         self._truncate(progress, followed, found.offset, found.is_done)
 
     def _truncate(self, progress: Progress, followed: Followed, offset: int, is_done: bool) -> None:

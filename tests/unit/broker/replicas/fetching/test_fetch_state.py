@@ -12,6 +12,7 @@ from barnabas.broker.replicas.fetching.fetch_state import (
     back_off_ms,
     reaction,
     truncation,
+    truncation_without_epochs,
 )
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.core.types import TopicPartition
@@ -75,6 +76,30 @@ def test_rounds_go_down_until_both_have_the_epoch() -> None:
         end, is_done = min(end, found.offset), found.is_done
         own = [entry for entry in own if entry[1] < end]
     assert (asked, end) == ([3, 1], 4)
+
+
+@pytest.mark.parametrize(
+    ("newest_end_offset", "end_offset_before", "least_offset", "expected"),
+    [
+        # The leader has records of the newest epoch.
+        (15, 10, 4, Truncation(15, True)),
+        (25, 10, 4, Truncation(20, True)),
+        # It knows nothing of the one before.
+        (15, -1, 4, Truncation(15, True)),
+        # It has none: that epoch goes, and what is asked then is how much of the one before there is.
+        (15, 15, 4, Truncation(10, False)),
+        (25, 25, 4, Truncation(10, False)),
+        (8, 8, 4, Truncation(8, False)),
+        # Up to there it is replicated, whatever a leader says; but for one that ends before it.
+        (25, 25, 12, Truncation(12, True)),
+        (11, 11, 12, Truncation(11, True)),
+    ],
+)
+def test_two_answers_without_epochs_tell_what_the_leader_never_heard_of(
+    newest_end_offset: int, end_offset_before: int, least_offset: int, expected: Truncation
+) -> None:
+    found = truncation_without_epochs(newest_end_offset, end_offset_before, least_offset, 20, newest_start_offset=10)
+    assert found == expected
 
 
 @pytest.mark.parametrize(

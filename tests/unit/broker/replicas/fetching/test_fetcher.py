@@ -237,6 +237,26 @@ def test_where_the_epochs_differ_it_is_asked_again() -> None:
     assert followed.log_end_offset == 4 or followed.batches == []
 
 
+def test_without_epochs_in_answers_it_is_asked_for_the_one_before_too() -> None:
+    """KIP-279 before inter.broker.protocol.version 2.0: the leader has 0 to 11 of the epochs up to 2, and none of 3."""
+    follower = Follower(settings={"inter_broker_protocol_version": "1.1"})
+    followed = with_history(A, (0, 4, 0), (5, 8, 1), (9, 9, 3), high_watermark=5)
+    replicated = with_history(B, (0, 4, 3), high_watermark=5)
+    follower.follow(followed, replicated)
+    assert (follower.only.version, asked_epochs(follower)) == (0, {0: (-1, 3), 1: (-1, 3)})
+    follower.answer_epochs((A, 0, -1, 12), (B, 0, -1, 12))
+    # All of it is replicated: there is nothing to cut.
+    assert replicated.done == [("truncate", 5)]
+    assert asked_epochs(follower) == {0: (-1, 2)}
+    follower.answer_epochs((A, 0, -1, 12))
+    assert followed.done == [("truncate", 9)]
+    assert asked_epochs(follower) == {0: (-1, 1)}
+    follower.answer_epochs((A, 0, -1, 9))
+    assert asked_epochs(follower) == {0: (-1, 0)}
+    follower.answer_epochs((A, 0, -1, 5))
+    assert follower.fetched() == {("t", 0): (9, -1, 0), ("t", 1): (5, -1, 0)}
+
+
 def test_a_leader_without_the_epoch_leaves_the_high_watermark() -> None:
     follower = Follower()
     followed = with_history(A, (0, 4, 0), (5, 8, 1), high_watermark=5)
