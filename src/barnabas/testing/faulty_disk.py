@@ -236,7 +236,13 @@ class FaultyDisk(LocalFileSystem):
 
 
 def _rename_keys(by_path: dict[Path, T], source: Path, target: Path) -> None:
-    for path in [path for path in by_path if path == source or source in path.parents]:
+    if not target.is_dir():
+        # Nothing stands below a file: there is no need to look through all that is known.
+        if source in by_path:
+            by_path[target] = by_path.pop(source)
+        return
+    depth = len(source.parts)
+    for path in [path for path in by_path if path.parts[:depth] == source.parts]:
         by_path[target / path.relative_to(source)] = by_path.pop(path)
 
 
