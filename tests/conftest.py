@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import times
+from tests import spark_classes, times
 from tests.compat import figures
 from tests.times import PARTS, Timed, file_of, part_of
 
@@ -23,6 +23,8 @@ settings.load_profile("desk")
 # In the background of a shell a process ignores Ctrl-C, and so would all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+spark_classes.use_archive()
 
 _start_s = time.monotonic()
 _REAL_LOG = Path(__file__).resolve().parents[2] / "shared" / "data" / "access.log.gz"
