@@ -13,14 +13,18 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
+from barnabas.testing import Broker
 from tests.cluster_load import ClusterLoad
 from tests.cluster_soak.faults import ANYWHERE, IN_NAMESPACES, OF_EACH_KIND, Fault, Stage, small_disk
+from tests.cluster_soak.kafka_bugs import endless_loads
 from tests.cluster_soak.load import KEY_COUNT, PARTITIONS, Java, Librdkafka, Writer, missing, wrongly_compacted
+from tests.cluster_soak.login import Login
 from tests.cluster_soak.network import LOOPBACK, Host, Network, enter
+from tests.cluster_soak.readiness import Readiness
 from tests.clusters import (
     NEW_MEMBER,
     Member,
@@ -30,9 +34,11 @@ from tests.clusters import (
     wait_for_in_sync,
     wait_for_members,
 )
+from tests.log_tools import damages, differences_of_dumps
 from tests.patience import PATIENCE_S
 from tests.replicas import stored_replicas, wait_for_equal_replicas
 from tests.simulation.checker import Observed, violations
+from tools.kafka.server import KafkaServer, free_port
 from tools.kafka.zookeeper import ZooKeeperEnsemble
 
 _NAME = "soak"
@@ -40,12 +46,14 @@ _FOREIGN = ("librdkafka", "java")
 _COMPACTED, _OLD_FORMAT = "compacted", "old-format"
 _OFTEN_CLEANED = {"cleanup.policy": "compact", "segment.ms": "5000", "min.cleanable.dirty.ratio": "0.01"}
 _PAUSE_S = 0.1
+# Longer than a leader that died is missed.
+_LONG_S = 20
 
 
 @contextmanager
 def _cluster(
-    directory: Path, network: Network | None, kinds: Sequence[str]
-) -> Iterator[tuple[Members, ZooKeeperEnsemble]]:
+    directory: Path, network: Network | None, kinds: Sequence[str], has_login: bool
+) -> Iterator[tuple[Members, ZooKeeperEnsemble, Readiness]]:
     def host(name: str) -> Host:
         return LOOPBACK if network is None else network.host(name)
 
@@ -53,7 +61,10 @@ def _cluster(
         places = [host(f"server-{number}") for number in (1, 2, 3)]
         zookeeper = ZooKeeperEnsemble(directory, 3, [(each.address, each.prefix) for each in places])
         stack.enter_context(zookeeper)
+        login = Login(directory, zookeeper.connect) if has_login else None
         members: dict[int, Member] = {}
+        ours: dict[int, Broker] = {}
+        doors: dict[int, tuple[str, int]] = {}
         for broker_id, kind in enumerate(kinds, 1):
             place = host(f"broker-{broker_id}")
             home = directory / f"broker-{broker_id}"
@@ -62,11 +73,19 @@ def _cluster(
             # Room for all on a small disk: what a log takes in advance is small, too.
             config = {"log.index.size.max.bytes": "65536", "log.cleaner.dedupe.buffer.size": "4194304"}
             room = home if kind == "kafka" else home / "data"
-            member = NEW_MEMBER[kind](room, zookeeper.connect, broker_id, config, place.address, place.prefix)
+            if kind == "barnabas":
+                doors[broker_id] = place.address, free_port()
+                config["barnabas.http.listeners"] = f"{place.address}:{doors[broker_id][1]}"
+            if login is not None:
+                member = login.new_member(kind, room, broker_id, config, place.address, place.prefix)
+            else:
+                member = NEW_MEMBER[kind](room, zookeeper.connect, broker_id, config, place.address, place.prefix)
             stack.enter_context(member)
             members[broker_id] = member
+            if isinstance(member, Broker):
+                ours[broker_id] = member
         wait_for_members(members)
-        yield members, zookeeper
+        yield members, zookeeper, Readiness(ours, doors)
 
 
 def _longest_gaps_s(observed: Observed, begin_ns: int, end_ns: int) -> dict[str, float]:
@@ -85,10 +104,16 @@ def _longest_gaps_s(observed: Observed, begin_ns: int, end_ns: int) -> dict[str,
 
 
 async def _play(
-    stage: Stage, load: ClusterLoad, writers: list[Writer], rounds: list[tuple[str, Fault]], deadline: float
+    stage: Stage,
+    load: ClusterLoad,
+    writers: list[Writer],
+    readiness: Readiness,
+    rounds: list[tuple[str, Fault]],
+    deadline: float,
 ) -> list[tuple[str, int, int]]:
     """Play the rounds; when each began and ended."""
     played = []
+    watching = asyncio.create_task(readiness.watch())
     await load.start()
     try:
         await load.goes_on()
@@ -98,8 +123,9 @@ async def _play(
                 break
             begin_ns = time.monotonic_ns()
             await asyncio.wait_for(fault(stage), 2 * PATIENCE_S)
-            await load.goes_on(40)
+            await stage.goes_on()
             await asyncio.to_thread(wait_for_in_sync, stage.members, _NAME)
+            await readiness.wait_until_all_are()
             for writer in writers:
                 writer.check()
             played.append((name, begin_ns, time.monotonic_ns()))
@@ -108,8 +134,25 @@ async def _play(
             await asyncio.to_thread(writer.end)
         await load.end()
     finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
         await load.close()
     return played
+
+
+async def _goes_on(load: ClusterLoad, members: Members) -> None:
+    """Wait until records are acknowledged again; a broker of Kafka's that will never do so, as its log says, is told
+    and started anew.
+    """
+    going = asyncio.create_task(load.goes_on(40))
+    while not (await asyncio.wait([going], timeout=_LONG_S))[0]:
+        for broker_id, member in members.items():
+            if isinstance(member, KafkaServer) and (found := endless_loads(member.log_text())):
+                print(f"broker {broker_id}, Kafka's, waits for a load that it gave up; it is started anew:", flush=True)
+                print(*found, sep="\n", flush=True)
+                await asyncio.to_thread(member.restart)
+    await going
 
 
 def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, directory: Path) -> list[str]:
@@ -126,7 +169,7 @@ def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, dir
         # Each once before one comes again.
         rounds += [(name, faults[name]) for name in dice.sample(names, len(names))]
     rounds = rounds[: arguments.rounds]
-    with _cluster(directory, network, arguments.brokers) as (members, zookeeper):
+    with _cluster(directory, network, arguments.brokers, arguments.login) as (members, zookeeper, readiness):
         servers = servers_of(members)
         load = ClusterLoad(servers, _NAME, _PAUSE_S)
         for topic in _FOREIGN:
@@ -141,10 +184,12 @@ def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, dir
             compacting = Writer(Librdkafka(servers, _COMPACTED, KEY_COUNT), _COMPACTED, _PAUSE_S)
             of_old_format = Writer(Java(servers, _OLD_FORMAT, is_idempotent=False), _OLD_FORMAT, _PAUSE_S)
             writers += [compacting, of_old_format]
-        stage = Stage(members, zookeeper, network, _NAME, dice, lambda: load.goes_on(40), arguments.longest_pause)
+        stage = Stage(
+            members, zookeeper, network, _NAME, dice, lambda: _goes_on(load, members), arguments.longest_pause
+        )
         deadline = time.monotonic() + 60 * arguments.minutes
         try:
-            played = asyncio.run(_play(stage, load, writers, rounds, deadline))
+            played = asyncio.run(_play(stage, load, writers, readiness, rounds, deadline))
         except BaseException:
             _tell_logs(members)
             raise
@@ -154,19 +199,23 @@ def _soak(arguments: argparse.Namespace, network: Network | None, seed: int, dir
         observed = load.observed
         for writer in writers[: len(_FOREIGN)]:
             observed.appends += writer.appends
-        wrong = load.wrong()
+        wrong = load.wrong() + readiness.lies
         data_dirs = {broker_id: each.data_dir for broker_id, each in members.items()}
-        for topic in (_NAME, f"{_NAME}-copied", *_FOREIGN, *([_OLD_FORMAT] if is_mixed else [])):
+        equal = (_NAME, f"{_NAME}-copied", *_FOREIGN, *([_OLD_FORMAT] if is_mixed else []))
+        for topic in equal:
             try:
                 wait_for_equal_replicas(data_dirs, topic, PARTITIONS)
             except AssertionError as error:
                 wrong.append(str(error))
+        wrong += differences_of_dumps(data_dirs, equal)
+        wrong += damages(data_dirs)
         observed.replicas += stored_replicas(data_dirs, [_NAME, *_FOREIGN], PARTITIONS)
         wrong += violations(observed)
         if is_mixed:
             wrong += wrongly_compacted(compacting.appends, stored_replicas(data_dirs, [_COMPACTED], PARTITIONS))
             wrong += missing(of_old_format.appends, stored_replicas(data_dirs, [_OLD_FORMAT], PARTITIONS))
         _tell(observed, played)
+        print(f"/ready: {readiness.answers[True]} times yes, {readiness.answers[False]} no", flush=True)
         if wrong:
             _tell_logs(members)
     return wrong
@@ -206,6 +255,7 @@ def main() -> int:
         metavar="KIND",
         help="barnabas or kafka (2.7.2); of both: each kind is killed as leader and as controller",
     )
+    parser.add_argument("--login", action="store_true", help="brokers meet over TLS and log in by SCRAM")
     faults = ANYWHERE | IN_NAMESPACES | OF_EACH_KIND
     parser.add_argument("--only", action="append", choices=faults, help="one fault; may be repeated")
     parser.add_argument("--longest-pause", type=float, default=60, metavar="SECONDS", help="(%(default)s)")

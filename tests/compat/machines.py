@@ -20,7 +20,7 @@ from tests.compat.reading import until
 from tests.patience import PATIENCE_S
 from tools.kafka.jars import KAFKA
 from tools.kafka.java import java_command
-from tools.kafka.server import QUICK_JVM_OPTIONS, free_port
+from tools.kafka.server import free_port, quick_jvm_options
 
 _RUNBOOK = Path(__file__).parents[2] / "docs/replacing.md"
 _SETTINGS = {
@@ -80,7 +80,7 @@ class Machine:
 
     def install(self, jar_set: str) -> None:
         """Have the machine hold a release of Kafka: its scripts stand in no jar, these do what they do."""
-        options = [*QUICK_JVM_OPTIONS, "-Xmx256m"]
+        options = [*quick_jvm_options(jar_set), "-Xmx256m"]
         kafka = shlex.join(java_command("kafka.Kafka", [], jar_set=jar_set, jvm_options=options, log_level="INFO"))
         scripts = {
             "kafka-server-start.sh": f"{kafka} $2 >>kafka.log 2>&1 </dev/null & echo $! >kafka.pid",

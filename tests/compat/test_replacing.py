@@ -6,7 +6,6 @@ and held as Kafka has it.
 
 import asyncio
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from tests.cluster_soak.load import PARTITIONS, LastingJava, Writer
 from tests.commands import run
 from tests.compat.machines import START_KAFKA, Machine, Machines, commands, three_machines
 from tests.compat.reading import until
+from tests.log_tools import damages, differences_of_dumps
 from tests.patience import PATIENCE_S
 from tests.replicas import stored_replicas, wait_for_equal_replicas
 from tests.simulation.checker import violations
-from tools.kafka.java import run_tool
 
 _TOPIC = "numbers"
 _JAVA_TOPIC = "java"
@@ -130,10 +129,8 @@ def test_a_cluster_of_kafka_is_replaced_and_comes_back_under_load(tmp_path: Path
         load.observed.appends += writer.appends
         load.observed.replicas += stored_replicas(data_dirs, [_TOPIC, _JAVA_TOPIC], PARTITIONS)
         assert load.wrong() + violations(load.observed) == []
-        assert_kafka_finds_the_same(data_dirs)
-        for data_dir in data_dirs.values():
-            verified = run("log", "verify", data_dir)
-            assert verified.returncode == 0, verified.stdout
+        assert differences_of_dumps(data_dirs, _TOPICS) == []
+        assert damages(data_dirs) == []
 
 
 async def _replace_and_come_back(machines: Machines, shared: Shared, load: ClusterLoad) -> None:
@@ -162,21 +159,3 @@ async def _replace_and_come_back(machines: Machines, shared: Shared, load: Clust
 def _controller_last(machines: Machines, status: str) -> list[Machine]:
     controller_id = json.loads(status)["controller_id"]
     return sorted(machines.values(), key=lambda each: each.broker_id == controller_id)
-
-
-def assert_kafka_finds_the_same(data_dirs: Mapping[int, Path]) -> None:
-    """See that Kafka's own tool prints the same of all replicas, batch by batch and record by record."""
-    for topic in _TOPICS:
-        for index in range(PARTITIONS):
-            first, *others = (_dumped(path / f"{topic}-{index}") for path in data_dirs.values())
-            assert first
-            assert all(other == first for other in others), f"{topic}-{index}"
-
-
-def _dumped(directory: Path) -> list[str]:
-    files = ",".join(map(str, sorted(directory.glob("*.log"))))
-    dumped = run_tool("kafka.tools.DumpLogSegments", "--files", files, "--print-data-log", timeout_s=PATIENCE_S)
-    assert dumped.returncode == 0, dumped.stderr
-    # Where a segment ends is each replica's own affair.
-    lines = [re.sub(r" position: \d+", "", line) for line in dumped.stdout.splitlines()]
-    return [line for line in lines if not line.startswith(("Dumping ", "Starting offset: "))]

@@ -19,27 +19,11 @@ from barnabas.testing.certificates import Authority
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
 from tests.clusters import create_topic, servers_of, wait_for_in_sync, wait_for_members
 from tests.compat.reading import until
+from tests.meeting import MODULES, PASSWORD, SCRAM, USER, Meeting
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 
-MODULES = "org.apache.kafka.common.security"
-USER, PASSWORD = "broker", "secret"
 PLAIN = f'{MODULES}.plain.PlainLoginModule required username="{USER}" password="{PASSWORD}" user_{USER}="{PASSWORD}";'
-SCRAM = f'{MODULES}.scram.ScramLoginModule required username="{USER}" password="{PASSWORD}";'
-
-
-class Meeting(Broker):
-    """A broker with a listener for clients and one for brokers."""
-
-    protocol = "SSL"
-
-    def _secure_listener(self) -> list[str]:
-        settings = {
-            "listeners": f"CLIENTS://127.0.0.1:{self._port},BROKERS://127.0.0.1:0",
-            "listener.security.protocol.map": f"CLIENTS:PLAINTEXT,BROKERS:{self.protocol}",
-            "inter.broker.listener.name": "BROKERS",
-        }
-        return [word for name, value in settings.items() for word in ("--override", f"{name}={value}")]
 
 
 class Place:
@@ -82,12 +66,11 @@ class Place:
             settings["sasl.mechanism.inter.broker.protocol"] = self.mechanism
             settings[f"listener.name.brokers.{self.mechanism.lower()}.sasl.jaas.config"] = jaas
         broker = Meeting(
+            "SSL" if self.mechanism == "certificates" else "SASL_SSL",
             config=settings,
-            security_protocol="CLIENTS",
             data_dir=self._directory / f"data-{broker_id}",
             start_timeout_s=PATIENCE_S,
         )
-        broker.protocol = "SSL" if self.mechanism == "certificates" else "SASL_SSL"
         self.members[broker_id] = self._stack.enter_context(broker)
 
     def know_user(self, password: str = PASSWORD) -> None:

@@ -24,7 +24,7 @@ from tools.kafka.jars import CACHE, KAFKA, directory
 from tools.kafka.java import start_java
 
 BROKER_JVM_OPTIONS = ("-Xmx1g", "-XX:+UseG1GC")
-QUICK_JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_QUICK_JVM_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _ZOOKEEPER_JVM_OPTIONS = (
     "-Xmx128m",
     "-XX:+UseSerialGC",
@@ -315,10 +315,14 @@ class QuickKafkaServer(KafkaServer):
         host: str = "127.0.0.1",
         prefix: Sequence[str] = (),
     ) -> None:
-        archive = class_archive(jar_set)
-        archived = (f"-XX:SharedArchiveFile={archive}",) if archive.exists() else ()
-        options = (*QUICK_JVM_OPTIONS, *archived, *jvm_options)
+        options = (*quick_jvm_options(jar_set), *jvm_options)
         super().__init__(directory, config, options, jar_set, port, zookeeper_connect, host, prefix)
+
+
+def quick_jvm_options(jar_set: str) -> tuple[str, ...]:
+    """Return what lets a broker start with a third of the work: with mapped classes, where there are some."""
+    archive = class_archive(jar_set)
+    return (*_QUICK_JVM_OPTIONS, f"-XX:SharedArchiveFile={archive}") if archive.exists() else _QUICK_JVM_OPTIONS
 
 
 def class_archive(jar_set: str) -> Path:
