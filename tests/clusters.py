@@ -1,6 +1,7 @@
 """What tests of several brokers use of them, be they Kafka's or ours."""
 
 import asyncio
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ from barnabas.testing import Broker
 from barnabas.testing.cluster import member_config
 from tests.patience import PATIENCE_S
 from tools.kafka.server import QuickKafkaServer
+from tools.wheel import compiled_environment
 
 # Three brokers of Kafka and their ZooKeeper take about a gigabyte.
 _JVM_OPTIONS = ("-Xmx256m",)
@@ -58,7 +60,8 @@ def cluster_of(
     """Start brokers with the ids 1, 2, ... on one ZooKeeper, or on a broker that serves its registry as one.
 
     Args:
-        kinds: What each is, `kafka` or `barnabas`, in the order in which they are started: the first is the controller.
+        kinds: What each is, as `NEW_MEMBER` has them, in the order in which they are started: the first is the
+            controller.
         directory: Where each has a directory of its own.
         zookeeper_connect: With a tree of the cluster's own.
         config: Settings of all, above those that make three a cluster that loses nothing with one of them.
@@ -90,6 +93,29 @@ def barnabas_member(
     return Broker(config=settings, host=host, port=port, data_dir=directory, start_timeout_s=PATIENCE_S, prefix=prefix)
 
 
+def compiled_member(
+    directory: Path,
+    zookeeper_connect: str,
+    broker_id: int,
+    config: Mapping[str, str],
+    host: str = "127.0.0.1",
+    prefix: Sequence[str] = (),
+    port: int = 0,
+) -> Broker:
+    """Return a broker of ours as `barnabas_member` does, which runs as the compiled wheel has it."""
+    # Another Python in the place of this one, in the same process; nothing but its environment says what it imports.
+    python = (
+        "env",
+        "-u",
+        "PYTHONPATH",
+        "sh",
+        "-c",
+        f'shift; exec {shlex.quote(str(compiled_environment()))} "$@"',
+        "sh",
+    )
+    return barnabas_member(directory, zookeeper_connect, broker_id, config, host, (*prefix, *python), port)
+
+
 def kafka_member(
     directory: Path,
     zookeeper_connect: str,
@@ -114,6 +140,7 @@ def kafka_member(
 
 NEW_MEMBER: Mapping[str, Callable[..., Broker | QuickKafkaServer]] = {
     "barnabas": barnabas_member,
+    "compiled": compiled_member,
     "kafka": kafka_member,
 }
 
