@@ -96,10 +96,14 @@ async def _wait_until_healthy(stage: Stage) -> None:
 async def _kill_leader_of(kind: type, stage: Stage) -> None:
     """Kill a broker of one kind that leads a partition, as each does of which it has the first replica."""
     await _wait_until_healthy(stage)
-    async with Pool(servers_of(stage.members), "fault") as pool:
-        await ReplicaAdmin(pool).elect_leaders(ElectionType.PREFERRED, None)
-    leaders = {await leader_of(stage.members, stage.topic, index) for index in range(3)}
-    killed = stage.members[stage.dice.choice(sorted(leaders.intersection(_of_kind(stage, kind))))]
+    leading: set[int] = set()
+    # Brokers hear one after the other who leads.
+    while not leading:
+        async with Pool(servers_of(stage.members), "fault") as pool:
+            await ReplicaAdmin(pool).elect_leaders(ElectionType.PREFERRED, None)
+        leaders = {await leader_of(stage.members, stage.topic, index) for index in range(3)}
+        leading = leaders.intersection(_of_kind(stage, kind))
+    killed = stage.members[stage.dice.choice(sorted(leading))]
     killed.kill()
     await stage.goes_on()
     await stage.restart(killed)
