@@ -29,6 +29,7 @@ from barnabas.broker.requests.table import API_VERSIONS_KEY, CONTROL_KEYS, PRODU
 from barnabas.broker.requests.throttled_connections import ThrottledConnection
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.core.executor import submit
+from barnabas.wire.protocol.api_keys import APIS
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.produce import ProduceRequest
 from barnabas.wire.protocol.wire import MALFORMED, Budget, WireBuffer
@@ -139,7 +140,7 @@ class Session:
         if route is None:
             if api_key != API_VERSIONS_KEY:
                 # Without a name of its own here: it would hold this frame, and the frame it, until a collection.
-                raise self._refusal(frame, ProtocolError(f"API key {api_key} version {api_version} is not served"))
+                raise self._refusal(frame, _unserved(api_key, api_version))
             # A newer client asks first of all what there is; it reads this answer in version 0 whatever it asked.
             route = self._routes.unsupported_api_versions
         else:
@@ -368,6 +369,14 @@ def _decode(route: Route, frame: memoryview, position: int, most_elements: int) 
         raise _malformed(route, error) from None
     except MemoryError:
         raise ProtocolError(f"there is no memory for a {route.name}") from None
+
+
+def _unserved(api_key: int, api_version: int) -> ProtocolError:
+    if api_key in CONTROL_KEYS and api_version > APIS[api_key].max_version:
+        # A controller goes by its settings, and asks nobody what there is.
+        newer = "the controller's inter.broker.protocol.version is above 2.7"
+        return ProtocolError(f"{APIS[api_key].message} version {api_version} is not served: {newer}")
+    return ProtocolError(f"API key {api_key} version {api_version} is not served")
 
 
 def _malformed(route: Route, error: Exception) -> ProtocolError:

@@ -410,6 +410,20 @@ def test_a_bug_in_a_handler_is_answered_and_logged_with_its_traceback(play, capl
     assert "ZeroDivisionError: a bug" in caplog.text
 
 
+def test_a_controller_of_a_newer_protocol_is_told_of(play, caplog):
+    caplog.set_level(logging.INFO)
+
+    async def story(wire):
+        await wire.send(header(UPDATE_METADATA, 7, is_flexible=True) + b"whatever it may hold")
+        assert await wire.answer() == b""
+
+    play(story, answering())
+    assert (
+        "UpdateMetadata version 7 is not served: the controller's inter.broker.protocol.version is above 2.7"
+        in caplog.text
+    )
+
+
 def test_a_handler_may_close_the_connection(play):
     def handle(ctx, request):
         raise UnanswerableError("produced with acks=0")
