@@ -26,6 +26,8 @@ _RUNBOOK = Path(__file__).parents[2] / "docs/replacing.md"
 _SETTINGS = {
     "zookeeper.session.timeout.ms": "6000",
     "group.initial.rebalance.delay.ms": "0",
+    # Kafka's are made at each start, for each partition of each log.
+    "log.index.size.max.bytes": "65536",
     "inter.broker.listener.name": "PLAINTEXT",
     "sasl.enabled.mechanisms": "SCRAM-SHA-256",
     "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": (

@@ -37,16 +37,16 @@ def test_the_protocol_is_raised_in_two_rolling_steps_under_load(jar_set: str, tm
         servers = ",".join(each.servers for each in machines.values())
         admin = tmp_path / "admin.properties"
         admin.touch()
-        load = ClusterLoad(servers, _TOPIC, pause_s=0.05)
+        load = ClusterLoad(servers, _TOPIC, pause_s=0.1)
 
         async def story() -> None:
             await load.start()
             try:
-                await load.goes_on(20)
+                await load.goes_on(10)
                 for version, release in (("2.3", jar_set), ("2.7", KAFKA)):
                     for machine in machines.values():
                         await asyncio.to_thread(_restart, machine, version, release)
-                        await load.goes_on(20)
+                        await load.goes_on(10)
                     told = machines[1].paste("barnabas cluster status --bootstrap-server $SERVERS --json")
                     versions = [each["inter_broker_protocol_version"] for each in json.loads(told)["brokers"]]
                     assert all(each.startswith(version) for each in versions), versions

@@ -27,7 +27,7 @@ _TOPICS = (_TOPIC, f"{_TOPIC}-copied", _JAVA_TOPIC, "diary")
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _MECHANISM = ("--mechanism", "SCRAM-SHA-256")
 _LARGE = 2_000_000
-_PAUSE_S = 0.05
+_PAUSE_S = 0.1
 _SETTINGS = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
     "super.users": "User:ANONYMOUS;User:admin",
@@ -140,12 +140,12 @@ async def _replace_and_come_back(machines: Machines, shared: Shared, load: Clust
     first = machines[1]
     await load.start()
     try:
-        await load.goes_on(20)
+        await load.goes_on(10)
         for pasted, software in ((steps, "Barnabas"), (steps_back, "Kafka 2.7")):
             for machine in _controller_last(machines, await asyncio.to_thread(first.paste, f"{look} --json")):
                 for command in pasted:
                     await asyncio.to_thread(machine.paste, command)
-                await load.goes_on(20)
+                await load.goes_on(10)
                 await asyncio.to_thread(shared.check, machine)
             await asyncio.to_thread(first.paste, elect)
             told = json.loads(await asyncio.to_thread(first.paste, f"{look} --json"))

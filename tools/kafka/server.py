@@ -36,6 +36,8 @@ _ZOOKEEPER_JVM_OPTIONS = (
 
 # Above those of well-known services; Linux gives what is from 32768 on to who asks for any port.
 _FIRST_PORT, _USUAL_FIRST_EPHEMERAL_PORT = 15_000, 32_768
+# Who asks for several, and uses them later, wants several.
+_given_ports: set[int] = set()
 
 ONE_BROKER = {
     "broker.id": "0",
@@ -56,15 +58,18 @@ class ServerError(Exception):
 
 
 def free_port() -> int:
-    """Return a loopback port that nothing listens on now.
+    """Return a loopback port that nothing listens on now, and that nobody here was given before.
 
     It is below those that the system gives to who asks for any: between this look and its use nobody else gets it by
     chance.
     """
     while True:
         port = random.SystemRandom().randrange(_FIRST_PORT, _first_ephemeral_port())
+        if port in _given_ports:
+            continue
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
+            _given_ports.add(port)
             return port
 
 
