@@ -1,16 +1,25 @@
-"""`scripts/bench --cluster`: three brokers beside three of Kafka 2.7.2, one ZooKeeper for each three; some 15 minutes.
+"""`scripts/bench --cluster`: three brokers beside three of Kafka 2.7.2, one ZooKeeper for each three; most of an hour.
 
-    small       one Produce of 100 bytes in flight, acks=all, three replicas
-    flood       100 connections that do so
-    librdkafka  200,000 records of a kilobyte, acks=all, three partitions with a leader each
-    follower    broker 3 copies what broker 1 has: batches of 1 MB, 16 KB and 200 bytes
-    failover    a broker is killed that leads a third of 2,000 partitions: from the end of its session on
-    one, two    one broker, and two on the same machine beside one Kafka, acks=1 and no copies, 100 connections in all
+    small         one Produce of 100 bytes in flight, acks=all, three replicas
+    flood         100 connections that do so
+    end-to-end    from such a produce to the answer of a fetch that waits for it
+    mixed         one Produce in flight to each broker in turn: three of Kafka, and two of Kafka with one of ours
+    librdkafka    200,000 records of a kilobyte, acks=all, three partitions with a leader each
+    java          the same by Kafka's ProducerPerformance with the client's defaults
+    transactions  20 producers, three brokers that coordinate and lead
+    commits       offsets of 50 groups
+    one, two      one broker, and two on the same machine beside one Kafka, acks=1 and no copies, 100 connections in all
+    follower      broker 3 copies what broker 1 has: batches of 1 MB, 16 KB and 200 bytes
+    catch-up      broker 3 stands still while `--bytes` are written, and small produces go on while it catches up
+    reassign      `--bytes` move from one broker to another without a throttle
+    failover      a broker is killed that leads a third of 2,000 partitions: from the end of its session on
+    stop          each broker is stopped and started in its turn under a producer
+    many          `--partitions` with three replicas: idle, then the controller is killed
 
-A Kafka does each load (but failover) until two rounds cost the same within 5 %, for half a minute at the most. Then,
-for `small`, `flood`, `one` and `two`, the clusters stand beside each other and do five rounds each in turn, of which
-the medians count. The other works are too large for that: each is done on a cluster of its own, one kind after the
-other in each run, and the last round counts. CPU is that of all brokers, or of the follower alone.
+A Kafka does each load (but failover, stop and many) until two rounds cost the same within 5 %, for half a minute at the
+most. Then, up to `one` and `two`, the clusters stand beside each other and do five rounds each in turn, of which the
+medians count. The other works are too large for that: each is done on a cluster of its own, one kind after the other in
+each run, and the last round counts. CPU is that of all brokers, or of the follower alone.
 """
 
 import argparse
@@ -19,34 +28,49 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from benchmarks.cluster.clusters import KINDS, Cluster, cluster
+from benchmarks.cluster.coordinators import commits, transactions
+from benchmarks.cluster.copies import catch_up, follower, reassign
+from benchmarks.cluster.losses import failover, many, stop
+from benchmarks.cluster.rounds import Load, in_turn
 from benchmarks.cluster.works import (
-    Load,
     brokers_on_two_cores,
-    failover,
+    end_to_end,
     flood,
-    follower,
-    in_turn,
+    java,
     librdkafka,
     small_produce,
+    three_leaders,
 )
 from benchmarks.load import report
 from benchmarks.load.lines import Figures, Line
-from benchmarks.load.process import CPU, CPU_MICRO
+from benchmarks.load.process import CPU, CPU_MICRO, CPU_MILLI
 
-IN_TURN: dict[str, tuple[int, Callable[[Cluster], Load]]] = {
-    "small": (3, small_produce),
-    "flood": (3, flood),
-    "one": (1, brokers_on_two_cores),
-    "two": (2, brokers_on_two_cores),
-}
-ALONE: dict[str, Callable[[Cluster], Figures]] = {
+IN_TURN: dict[str, Callable[[Cluster], Load]] = {
+    "small": small_produce,
+    "flood": flood,
+    "end-to-end": end_to_end,
+    "mixed": three_leaders,
     "librdkafka": librdkafka,
-    "follower": follower,
-    "failover": failover,
+    "java": java,
+    "transactions": transactions,
+    "commits": commits,
+    "one": brokers_on_two_cores,
+    "two": brokers_on_two_cores,
+}
+ALONE: dict[str, Callable[[Cluster, argparse.Namespace], Figures]] = {
+    "follower": lambda started, _: follower(started),
+    "catch-up": lambda started, options: catch_up(started, options.bytes),
+    "reassign": lambda started, options: reassign(started, options.bytes),
+    "failover": lambda started, _: failover(started),
+    "stop": lambda started, _: stop(started),
+    "many": lambda started, options: many(started, options.partitions),
 }
 WORKS = (*IN_TURN, *ALONE)
 # Beside so many brokers, and under whatever else the machine does, a shorter session ends while nobody is dead.
 _PATIENT = {"zookeeper.session.timeout.ms": "30000"}
+# Where the end of a session is waited for.
+_LESS_PATIENT = {"zookeeper.session.timeout.ms": "10000", "auto.leader.rebalance.enable": "false"}
+_SETTINGS = {"catch-up": _LESS_PATIENT, "many": _LESS_PATIENT, "stop": _PATIENT, "reassign": _PATIENT}
 
 LINES = (
     Line("small_p50_us", "small produce, acks=all: p50 µs", 0, 0.5),
@@ -54,6 +78,18 @@ LINES = (
     Line("small_cpu", f"small produce, acks=all: {CPU_MICRO} of all brokers", 0),
     Line("flood_requests_per_s", "100 connections, acks=all: requests/s", 0, 1.25, is_lower_better=False),
     Line("flood_cpu", f"100 connections, acks=all: {CPU_MICRO} of all brokers per request", 0, 0.6),
+    Line("end_to_end_p50_us", "produce to consume: p50 µs", 0, 0.5),
+    Line("end_to_end_p99_us", "produce to consume: p99 µs", 0, 0.4),
+    Line("end_to_end_cpu", f"produce to consume: {CPU_MICRO} of all brokers", 0),
+    Line("mixed_p50_us", "two Kafka and one of these, acks=all: p50 µs", 0),
+    Line("mixed_p99_us", "two Kafka and one of these, acks=all: p99 µs", 0, 1.1),
+    Line("mixed_cpu", f"two Kafka and one of these, acks=all: {CPU_MICRO} of all brokers", 0),
+    Line("java_cpu_per_gb", f"Java producer's defaults, acks=all: {CPU} of all brokers per GB", 2, 0.5),
+    Line("java_mb_per_s", "Java producer's defaults, acks=all: MB/s", 0, 1.3, is_lower_better=False),
+    Line("transactions_per_s", "20 transactional producers: transactions/s", 0, 1.3, is_lower_better=False),
+    Line("transaction_cpu", f"20 transactional producers: {CPU_MICRO} of all brokers per transaction", 0),
+    Line("commits_per_s", "offset commits/s", 0, 1.0, is_lower_better=False),
+    Line("commit_cpu", f"offset commits: {CPU_MICRO} of all brokers each", 0),
     Line("librdkafka_cpu_per_gb", f"librdkafka, acks=all: {CPU} of all brokers per GB", 2, 0.5),
     Line("librdkafka_mb_per_s", "librdkafka, acks=all: MB/s", 0, 1.5, is_lower_better=False),
     Line("follower_1mb_cpu_per_gb", f"a follower, batches of 1 MB: {CPU} per GB", 2, 0.5),
@@ -62,8 +98,26 @@ LINES = (
     Line("follower_1mb_mb_per_s", "a follower, batches of 1 MB: MB/s", 0, is_lower_better=False),
     Line("follower_16kb_mb_per_s", "a follower, batches of 16 KB: MB/s", 0, is_lower_better=False),
     Line("follower_200b_mb_per_s", "a follower, batches of 200 bytes: MB/s", 1, is_lower_better=False),
+    Line("catch_up_mb_per_s", "catching up with one fetcher: MB/s", 0, 1.0, is_lower_better=False),
+    Line("catch_up_p50_us", "other producers meanwhile: p50 µs", 0),
+    Line("catch_up_p99_us", "other producers meanwhile: p99 µs", 0, 0.5),
+    Line("catch_up_cpu_per_gb", f"catching up: {CPU} of all brokers per GB", 2),
+    Line("reassign_s", "reassigning without a throttle: s", 2, 1.0),
+    Line("reassign_cpu_per_gb", f"reassigning without a throttle: {CPU} of all brokers per GB", 2),
     Line("failover_led_ms", "killed, 2,000 partitions: from its session's end to the last one led, ms", 0, 1.0),
     Line("failover_record_ms", "the same to a client's next record, ms", 0, 1.0),
+    Line("stop_gap_ms", "brokers stopped in turn: longest gap of a producer, ms", 0, 1.0),
+    Line(
+        "stop_acknowledged",
+        "brokers stopped in turn: sends acknowledged in the end, of 100",
+        2,
+        1.0,
+        is_lower_better=False,
+    ),
+    Line("idle_cpu_per_s", f"very many partitions, idle: {CPU_MILLI} of all brokers a second", 0, 0.5),
+    Line("idle_mb", "very many partitions, idle: memory of all brokers, MB", 0, 0.3),
+    Line("controller_ms", "controller killed: from its session's end to the last broker told, ms", 0, 1.0),
+    Line("controller_cpu", f"controller killed: {CPU_MILLI} of all brokers", 0, 0.6),
     Line("one_requests_per_s", "one broker, acks=1: requests/s", 0, is_lower_better=False),
     Line("one_cpu", f"one broker, acks=1: {CPU_MICRO} per request", 0),
     Line("two_requests_per_s", "two brokers beside one Kafka, acks=1: requests/s", 0, is_lower_better=False),
@@ -71,22 +125,31 @@ LINES = (
 )
 
 
-def measure(name: str, kinds: Sequence[str]) -> dict[str, Figures]:
+def members_of(name: str, kind: str) -> list[str]:
+    """Return what each broker is for a work."""
+    match name:
+        case "mixed":
+            return ["kafka", "kafka", kind]
+        case "one":
+            return [kind]
+        case "two":
+            # A Kafka uses all cores by itself.
+            return [kind] if kind == "kafka" else [kind] * 2
+        case _:
+            return [kind] * 3
+
+
+def measure(name: str, kinds: Sequence[str], options: argparse.Namespace) -> dict[str, Figures]:
     """Do one work on clusters of all kinds."""
     if name in ALONE:
         figures = {}
         for kind in kinds:
-            with cluster(kind, 3) as started:
-                figures[kind] = ALONE[name](started)
+            with cluster(members_of(name, kind), _SETTINGS.get(name, {})) as started:
+                figures[kind] = ALONE[name](started, options)
         return figures
-    broker_count, prepare = IN_TURN[name]
     with ExitStack() as stack:
-        clusters = {}
-        for kind in kinds:
-            # A Kafka uses all cores by itself.
-            count = 1 if name == "two" and kind == "kafka" else broker_count
-            clusters[kind] = stack.enter_context(cluster(kind, count, _PATIENT))
-        return in_turn(clusters, prepare)
+        clusters = {kind: stack.enter_context(cluster(members_of(name, kind), _PATIENT)) for kind in kinds}
+        return in_turn(clusters, IN_TURN[name])
 
 
 def main() -> int:
@@ -96,6 +159,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--target", default=",".join(KINDS), help=f"with commas: {', '.join(KINDS)}")
     parser.add_argument("--only", default=",".join(WORKS), help=f"works, with commas: {', '.join(WORKS)}")
+    parser.add_argument("--bytes", type=int, default=10**9, help="to catch up with and to move (default 1 GB)")
+    parser.add_argument("--partitions", type=int, default=10_000, help="of `many` (default 10,000)")
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )
@@ -109,7 +174,7 @@ def main() -> int:
             runs.append({})
         for name in names:
             print(f"run {run}/{options.runs}: {name}", file=sys.stderr, flush=True)
-            for kind, figures in measure(name, kinds).items():
+            for kind, figures in measure(name, kinds, options).items():
                 figures = {key.replace("alone", name): value for key, value in figures.items()}
                 print(kind, {key: round(value, 2) for key, value in figures.items()}, file=sys.stderr, flush=True)
                 results[kind][-1] |= figures

@@ -5,7 +5,9 @@ Kafka's brokers have the JVM that `scripts/bench` measures one broker with, not 
 
 import asyncio
 import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,9 +39,18 @@ class Member(Protocol):
     @property
     def pid(self) -> int: ...
 
+    @property
+    def data_dir(self) -> Path: ...
+
     def start_broker(self) -> None: ...
 
+    def stop(self) -> None: ...
+
     def kill(self) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -61,19 +72,38 @@ class BarnabasMember:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def data_dir(self) -> Path:
+        return self._directory / "data"
+
     def start_broker(self) -> None:
         """Start the process without waiting for it."""
         self._directory.mkdir(parents=True, exist_ok=True)
-        command = [str(self._program), "broker", "--port", str(self._port), "--data-dir", str(self._directory / "data")]
+        command = [str(self._program), "broker", "--port", str(self._port), "--data-dir", str(self.data_dir)]
         for name, value in self._settings.items():
             command += ["--override", f"{name}={value}"]
         with (self._directory / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=die_with_parent)
 
+    def stop(self) -> None:
+        """End the process as SIGTERM does."""
+        self._end(signal.SIGTERM)
+
     def kill(self) -> None:
         """End the process as `kill -9` does."""
+        self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """Have the broker stand still, as SIGSTOP does, until `resume`."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a broker that stands still go on."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def _end(self, signal_number: int) -> None:
         if self._process is not None:
-            self._process.kill()
+            self._process.send_signal(signal_number)
             self._process.wait()
             self._process = None
 
@@ -87,7 +117,7 @@ class Cluster:
     Attributes:
         members: By id.
         zookeeper_connect: Where their tree is.
-        is_jvm: Whether what they run is compiled while it runs.
+        is_jvm: Whether what one of them runs is compiled while it runs.
     """
 
     def __init__(self, members: Mapping[int, Member], zookeeper_connect: str, is_jvm: bool) -> None:
@@ -121,13 +151,19 @@ class Cluster:
 
         async def wait() -> None:
             async with Pool(self.members[1].bootstrap_servers, "bench") as pool, asyncio.timeout(_START_TIMEOUT_S):
-                while True:
-                    found = (await pool.metadata([topic])).topics[topic].partitions.values()
-                    if len(found) == count and all(map(is_so, found)):
-                        return
+                while not await _is_so(pool, topic, is_so, count):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
 
         asyncio.run(wait())
+
+    def is_so(self, topic: str, is_so: Callable[[PartitionMetadata], bool], count: int) -> bool:
+        """Tell whether something is so for all partitions of a topic, as broker 1 says."""
+
+        async def ask() -> bool:
+            async with Pool(self.members[1].bootstrap_servers, "bench") as pool:
+                return await _is_so(pool, topic, is_so, count)
+
+        return asyncio.run(ask())
 
     def wait_for_members(self) -> None:
         """Wait until each broker answers, and knows all of them."""
@@ -139,6 +175,11 @@ class Cluster:
                 time.sleep(0.05)
 
 
+async def _is_so(pool: Pool, topic: str, is_so: Callable[[PartitionMetadata], bool], count: int) -> bool:
+    found = (await pool.metadata([topic])).topics[topic].partitions.values()
+    return len(found) == count and all(map(is_so, found))
+
+
 async def _knows(member: Member, ids: object) -> bool:
     with contextlib.suppress(Exception):
         async with Pool(member.bootstrap_servers, "bench") as pool:
@@ -147,19 +188,18 @@ async def _knows(member: Member, ids: object) -> bool:
 
 
 @contextlib.contextmanager
-def cluster(kind: str, broker_count: int, config: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+def cluster(kinds: Sequence[str], config: Mapping[str, str] | None = None) -> Iterator[Cluster]:
     """Start a cluster, and remove all of it at the end.
 
     Args:
-        kind: `kafka`, `barnabas` or `barnabas-compiled`.
-        broker_count: How many brokers.
+        kinds: What each broker is: `kafka`, `barnabas` or `barnabas-compiled`.
         config: Their settings, beside those that make a cluster of three lose nothing with one of them.
     """
     directory = Path(tempfile.mkdtemp(prefix="barnabas-cluster-"))
     members: dict[int, Member] = {}
     try:
         with ZooKeeper(directory / "zookeeper") as zookeeper:
-            for broker_id in range(1, broker_count + 1):
+            for broker_id, kind in enumerate(kinds, 1):
                 place = directory / f"broker-{broker_id}"
                 settings = {**member_config(broker_id, zookeeper.connect), **(config or {})}
                 if kind == "kafka":
@@ -169,7 +209,7 @@ def cluster(kind: str, broker_count: int, config: Mapping[str, str] | None = Non
             try:
                 for member in members.values():
                     member.start_broker()
-                started = Cluster(members, zookeeper.connect, kind == "kafka")
+                started = Cluster(members, zookeeper.connect, "kafka" in kinds)
                 started.wait_for_members()
                 yield started
             finally:

@@ -178,20 +178,23 @@ def _p99_beside_long_work_us(broker: Running, kind: str) -> float:
             greedy.kill()
 
 
-def java_producer(broker: Running) -> Figures:
-    """Kafka's ProducerPerformance with the client's defaults (16 KB batches) and acks=1."""
-    arguments = ["--topic", "java", "--num-records", str(_JAVA_COUNT), "--record-size", str(_PERF_RECORD_BYTES)]
-    arguments += ["--throughput", "-1", "--producer-props", f"bootstrap.servers={broker.address}", "acks=1"]
-    before = cpu(broker.pid)
+def java_mb_per_s(bootstrap_servers: str, topic: str, count: int, *properties: str) -> float:
+    """Have Kafka's ProducerPerformance send records of a kilobyte with the client's defaults (16 KB batches)."""
+    arguments = ["--topic", topic, "--num-records", str(count), "--record-size", str(_PERF_RECORD_BYTES)]
+    arguments += ["--throughput", "-1", "--producer-props", f"bootstrap.servers={bootstrap_servers}", *properties]
     text = _run(java_command("org.apache.kafka.tools.ProducerPerformance", arguments, jvm_options=()))
-    used_s = cpu(broker.pid) - before
-    found = re.search(rf"^{_JAVA_COUNT} records sent, ([\d.]+) records/sec", text, re.MULTILINE)
+    found = re.search(rf"^{count} records sent, ([\d.]+) records/sec", text, re.MULTILINE)
     if found is None:
         raise RuntimeError(f"ProducerPerformance said: {text}")
-    return {
-        "java_cpu_per_gb": used_s / (_JAVA_COUNT * _PERF_RECORD_BYTES / 1e9),
-        "java_mb_per_s": float(found[1]) * _PERF_RECORD_BYTES / 1e6,
-    }
+    return float(found[1]) * _PERF_RECORD_BYTES / 1e6
+
+
+def java_producer(broker: Running) -> Figures:
+    """Kafka's ProducerPerformance with acks=1."""
+    before = cpu(broker.pid)
+    mb_per_s = java_mb_per_s(broker.address, "java", _JAVA_COUNT, "acks=1")
+    used_s = cpu(broker.pid) - before
+    return {"java_cpu_per_gb": used_s / (_JAVA_COUNT * _PERF_RECORD_BYTES / 1e9), "java_mb_per_s": mb_per_s}
 
 
 def librdkafka_and_kcat(broker: Running) -> Figures:

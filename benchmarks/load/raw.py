@@ -138,7 +138,8 @@ def prepare(address: str, topic: str) -> socket.socket:
     sys.exit(f"the topic has no leader: error {error}")
 
 
-def _summary(times_s: list[float]) -> dict[str, float]:
+def summary(times_s: list[float]) -> dict[str, float]:
+    """Return the median and two high percentiles; the times are sorted in place."""
     times_s.sort()
     last = len(times_s) - 1
     return {
@@ -157,12 +158,13 @@ def latency(address: str, topic: str, count: int, size: int, acks: int = 1) -> d
         times_s.append(time.perf_counter() - start)
         if error := produce_error(answer, topic):
             sys.exit(f"produce error {error}")
-    return _summary(times_s)
+    return summary(times_s)
 
 
-def end_to_end(address: str, topic: str, count: int, size: int) -> dict[str, float]:
+def end_to_end(address: str, topic: str, count: int, size: int, acks: int = 1) -> dict[str, float]:
     """Time from sending a produce to receiving it on a fetch that already waits."""
-    producer, consumer, request, times_s = prepare(address, topic), connect(address), _produce(topic, size), []
+    producer, consumer = prepare(address, topic), connect(address)
+    request, times_s = _produce(topic, size, acks), []
     producer.sendall(request)
     offset = base_offset(receive(producer), topic) + 1
     for _ in range(count):
@@ -175,7 +177,7 @@ def end_to_end(address: str, topic: str, count: int, size: int) -> dict[str, flo
         times_s.append(time.perf_counter() - start)
         receive(producer)
         offset += 1
-    return _summary(times_s)
+    return summary(times_s)
 
 
 def flood(address: str, topic: str, count: int, size: int, connection_count: int, acks: int = 1) -> dict[str, float]:
@@ -204,7 +206,7 @@ def flood(address: str, topic: str, count: int, size: int, connection_count: int
                 connections[descriptor].sendall(request)
                 sent_count += 1
     elapsed_s = time.perf_counter() - start
-    return {"requests_per_s": count / elapsed_s, **_summary(times_s)}
+    return {"requests_per_s": count / elapsed_s, **summary(times_s)}
 
 
 def pipeline(address: str, seconds: int, connection_count: int) -> dict[str, float]:

@@ -21,7 +21,7 @@ from benchmarks.whole.wire import CONCURRENT_TRANSACTIONS, Peer, decoded, frame
 
 Figures = dict[str, float]
 
-_TOPIC = "transactions"
+TOPIC = "transactions"
 _RECORD_COUNT, _RECORD_BYTES = 10, 100
 _ALONE_COUNT, _ALONE_WARMUP, _TOGETHER_COUNT, _PRODUCER_COUNT = 600, 400, 3_000, 20
 _TRANSACTIONAL = 0x10
@@ -48,38 +48,42 @@ def _batch(records: bytes, producer_id: int, epoch: int, sequence: int) -> bytes
 
 
 class Producer:
-    """One transactional producer; its frames are made from what the broker gave it."""
+    """One transactional producer; its frames are made from what its coordinator gave it.
 
-    def __init__(self, address: str, name: str, partition: int) -> None:
-        self.peer = Peer(address)
-        self.peer.ask_until(FindCoordinatorRequest(name, 1), 1, lambda answer: answer.error_code)
-        given = self.peer.ask_until(InitProducerIdRequest(name, 60_000), 1, lambda answer: answer.error_code)
+    Attributes:
+        peers: What it asks: its coordinator, and the leader of its partition, which may be the same connection.
+    """
+
+    def __init__(self, coordinator: Peer, leader: Peer, name: str, partition: int) -> None:
+        self._coordinator, self._leader, self.peers = coordinator, leader, {coordinator, leader}
+        given = coordinator.ask_until(InitProducerIdRequest(name, 60_000), 1, lambda answer: answer.error_code)
         self._name, self._partition, self._sequence = name, partition, 0
         self._producer_id, self._epoch = given.producer_id, given.producer_epoch
         self._add = frame(
             AddPartitionsToTxnRequest(
-                name, given.producer_id, given.producer_epoch, [AddPartitionsToTxnTopic(_TOPIC, [partition])]
+                name, given.producer_id, given.producer_epoch, [AddPartitionsToTxnTopic(TOPIC, [partition])]
             ),
             1,
         )
         self._end = frame(EndTxnRequest(name, given.producer_id, given.producer_epoch, committed=True), 1)
         self._records = _records()
 
-    def transaction(self) -> Generator[bytes | None, bytes, None]:
+    def transaction(self) -> Generator[tuple[Peer, bytes] | None, bytes, None]:
         """Give each request of one transaction in turn, and want its answer; None: it has to wait a little."""
         while True:
-            answer = decoded(_ADD_PARTITIONS, 1, (yield self._add))
+            answer = decoded(_ADD_PARTITIONS, 1, (yield self._coordinator, self._add))
             error = answer.results[0].results[0].error_code
             if error != CONCURRENT_TRANSACTIONS:
                 break
             yield None
         _check(error)
         batch = _batch(self._records, self._producer_id, self._epoch, self._sequence)
-        data = [TopicProduceData(_TOPIC, [PartitionProduceData(self._partition, batch)])]
-        answer = decoded(_PRODUCE, 7, (yield frame(ProduceRequest(self._name, -1, 30_000, data), 7)))
+        data = [TopicProduceData(TOPIC, [PartitionProduceData(self._partition, batch)])]
+        produce = frame(ProduceRequest(self._name, -1, 30_000, data), 7)
+        answer = decoded(_PRODUCE, 7, (yield self._leader, produce))
         _check(answer.responses[0].partition_responses[0].error_code)
         self._sequence += _RECORD_COUNT
-        _check(decoded(_END_TXN, 1, (yield self._end)).error_code)
+        _check(decoded(_END_TXN, 1, (yield self._coordinator, self._end)).error_code)
 
 
 def _check(error: int) -> None:
@@ -87,42 +91,46 @@ def _check(error: int) -> None:
         raise RuntimeError(f"error {error} in a transaction")
 
 
-def _run(producers: Sequence[Producer], count: int) -> list[float]:
+def run(producers: Sequence[Producer], count: int) -> list[float]:
     """Have all producers make transactions, each one after the other, until there are so many; seconds of each."""
     poller = select.epoll()
     times_s: list[float] = []
-    running: dict[int, tuple[Producer, Generator[bytes | None, bytes, None], float]] = {}
-    waiting: deque[tuple[float, int]] = deque()
+    asked_by = {peer.socket.fileno(): (peer, producer) for producer in producers for peer in producer.peers}
+    running: dict[Producer, tuple[Generator[tuple[Peer, bytes] | None, bytes, None], float]] = {}
+    waiting: deque[tuple[float, Producer]] = deque()
 
     def begin(producer: Producer) -> None:
         steps = producer.transaction()
-        running[producer.peer.socket.fileno()] = (producer, steps, time.perf_counter())
+        running[producer] = steps, time.perf_counter()
         go_on(producer, next(steps))
 
-    def go_on(producer: Producer, request: bytes | None) -> None:
+    def go_on(producer: Producer, request: tuple[Peer, bytes] | None) -> None:
         if request is None:
-            waiting.append((time.perf_counter() + _RETRY_S, producer.peer.socket.fileno()))
+            waiting.append((time.perf_counter() + _RETRY_S, producer))
         else:
-            producer.peer.send(request)
+            peer, data = request
+            peer.send(data)
 
+    for descriptor in asked_by:
+        poller.register(descriptor, select.EPOLLIN)
     for producer in producers:
-        poller.register(producer.peer.socket, select.EPOLLIN)
         begin(producer)
     # Those that are under way when there are enough end, so that the next ones find an end.
     while running:
         while waiting and waiting[0][0] <= time.perf_counter():
-            producer, steps, _ = running[waiting.popleft()[1]]
-            go_on(producer, next(steps))
+            _, producer = waiting.popleft()
+            go_on(producer, next(running[producer][0]))
         for descriptor, _ in poller.poll(max(0.0, waiting[0][0] - time.perf_counter()) if waiting else 60.0):
-            producer, steps, start = running[descriptor]
+            peer, producer = asked_by[descriptor]
+            steps, start = running[producer]
             try:
-                go_on(producer, steps.send(producer.peer.receive()))
+                go_on(producer, steps.send(peer.receive()))
             except StopIteration:
                 times_s.append(time.perf_counter() - start)
                 if len(times_s) <= count - len(producers):
                     begin(producer)
                 else:
-                    del running[descriptor]
+                    del running[producer]
     poller.close()
     return times_s
 
@@ -130,13 +138,17 @@ def _run(producers: Sequence[Producer], count: int) -> list[float]:
 def transactions(broker: Measured) -> Figures:
     """One producer alone, then twenty at once, each with a partition of its own."""
     broker.start()
-    create(broker, {_TOPIC: _PRODUCER_COUNT})
-    producers = [Producer(broker.address, f"producer-{number}", number) for number in range(_PRODUCER_COUNT)]
-    _run(producers[:1], _ALONE_WARMUP)
-    alone_s = _run(producers[:1], _ALONE_COUNT)
-    _run(producers, _TOGETHER_COUNT // 3)
+    create(broker, {TOPIC: _PRODUCER_COUNT})
+    producers = []
+    for number in range(_PRODUCER_COUNT):
+        peer, name = Peer(broker.address), f"producer-{number}"
+        peer.ask_until(FindCoordinatorRequest(name, 1), 1, lambda answer: answer.error_code)
+        producers.append(Producer(peer, peer, name, number))
+    run(producers[:1], _ALONE_WARMUP)
+    alone_s = run(producers[:1], _ALONE_COUNT)
+    run(producers, _TOGETHER_COUNT // 3)
     start, before_s = time.perf_counter(), cpu(broker.pid)
-    together_s = _run(producers, _TOGETHER_COUNT)
+    together_s = run(producers, _TOGETHER_COUNT)
     elapsed_s = time.perf_counter() - start
     return {
         "transaction_p50_ms": statistics.median(alone_s) * 1e3,
