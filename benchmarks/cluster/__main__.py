@@ -4,7 +4,7 @@
     flood         100 connections that do so
     end-to-end    from such a produce to the answer of a fetch that waits for it
     mixed         one Produce in flight to each broker in turn: three of Kafka, and two of Kafka with one of ours
-    librdkafka    200,000 records of a kilobyte, acks=all, three partitions with a leader each
+    librdkafka    100,000 records of a kilobyte, acks=all, three partitions with a leader each
     java          the same by Kafka's ProducerPerformance with the client's defaults
     transactions  20 producers, three brokers that coordinate and lead
     commits       offsets of 50 groups

@@ -16,7 +16,7 @@ _ALL = -1
 _SMALL_COUNT, _SMALL_BYTES = 2_000, 100
 _END_TO_END_COUNT = 1_000
 _FLOOD_COUNT, _FLOOD_CONNECTIONS = 10_000, 100
-_LARGE_COUNT, _LARGE_BYTES = 200_000, 1_024
+_LARGE_COUNT, _LARGE_BYTES = 100_000, 1_024
 _LED_BY_EACH = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
 _TIMEOUT_S = 300
 
@@ -88,7 +88,7 @@ def three_leaders(cluster: Cluster) -> Load:
 
 
 def java(cluster: Cluster) -> Load:
-    """200,000 records of a kilobyte by Kafka's ProducerPerformance: the client's defaults, acks=all."""
+    """100,000 records of a kilobyte by Kafka's ProducerPerformance: the client's defaults, acks=all."""
     cluster.create("java", _LED_BY_EACH)
 
     def load() -> Figures:
@@ -101,7 +101,7 @@ def java(cluster: Cluster) -> Load:
 
 
 def librdkafka(cluster: Cluster) -> Load:
-    """200,000 records of a kilobyte by librdkafka (linger.ms=5, acks=all), led by all three brokers."""
+    """100,000 records of a kilobyte by librdkafka (linger.ms=5, acks=all), led by all three brokers."""
     cluster.create("librdkafka", _LED_BY_EACH)
     command = [sys.executable, "-m", "benchmarks.load.librdkafka", cluster.bootstrap_servers, "librdkafka"]
     command += [str(_LARGE_COUNT), str(_LARGE_BYTES), "linger.ms=5", "acks=all"]
