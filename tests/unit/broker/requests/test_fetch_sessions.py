@@ -17,6 +17,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import BROKER_ID
 
 VERSION = 11
 OLD = 7
@@ -154,6 +155,45 @@ def test_a_large_fetch_of_no_replica_waits_its_time(path):
     path.clock.advance(500)
     (found,) = told(path.finish(fetch.HANDLER, VERSION, pending))
     assert found[2] > 0
+
+
+def test_a_large_session_of_a_follower_is_told_what_it_does_not_know(path):
+    for name in ("t", "u"):
+        path.leadership(name, BROKER_ID, [BROKER_ID, 2])
+        path.produce(name, batch())
+    followed = path.partition("t").followers.followers[2]
+
+    def ask_as_follower(offset, session, **changes):
+        made = request({"t": offset, "u": 1}, session, replica_id=2, **changes)
+        for topic in made.topics:
+            topic.partitions[0].current_leader_epoch = path.partition(topic.topic).leader_epoch
+        return path.begin(fetch.HANDLER, VERSION, made, is_large=True)
+
+    session = path.finish(fetch.HANDLER, VERSION, ask_as_follower(0, (0, 0))).session_id
+    # That it has it raises the high watermark, which it is told.
+    (topic,) = path.finish(fetch.HANDLER, VERSION, ask_as_follower(1, (session, 1))).responses
+    assert (topic.topic, topic.partitions[0].high_watermark) == ("t", 1)
+    # It has all, and knows all: it waits its time, and that it came is noted.
+    path.clock.advance(1_000)
+    pending = ask_as_follower(1, (session, 2), max_wait_ms=500)
+    path.run_due()
+    assert not pending.is_done
+    assert followed.fetch_ms == followed.caught_up_ms == path.clock.monotonic_ms()
+    path.clock.advance(500)
+    assert told(path.finish(fetch.HANDLER, VERSION, pending)) == []
+    assert path.partition("t").counts.fetch_requests == 3
+    # Who wants no byte waits for none.
+    pending = ask_as_follower(1, (session, 3), max_wait_ms=500, min_bytes=0)
+    assert told(path.finish(fetch.HANDLER, VERSION, pending)) == []
+    # What comes ends its wait, and what is wrong is said.
+    pending = ask_as_follower(1, (session, 4), max_wait_ms=500)
+    path.run_due()
+    path.produce("t", batch())
+    assert [size > 0 for _, _, size in told(path.finish(fetch.HANDLER, VERSION, pending))] == [True]
+    path.partition("u").leader_epoch += 1
+    pending = path.begin(fetch.HANDLER, VERSION, request({}, (session, 5), replica_id=2), is_large=True)
+    answer = path.finish(fetch.HANDLER, VERSION, pending)
+    assert ("u", ErrorCode.FENCED_LEADER_EPOCH, 0) in told(answer)
 
 
 def test_a_request_that_fails_as_a_whole_keeps_its_session_in_the_refusal():
