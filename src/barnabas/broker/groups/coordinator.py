@@ -55,6 +55,8 @@ from barnabas.core.types import TopicPartition
 if TYPE_CHECKING:
     from random import Random
 
+    from barnabas.broker.facts.rebalances import Rebalances
+
 log = logging.getLogger(__name__)
 
 _GROUPS_PER_TURN = 200
@@ -81,12 +83,14 @@ class GroupCoordinator:
         partition_count: int,
         dice: "Random",
         most_bytes: int = 1 << 28,
+        rebalances: "Rebalances | None" = None,
     ) -> None:
         """Args:
         executor: Where partitions of `__consumer_offsets` are read.
         partition_count: How many of them there are, or are to be.
         dice: For the ids of members.
         most_bytes: What all groups may take in memory, but for their offsets.
+        rebalances: Keeps why groups rebalanced; None: nobody asks.
         """
         self._most_bytes = most_bytes
         self._partition_count = partition_count
@@ -96,7 +100,7 @@ class GroupCoordinator:
         self._timers = timers
         self._settings = GroupSettings(config.group_initial_rebalance_delay_ms, config.group_max_size)
         reader = kafka_version(config.inter_broker_protocol_version)
-        self._table = GroupTable(clock, timers, GroupLog(config, replicas, reader))
+        self._table = GroupTable(clock, timers, GroupLog(config, replicas, reader), rebalances)
         self._groups = self._table.groups
         self._knows_static_members = reader.group_value_version >= GROUP_VALUE_VERSION_WITH_INSTANCES
         # By group: what it has yet to forget.

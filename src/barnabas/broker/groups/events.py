@@ -11,6 +11,7 @@ Source: design page, consumer group membership.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from barnabas.broker.facts.rebalances import Note
 from barnabas.broker.groups.group import CommittedOffset
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
@@ -101,10 +102,16 @@ class Heartbeat(NamedTuple):
 
 
 class Leave(NamedTuple):
-    """One member of a LeaveGroup request; a static one may be named by its instance id alone."""
+    """One member of a LeaveGroup request; a static one may be named by its instance id alone.
+
+    Attributes:
+        client_id, client_host: Who asks: the member itself, or somebody who removes it.
+    """
 
     member_id: str
     group_instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
 
 
 class TimerFired(NamedTuple):
@@ -369,4 +376,5 @@ Effect = (
     | StoreOffsets
     | AppendTombstones
     | ForgetGroup
+    | Note
 )

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from barnabas.broker.facts.rebalances import Who
 from barnabas.broker.groups.subscriptions import subscribed_topics
 from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, TopicPartition
 
@@ -103,6 +104,11 @@ class Member:
         return next(name for name, _ in self.protocols if name in candidates)
 
     @property
+    def who(self) -> Who:
+        """It, as people look for it."""
+        return Who(self.member_id, self.client_id, self.client_host, self.group_instance_id)
+
+    @property
     def protocol_names(self) -> set[str]:
         """The protocols that it supports."""
         return {name for name, _ in self.protocols}
@@ -132,6 +138,7 @@ class Group:
         initial_delay_ms: Length of the running window of the initial rebalance; None outside of one.
         initial_remaining_ms: By how much the initial rebalance may still be extended.
         has_new_member: A member joined during the running window of the initial rebalance.
+        last_joined_id: Whose join came last.
         static_member_ids: Member id by `group_instance_id`.
         pending_commits: Commits whose records are being appended; of one partition in the order in which they came.
         pending_transactions: By producer id: offsets that count once its transaction is committed; `append_offset` is
@@ -157,6 +164,7 @@ class Group:
     initial_delay_ms: int | None = None
     initial_remaining_ms: int = 0
     has_new_member: bool = False
+    last_joined_id: str | None = None
     offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
     pending_commits: dict[TopicPartition, list[CommittedOffset]] = field(default_factory=dict)
     static_member_ids: dict[str, str] = field(default_factory=dict)

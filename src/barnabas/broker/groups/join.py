@@ -3,7 +3,16 @@
 Source: protocol guide, JoinGroup; KIP-394 (member id required), KIP-389 (group.max.size), KIP-345 (static members).
 """
 
-from barnabas.broker.groups.events import NO_MEMBER_ID, AnswerJoin, CancelTimer, Effect, Join, JoinAnswer, SetTimer
+from barnabas.broker.facts.rebalances import Note, Reason, Turn
+from barnabas.broker.groups.events import (
+    NO_MEMBER_ID,
+    AnswerJoin,
+    CancelTimer,
+    Effect,
+    Join,
+    JoinAnswer,
+    SetTimer,
+)
 from barnabas.broker.groups.group import Group, Member, Phase
 from barnabas.broker.groups.rebalance import (
     await_join,
@@ -45,6 +54,7 @@ def _refusal(group: Group, event: Join, effects: list[Effect]) -> JoinAnswer | N
             effects.append(CancelTimer(event.member_id))
             drop_waits(group, member, effects)
             group.remove(event.member_id)
+            effects.append(Note(Turn.WENT, Reason.TOO_MANY_MEMBERS, member.who))
         # differs from Kafka (full-group-static-member): a static member that comes back stays known by its instance
         # id; Kafka forgets that, and lets a second member in with it later.
         return JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
@@ -100,7 +110,9 @@ def _add_member(group: Group, event: Join, member_id: str, now_ms: int, effects:
     group.add(member, event.protocol_type)
     await_join(group, member, effects)
     effects.append(SetTimer(member_id, member.deadline_ms))
-    maybe_prepare_rebalance(group, now_ms, effects)
+    if group.phase is Phase.PREPARING_REBALANCE:
+        effects.append(Note(Turn.CAME, Reason.JOINED, member.who))
+    maybe_prepare_rebalance(group, Reason.JOINED, member, now_ms, effects)
 
 
 def _rejoin(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> None:
@@ -121,4 +133,5 @@ def _rejoin(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> No
         return
     group.replace_protocols(member, event.protocols)
     await_join(group, member, effects)
-    maybe_prepare_rebalance(group, now_ms, effects)
+    reason = Reason.LEADER_REJOINED if is_unchanged else Reason.SUBSCRIPTION_CHANGED
+    maybe_prepare_rebalance(group, reason, member, now_ms, effects)

@@ -3,6 +3,7 @@
 Source: protocol guide, Heartbeat and LeaveGroup; design page, consumer group membership; KIP-345 (static members).
 """
 
+from barnabas.broker.facts.rebalances import Note, Reason, Turn
 from barnabas.broker.groups.events import (
     NO_MEMBER_ID,
     REBALANCE_TIMER,
@@ -61,7 +62,8 @@ def leave(group: Group, event: Leave, now_ms: int) -> list[Effect]:
     member = group.static_member(event.group_instance_id) or group.members.get(event.member_id)
     if member is None:
         return [Answer(ErrorCode.UNKNOWN_MEMBER_ID)]
-    remove_member(group, member, now_ms, effects)
+    is_itself = (event.client_id, event.client_host) == (member.client_id, member.client_host)
+    remove_member(group, member, Reason.LEFT if is_itself else Reason.REMOVED, now_ms, effects)
     return [*effects, Answer(ErrorCode.NONE)]
 
 
@@ -77,15 +79,16 @@ def timer_fired(group: Group, event: TimerFired, now_ms: int) -> list[Effect]:
     else:
         member = group.members.get(event.timer)
         if member is not None and not _is_excused(member):
-            remove_member(group, member, now_ms, effects)
+            remove_member(group, member, Reason.SESSION_EXPIRED, now_ms, effects)
     return effects
 
 
 def loaded(group: Group, now_ms: int) -> list[Effect]:
     """Take a group over as it was stored: its members have one session timeout to show up."""
     effects: list[Effect] = [extend_session(member, now_ms) for member in group.members.values()]
+    effects.append(Note(Turn.LOADED))
     if len(group.members) > group.settings.max_size:
-        maybe_prepare_rebalance(group, now_ms, effects)
+        maybe_prepare_rebalance(group, Reason.TOO_MANY_MEMBERS, None, now_ms, effects)
     return effects
 
 
@@ -103,6 +106,7 @@ def unloaded(group: Group, now_ms: int) -> list[Effect]:
             member.is_awaiting_sync = False
             effects.append(FinishSync(member.member_id, SyncAnswer(ErrorCode.NOT_COORDINATOR)))
     group.enter(Phase.DEAD, now_ms)
+    effects.append(Note(Turn.MOVED))
     return effects
 
 

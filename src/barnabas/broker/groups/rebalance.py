@@ -8,6 +8,7 @@ not come back stay until their session expires.
 Source: design page, consumer group membership; KIP-134 (initial delay), KIP-345 (static members).
 """
 
+from barnabas.broker.facts.rebalances import Note, Reason, Turn
 from barnabas.broker.groups.events import (
     NO_MEMBER_ID,
     REBALANCE_TIMER,
@@ -45,13 +46,22 @@ def await_join(group: Group, member: Member, effects: list[Effect]) -> None:
             FinishJoin(member.member_id, JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)),
         )
     group.set_awaiting_join(member, True)
+    group.last_joined_id = member.member_id
     effects.append(AwaitJoin(member.member_id))
 
 
-def maybe_prepare_rebalance(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """Start a rebalance unless one is gathering its members already."""
+def maybe_prepare_rebalance(
+    group: Group, reason: Reason, member: Member | None, now_ms: int, effects: list[Effect], heard_ms: int = -1
+) -> None:
+    """Start a rebalance unless one is gathering its members already.
+
+    Args:
+        member: Who gives the reason for it; None: nobody.
+        heard_ms: As of `Note`.
+    """
     if group.phase is Phase.PREPARING_REBALANCE or group.phase is Phase.DEAD:
         return
+    effects.append(Note(Turn.BEGAN, reason, None if member is None else member.who, heard_ms))
     if group.phase is Phase.COMPLETING_REBALANCE:
         reset_assignments(group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms, effects)
     if group.phase is Phase.EMPTY:
@@ -89,15 +99,17 @@ def on_rebalance_timeout(group: Group, now_ms: int, effects: list[Effect]) -> No
     _complete_join(group, now_ms, effects)
 
 
-def remove_member(group: Group, member: Member, now_ms: int, effects: list[Effect]) -> None:
+def remove_member(group: Group, member: Member, reason: Reason, now_ms: int, effects: list[Effect]) -> None:
     """Drop a member, answer what it waits for, and let the others share what it had."""
+    heard_ms = member.deadline_ms - member.session_timeout_ms if reason is Reason.SESSION_EXPIRED else -1
     member_id = member.member_id
     effects.append(CancelTimer(member_id))
     drop_waits(group, member, effects)
     group.remove(member_id)
     if group.phase is Phase.STABLE or group.phase is Phase.COMPLETING_REBALANCE:
-        maybe_prepare_rebalance(group, now_ms, effects)
+        maybe_prepare_rebalance(group, reason, member, now_ms, effects, heard_ms)
     else:
+        effects.append(Note(Turn.WENT, reason, member.who, heard_ms))
         maybe_complete_join(group, now_ms, effects)
 
 
@@ -153,6 +165,7 @@ def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
         effects.append(CancelTimer(member.member_id))
         drop_waits(group, member, effects)
         group.remove(member.member_id)
+        effects.append(Note(Turn.WENT, Reason.POLL_INTERVAL_EXCEEDED, member.who))
     if not group.elect_joined_leader():
         # Only static members are left, and all of them are away: until one is back, or their sessions expire.
         wait_ms = max(group.rebalance_timeout_ms, _LEAST_REPEATED_WAIT_MS)
@@ -163,11 +176,15 @@ def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
         group.protocol_name = None
         group.compute_subscribed_topics()
         group.enter(Phase.EMPTY, now_ms)
+        effects.append(Note(Turn.EMPTY, generation=group.generation))
         effects.append(StoreGroup(group.generation, {}))
         return
     group.protocol_name = group.select_protocol()
     group.compute_subscribed_topics()
     group.enter(Phase.COMPLETING_REBALANCE, now_ms)
+    last = group.members.get(group.last_joined_id or NO_MEMBER_ID)
+    who = None if last is None else last.who
+    effects.append(Note(Turn.GATHERED, who=who, generation=group.generation, member_count=len(group.members)))
     for member in group.members.values():
         if member.is_awaiting_join:
             group.set_awaiting_join(member, False)

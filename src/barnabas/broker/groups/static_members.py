@@ -6,6 +6,7 @@ cannot be stored the old id stands again.
 Source: KIP-345; semantics, JoinGroup.
 """
 
+from barnabas.broker.facts.rebalances import Reason
 from barnabas.broker.groups.events import (
     NO_MEMBER_ID,
     CancelTimer,
@@ -44,7 +45,7 @@ def replace_member(group: Group, member: Member, event: Join, now_ms: int, effec
         effects.append(StoreReplacement(group.generation, assignments, replacement))
     else:
         # The leader may have been told the old id: what it assigns would be for nobody.
-        maybe_prepare_rebalance(group, now_ms, effects)
+        maybe_prepare_rebalance(group, Reason.STATIC_REPLACED, member, now_ms, effects)
 
 
 def replacement_stored(group: Group, event: ReplacementStored, now_ms: int) -> list[Effect]:

@@ -3,6 +3,7 @@
 Source: protocol guide, SyncGroup; KIP-345 (static members), KIP-559 (protocol type and name).
 """
 
+from barnabas.broker.facts.rebalances import Note, Reason, Turn
 from barnabas.broker.groups.events import (
     AnswerSync,
     AwaitSync,
@@ -57,11 +58,12 @@ def group_stored(group: Group, event: GroupStored, now_ms: int) -> list[Effect]:
         return effects
     if event.error_code is not ErrorCode.NONE:
         reset_assignments(group, event.error_code, now_ms, effects)
-        maybe_prepare_rebalance(group, now_ms, effects)
+        maybe_prepare_rebalance(group, Reason.ASSIGNMENT_NOT_STORED, None, now_ms, effects)
         return effects
     for member in group.members.values():
         group.assign(member, event.assignments[member.member_id])
         answer = SyncAnswer(ErrorCode.NONE, member.assignment, group.protocol_type, group.protocol_name)
         finish_sync(member, answer, now_ms, effects)
     group.enter(Phase.STABLE, now_ms)
+    effects.append(Note(Turn.STABLE, generation=group.generation, member_count=len(group.members)))
     return effects

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import assert_never
 
+from barnabas.broker.facts.rebalances import Note, Rebalances
 from barnabas.broker.groups.deadlines import Deadlines
 from barnabas.broker.groups.errors import commit_error, sync_error
 from barnabas.broker.groups.events import (
@@ -57,12 +58,13 @@ class GroupTable:
         rebalance_count: How many rebalances were completed.
     """
 
-    def __init__(self, clock: Clock, timers: Timers, group_log: GroupLog) -> None:
+    def __init__(self, clock: Clock, timers: Timers, group_log: GroupLog, rebalances: Rebalances | None = None) -> None:
         self._clock = clock
         self._log = group_log
         self.groups: dict[str, Group] = {}
         self.commit_count = self.rebalance_count = self.kept_bytes = 0
         self.transactions = OpenTransactions()
+        self._rebalances = rebalances
         self._replies = Replies()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
 
@@ -115,6 +117,9 @@ class GroupTable:
                         self.rebalance_count += 1
                 case ForgetGroup():
                     self._drop(group)
+                case Note():
+                    if self._rebalances is not None:
+                        self._rebalances.note(group_id, effect, now_ms)
                 case _:
                     answer = self._replies.reply(group_id, effect, caller)
                     if answer is not None:

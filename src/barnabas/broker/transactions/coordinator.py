@@ -21,6 +21,7 @@ from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.coordination.interfaces import Replicas
 from barnabas.broker.coordination.ownership import OwnedPartitions
 from barnabas.broker.coordination.partitioning import partition_of
+from barnabas.broker.facts.transactions import Aborts
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.transactions.errors import append_error
 from barnabas.broker.transactions.events import (
@@ -92,6 +93,7 @@ class TransactionCoordinator:
         producer_ids: ProducerIds,
         spawner: Spawner,
         most_bytes: int = 1 << 28,
+        aborts: Aborts | None = None,
     ) -> None:
         """Args:
         executor: Where partitions of `__transaction_state` are read.
@@ -99,7 +101,9 @@ class TransactionCoordinator:
         channels: The ways to the brokers, for markers.
         spawner: Runs what fetches producer ids.
         most_bytes: What all transactional ids may take in memory.
+        aborts: Keeps why transactions were aborted; None: nobody asks.
         """
+        self._aborts = aborts
         self._most_bytes = most_bytes
         self._partition_count = partition_count
         self.kept_bytes = 0
@@ -179,19 +183,26 @@ class TransactionCoordinator:
     # --- requests
 
     def initialize(
-        self, transactional_id: str, timeout_ms: int, expected: tuple[int, int] | None = None
+        self,
+        transactional_id: str,
+        timeout_ms: int,
+        expected: tuple[int, int] | None = None,
+        client_id: str = "",
+        client_host: str = "",
     ) -> Pending[Answer]:
         """InitProducerId with a transactional id.
 
         Args:
             expected: Producer id and epoch that the producer goes on from; None: it is new.
+            client_id, client_host: Who asks.
         """
         if not transactional_id:
             return completed(Answer(ErrorCode.INVALID_REQUEST))
         if not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
             return completed(Answer(ErrorCode.INVALID_TRANSACTION_TIMEOUT))
         caller = Caller()
-        self._initialize(transactional_id, Initialize(timeout_ms, expected), caller)
+        event = Initialize(timeout_ms, expected, client_id=client_id, client_host=client_host)
+        self._initialize(transactional_id, event, caller)
         return caller
 
     def add_partitions(
@@ -217,9 +228,20 @@ class TransactionCoordinator:
         self._look_at(Expire(0), some)
         return True
 
-    def end(self, transactional_id: str, producer_id: int, producer_epoch: int, is_commit: bool) -> Pending[Answer]:
+    def end(self, transactional_id: str, event: End) -> Pending[Answer]:
         """EndTxn; answered once the outcome is decided, not when all know it."""
-        return self._request(transactional_id, End(producer_id, producer_epoch, is_commit))
+        return self._request(transactional_id, event)
+
+    def unended(self, transactional_ids: Iterable[str] | None = None) -> Iterator[Transaction]:
+        """Find those that go on, or have not told all partitions how they ended; to be read only.
+
+        Args:
+            transactional_ids: Of which ids; None: of all.
+        """
+        if transactional_ids is None:
+            transactional_ids = [*self._ongoing, *self._given_up_by]
+        found = (self._transactions.get(each) for each in transactional_ids)
+        return (txn for txn in found if txn is not None and not txn.state.is_idle)
 
     def _request(self, transactional_id: str, event: Event) -> Pending[Answer]:
         if not transactional_id:
@@ -393,6 +415,8 @@ class TransactionCoordinator:
         if not self._is_ours(txn):
             answer = Answer(ErrorCode.NOT_COORDINATOR)
         elif error_code is ErrorCode.NONE:
+            if effect.abort is not None and self._aborts is not None:
+                self._aborts.note(txn, effect.abort, self._clock.now_ms())
             self._happen(txn, Appended())
             self._note_state(txn)
             answer = effect.answer or answer

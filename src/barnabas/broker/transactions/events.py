@@ -8,6 +8,7 @@ Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 
 from typing import NamedTuple, TypeAlias
 
+from barnabas.broker.facts.transactions import Abort
 from barnabas.broker.transactions.transaction import Transition
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
@@ -21,11 +22,14 @@ class Initialize(NamedTuple):
     Attributes:
         expected: Producer id and epoch that it had; None: it is new.
         new_producer_id: For the case that one is needed; None: not fetched yet.
+        client_id, client_host: Who asks.
     """
 
     timeout_ms: int
     expected: tuple[int, int] | None = None
     new_producer_id: int | None = None
+    client_id: str = ""
+    client_host: str = ""
 
 
 class AddPartitions(NamedTuple):
@@ -37,11 +41,17 @@ class AddPartitions(NamedTuple):
 
 
 class End(NamedTuple):
-    """EndTxn."""
+    """EndTxn.
+
+    Attributes:
+        client_id, client_host: Who asks.
+    """
 
     producer_id: int
     producer_epoch: int
     is_commit: bool
+    client_id: str = ""
+    client_host: str = ""
 
 
 class TimeOut(NamedTuple):
@@ -105,12 +115,14 @@ class Append(NamedTuple):
         answer: For whoever brought the event, when it is in the log.
         is_fence: Whether the producer is fenced with it.
         after_ms: How long to wait before.
+        abort: Why the transaction is aborted with it; None: it is not. Kept for who asks.
     """
 
     transition: Transition
     answer: Answer | None = None
     is_fence: bool = False
     after_ms: int = 0
+    abort: Abort | None = None
 
 
 class AppendTombstone(NamedTuple):

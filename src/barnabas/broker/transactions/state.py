@@ -9,6 +9,7 @@ Source: KIP-98, KIP-360; semantics, transactions.
 
 from typing import assert_never
 
+from barnabas.broker.facts.transactions import Abort, AbortReason
 from barnabas.broker.transactions.events import (
     AddPartitions,
     Answer,
@@ -80,7 +81,8 @@ def _initialize(txn: Transaction, event: Initialize, now_ms: int) -> list[Effect
         return [Answer(ErrorCode.CONCURRENT_TRANSACTIONS)]
     if txn.state is TransactionState.ONGOING:
         # The producer that began it is fenced; the one that asks comes again when it is aborted.
-        return _abort_and_fence(txn, Answer(ErrorCode.CONCURRENT_TRANSACTIONS), now_ms)
+        abort = Abort(AbortReason.NEWER_PRODUCER, event.client_id, event.client_host)
+        return _abort_and_fence(txn, Answer(ErrorCode.CONCURRENT_TRANSACTIONS), abort, now_ms)
     expected_epoch = None if expected is None else expected[1]
     if txn.is_epoch_exhausted and expected_epoch in (None, txn.producer_epoch):
         if event.new_producer_id is None:
@@ -154,7 +156,7 @@ def _end(txn: Transaction, event: End, now_ms: int) -> list[Effect]:
         return [Answer(ErrorCode.CONCURRENT_TRANSACTIONS)]
     match txn.state:
         case TransactionState.ONGOING:
-            return _prepare(txn, event.is_commit, Answer(ErrorCode.NONE), now_ms)
+            return _prepare(txn, event, now_ms)
         case TransactionState.COMPLETE_COMMIT | TransactionState.COMPLETE_ABORT:
             is_same = event.is_commit == (txn.state is TransactionState.COMPLETE_COMMIT)
             return [Answer(ErrorCode.NONE if is_same else ErrorCode.INVALID_TXN_STATE)]
@@ -165,27 +167,28 @@ def _end(txn: Transaction, event: End, now_ms: int) -> list[Effect]:
             return [Answer(ErrorCode.INVALID_TXN_STATE)]
 
 
-def _prepare(txn: Transaction, is_commit: bool, answer: Answer | None, now_ms: int) -> list[Effect]:
+def _prepare(txn: Transaction, event: End, now_ms: int) -> list[Effect]:
     """Decide how the transaction ends."""
-    state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
+    state = TransactionState.PREPARE_COMMIT if event.is_commit else TransactionState.PREPARE_ABORT
     txn.pending = _transition(txn, state, txn.partitions, txn.start_timestamp_ms, now_ms)
-    return [Append(txn.pending, answer)]
+    abort = None if event.is_commit else Abort(AbortReason.PRODUCER, event.client_id, event.client_host)
+    return [Append(txn.pending, Answer(ErrorCode.NONE), abort=abort)]
 
 
-def _abort_and_fence(txn: Transaction, answer: Answer | None, now_ms: int) -> list[Effect]:
+def _abort_and_fence(txn: Transaction, answer: Answer | None, abort: Abort, now_ms: int) -> list[Effect]:
     """Abort a transaction whose producer is not to end it any more."""
     if not txn.has_failed_fence and txn.producer_epoch < LAST_EPOCH:
         txn.producer_epoch += 1
     txn.last_producer_epoch = NO_EPOCH
     txn.pending = _transition(txn, TransactionState.PREPARE_ABORT, txn.partitions, txn.start_timestamp_ms, now_ms)
-    return [Append(txn.pending, answer, is_fence=True)]
+    return [Append(txn.pending, answer, is_fence=True, abort=abort)]
 
 
 def _time_out(txn: Transaction, now_ms: int) -> list[Effect]:
     is_late = txn.start_timestamp_ms + txn.timeout_ms < now_ms
     if txn.state is not TransactionState.ONGOING or txn.pending is not None or not is_late:
         return []
-    return _abort_and_fence(txn, None, now_ms)
+    return _abort_and_fence(txn, None, Abort(AbortReason.TIMEOUT), now_ms)
 
 
 def _expire(txn: Transaction, event: Expire, now_ms: int) -> list[Effect]:

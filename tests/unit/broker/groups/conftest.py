@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.facts.rebalances import Note, Rebalances
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.groups.events import Event, Join, Sync
 from barnabas.broker.groups.group import Group, GroupSettings
@@ -58,14 +59,23 @@ class Effects(list):
 
 
 class Story:
-    """A group to which events happen one after the other; the storage answers when told."""
+    """A group to which events happen one after the other; the storage answers when told.
+
+    Attributes:
+        rebalances: What its notes, which are not among the effects that are returned, have become.
+    """
 
     def __init__(self, settings: GroupSettings = SETTINGS) -> None:
         self.group = Group("g", settings)
         self.now_ms = 0
+        self.rebalances = Rebalances(1 << 20)
 
     def happen(self, event: Event) -> Effects:
-        return Effects(step(self.group, event, self.now_ms))
+        effects = step(self.group, event, self.now_ms)
+        for note in effects:
+            if isinstance(note, Note):
+                self.rebalances.note("g", note, self.now_ms)
+        return Effects(effect for effect in effects if not isinstance(effect, Note))
 
     def gather(self, *member_ids: str) -> None:
         """New members join an empty group, and the initial delay passes."""

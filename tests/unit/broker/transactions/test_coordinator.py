@@ -1,8 +1,10 @@
 """The coordinator of transactions on a manual clock, with its log in memory: what clients can make it keep."""
 
 from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.facts.transactions import Aborts
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from barnabas.broker.transactions.events import Answer
+from barnabas.broker.transactions.transaction import TransactionState
 from barnabas.core.config import BrokerConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
@@ -44,6 +46,7 @@ class Ids:
         view.update_metadata(UpdateMetadataRequest(topic_states=[state]))
         self.replicas.partitions[TopicPartition(TRANSACTION_STATE_TOPIC, 0)] = MemoryPartition()
         errors: list[BaseException] = []
+        self.aborts = Aborts(1 << 20)
         self.coordinator = TransactionCoordinator(
             BrokerConfig.single_broker({}),
             self.clock,
@@ -56,6 +59,7 @@ class Ids:
             Numbers(),
             Spawner(errors.append),
             MOST_BYTES,
+            self.aborts,
         )
         self.coordinator.start()
         self.coordinator.on_partition_leader(0, 0)
@@ -120,3 +124,15 @@ def test_what_ids_take_is_counted_until_they_are_gone() -> None:
     assert ids.coordinator.kept_bytes > before_bytes > 0
     ids.coordinator.on_partition_resigned(0)
     assert ids.coordinator.kept_bytes == 0
+
+
+def test_what_takes_too_long_is_told_with_its_reason() -> None:
+    ids = Ids()
+    begun = ids.begin("tx")
+    assert ids.add("tx", begun, 0) is ErrorCode.NONE
+    assert [txn.transactional_id for txn in ids.coordinator.unended()] == ["tx"]
+    ids.clock.advance(120_000)
+    (row,) = ids.aborts.rows()
+    assert (row["transactional_id"], row["reason"], row["partition_count"]) == ("tx", "timeout", 1)
+    # The markers are not written yet.
+    assert [txn.state for txn in ids.coordinator.unended(["tx", "other"])] == [TransactionState.PREPARE_ABORT]

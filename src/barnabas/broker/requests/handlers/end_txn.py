@@ -5,9 +5,11 @@ Source: protocol guide, EndTxn; semantics, transactions; KIP-588 (PRODUCER_FENCE
 
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
+from barnabas.broker.transactions.events import End
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from barnabas.wire.quotas.entities import kept_name
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
 _FIRST_VERSION_WITH_FENCED = 2
@@ -17,9 +19,11 @@ def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Pen
     """Decide how the transaction ends."""
     if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id):
         return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    return ctx.services.transactions.end(
-        request.transactional_id, request.producer_id, request.producer_epoch, request.committed
-    ).shaped(lambda answer: refuse(ctx, request, translate(answer.error_code, ctx.api_version)))
+    who = kept_name(ctx.client_id), f"/{ctx.connection.host}"
+    event = End(request.producer_id, request.producer_epoch, request.committed, *who)
+    return ctx.services.transactions.end(request.transactional_id, event).shaped(
+        lambda answer: refuse(ctx, request, translate(answer.error_code, ctx.api_version))
+    )
 
 
 def translate(error_code: ErrorCode, api_version: int) -> ErrorCode:

@@ -10,6 +10,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID
 from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.wire.quotas.entities import kept_name
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 FIRST_EPOCH = 0
@@ -30,9 +31,9 @@ def init_producer_id(
         return _refuse(ErrorCode.INVALID_REQUEST)
     if transactional_id is not None:
         expected = None if request.producer_id == NO_PRODUCER_ID else (request.producer_id, request.producer_epoch)
-        return ctx.services.transactions.initialize(transactional_id, request.transaction_timeout_ms, expected).shaped(
-            lambda answer: _transactional(answer, ctx.api_version)
-        )
+        who = kept_name(ctx.client_id), f"/{ctx.connection.host}"
+        begun = ctx.services.transactions.initialize(transactional_id, request.transaction_timeout_ms, expected, *who)
+        return begun.shaped(lambda answer: _transactional(answer, ctx.api_version))
     producer_id = ctx.services.producer_ids.take()
     if producer_id is not None:
         return _give(producer_id)

@@ -10,6 +10,7 @@ from barnabas.broker.requests.slices import MORE, Steps
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from barnabas.wire.quotas.entities import kept_name
 from barnabas.wire.security.authorizer import Operation, ResourceType
 
 _FIRST_VERSION_WITH_SEVERAL_MEMBERS = 3
@@ -22,8 +23,9 @@ def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Steps[LeaveG
     if not ctx.may(Operation.READ, ResourceType.GROUP, group_id):
         yield LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
         return
+    who = kept_name(ctx.client_id), f"/{ctx.connection.host}"
     if ctx.api_version < _FIRST_VERSION_WITH_SEVERAL_MEMBERS:
-        yield LeaveGroupResponse(error_code=groups.leave(group_id, Leave(request.member_id)))
+        yield LeaveGroupResponse(error_code=groups.leave(group_id, Leave(request.member_id, None, *who)))
         return
     error_code = groups.refusal(group_id)
     if error_code is not ErrorCode.NONE:
@@ -31,7 +33,7 @@ def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Steps[LeaveG
         return
     answers = []
     for member in request.members:
-        left = groups.leave(group_id, Leave(member.member_id, member.group_instance_id))
+        left = groups.leave(group_id, Leave(member.member_id, member.group_instance_id, *who))
         answers.append(MemberResponse(member.member_id, member.group_instance_id, left))
         if ctx.is_large:
             yield MORE

@@ -1,0 +1,252 @@
+"""Why groups rebalanced: who began it, who came, went and was last, how long it took. Pure.
+
+A group's machine says a `Note` at each turn; `Rebalances` makes rows of them, twenty for a group, and lets those of the
+groups that were quiet for longest go first.
+
+Source: docs/explain.md; semantics, group coordinator.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, NamedTuple, TypeAlias
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+MOST_OF_A_GROUP: Final = 20
+MOST_IN_ALL: Final = 5_000
+# Of those who came or went with one rebalance so many are named; a character may take four bytes.
+_MOST_NAMED: Final = 20
+_ROW_BYTES, _NAMED_BYTES, _CHARACTER_BYTES = 1_200, 300, 4
+_WORDS: Final = ("group", "member", "client_id", "host", "instance")
+
+
+class Turn(Enum):
+    """What a group's rebalance has come to."""
+
+    BEGAN = "began"
+    CAME = "came"
+    WENT = "went"
+    GATHERED = "gathered"
+    STABLE = "stable"
+    EMPTY = "empty"
+    LOADED = "loaded"
+    MOVED = "moved"
+
+
+class Reason(Enum):
+    """Why a rebalance began, or a member went."""
+
+    JOINED = "joined"
+    LEFT = "left"
+    REMOVED = "removed"
+    SESSION_EXPIRED = "session_expired"
+    POLL_INTERVAL_EXCEEDED = "poll_interval_exceeded"
+    SUBSCRIPTION_CHANGED = "subscription_changed"
+    LEADER_REJOINED = "leader_rejoined"
+    STATIC_REPLACED = "static_replaced"
+    ASSIGNMENT_NOT_STORED = "assignment_not_stored"
+    TOO_MANY_MEMBERS = "too_many_members"
+
+
+class Who(NamedTuple):
+    """A member, as people look for it.
+
+    Attributes:
+        group_instance_id: Of a static member.
+    """
+
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None
+
+
+class Note(NamedTuple):
+    """What happened to a group: an effect of its machine that nothing but this module sees.
+
+    Attributes:
+        reason: Of a beginning, or of a member that went.
+        who: Who began it, came or went; once all are gathered, who joined last.
+        heard_ms: When a member whose session is over was heard last; -1: of no other.
+        generation: The group's, once all are gathered.
+        member_count: Of how many members.
+    """
+
+    turn: Turn
+    reason: Reason | None = None
+    who: Who | None = None
+    heard_ms: int = -1
+    generation: int = -1
+    member_count: int = 0
+
+
+class Rebalances:
+    """The rows of all groups that are, or were of late, coordinated here.
+
+    Attributes:
+        kept_bytes: Their memory, an estimate.
+        left_out: How many rows were let go of to make room.
+        ended: Told of each row that has ended.
+    """
+
+    def __init__(self, most_bytes: int, most_rows: int = MOST_IN_ALL) -> None:
+        self._most_bytes = most_bytes
+        self._most_rows = most_rows
+        self._row_count = 0
+        self.kept_bytes = self.left_out = 0
+        # The group that was quiet for longest first.
+        self._rows: dict[str, deque[dict[str, Json]]] = {}
+        self._loaded_ms: dict[str, int] = {}
+        self.ended: Callable[[dict[str, Json]], object] = _nobody
+
+    def note(self, group_id: str, note: Note, now_ms: int) -> None:
+        """Keep what a group's machine said."""
+        rows = self._rows.get(group_id)
+        row = rows[-1] if rows and rows[-1]["outcome"] is None else None
+        match note.turn:
+            case Turn.BEGAN:
+                if row is not None:
+                    self._end(row, "again", now_ms)
+                self._begin(group_id, note, now_ms)
+            case Turn.LOADED:
+                self._loaded(group_id, now_ms)
+            case _ if row is not None:
+                self._go_on(row, note, now_ms)
+
+    def rows(self, group_id: str) -> list[Json]:
+        """Return a group's rebalances, the earliest first; the last one may be going on."""
+        return [*self._rows.get(group_id, ())]
+
+    def loaded_ms(self, group_id: str) -> int | None:
+        """Return when this broker read the group from the log, as another one led it before; None: not of late."""
+        return self._loaded_ms.get(group_id)
+
+    def restore(self, row: dict[str, Json]) -> None:
+        """Keep again what was told to `ended` before the broker started anew."""
+        self._add(str(row["group"]), row)
+
+    def _begin(self, group_id: str, note: Note, now_ms: int) -> None:
+        row: dict[str, Json] = {
+            "group": group_id,
+            "began_ms": now_ms,
+            "reason": _text(note.reason),
+            **_named(note.who),
+            "heard_ms": None if note.heard_ms < 0 else note.heard_ms,
+            "came": [],
+            "came_count": 0,
+            "went": [],
+            "went_count": 0,
+            "last": None,
+            "generation": None,
+            "member_count": None,
+            "gather_ms": None,
+            "assign_ms": None,
+            "outcome": None,
+        }
+        if note.who is not None:
+            if note.reason is Reason.JOINED:
+                _add_who(row, "came", note)
+            elif note.reason in _GOES:
+                _add_who(row, "went", note)
+        self._add(group_id, row)
+
+    def _go_on(self, row: dict[str, Json], note: Note, now_ms: int) -> None:
+        match note.turn:
+            case Turn.CAME:
+                self.kept_bytes += _add_who(row, "came", note)
+            case Turn.WENT:
+                self.kept_bytes += _add_who(row, "went", note)
+            case Turn.GATHERED:
+                row["gather_ms"] = now_ms - _number(row["began_ms"])
+                row["generation"], row["member_count"] = note.generation, note.member_count
+                row["last"] = None if note.who is None else _named(note.who)
+            case Turn.STABLE | Turn.EMPTY | Turn.MOVED:
+                self._end(row, note.turn.value, now_ms)
+
+    def _end(self, row: dict[str, Json], outcome: str, now_ms: int) -> None:
+        row["outcome"] = outcome
+        taken_ms = now_ms - _number(row["began_ms"])
+        if row["gather_ms"] is None:
+            row["gather_ms"] = taken_ms
+        else:
+            row["assign_ms"] = taken_ms - _number(row["gather_ms"])
+        self.ended(row)
+
+    def _loaded(self, group_id: str, now_ms: int) -> None:
+        self._loaded_ms.pop(group_id, None)
+        self._loaded_ms[group_id] = now_ms
+        if len(self._loaded_ms) > self._most_rows:
+            del self._loaded_ms[next(iter(self._loaded_ms))]
+
+    def _add(self, group_id: str, row: dict[str, Json]) -> None:
+        rows = self._rows.pop(group_id, None)
+        if rows is None:
+            rows = deque()
+        self._rows[group_id] = rows
+        rows.append(row)
+        self._row_count += 1
+        self.kept_bytes += _bytes_of(row)
+        if len(rows) > MOST_OF_A_GROUP:
+            self._forget(group_id, rows)
+        while self._row_count > self._most_rows or (self.kept_bytes > self._most_bytes and self._row_count > 1):
+            oldest = next(iter(self._rows))
+            self._forget(oldest, self._rows[oldest])
+
+    def _forget(self, group_id: str, rows: deque[dict[str, Json]]) -> None:
+        self.kept_bytes -= _bytes_of(rows.popleft())
+        self._row_count -= 1
+        self.left_out += 1
+        if not rows:
+            del self._rows[group_id]
+
+
+_GOES: Final = (Reason.LEFT, Reason.REMOVED, Reason.SESSION_EXPIRED, Reason.POLL_INTERVAL_EXCEEDED)
+
+
+def _nobody(row: dict[str, Json]) -> None:
+    return
+
+
+def _text(reason: Reason | None) -> str | None:
+    return None if reason is None else reason.value
+
+
+def _number(value: Json) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _named(who: Who | None) -> dict[str, Json]:
+    member_id, client_id, host, instance = (None, None, None, None) if who is None else who
+    return {"member": member_id, "client_id": client_id, "host": host, "instance": instance}
+
+
+def _add_who(row: dict[str, Json], key: str, note: Note) -> int:
+    """Name one more who came or went, unless very many did; how many bytes that takes."""
+    row[f"{key}_count"] = _number(row[f"{key}_count"]) + 1
+    named = _list(row[key])
+    if len(named) >= _MOST_NAMED:
+        return 0
+    who = _named(note.who)
+    named.append({**who, "why": _text(note.reason)})
+    return _bytes_of_who(who)
+
+
+def _bytes_of_who(who: dict[str, Json]) -> int:
+    return _NAMED_BYTES + _bytes_of_words(who)
+
+
+def _bytes_of(row: dict[str, Json]) -> int:
+    named = [*_list(row["came"]), *_list(row["went"])]
+    return _ROW_BYTES + _bytes_of_words(row) + sum(_bytes_of_who(each) for each in named if isinstance(each, dict))
+
+
+def _bytes_of_words(row: dict[str, Json]) -> int:
+    words = (row.get(name) for name in _WORDS)
+    return _CHARACTER_BYTES * sum(len(each) for each in words if isinstance(each, str))
+
+
+def _list(value: Json) -> list[Json]:
+    assert isinstance(value, list)
+    return value
