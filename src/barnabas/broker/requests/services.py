@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.cluster.image import ClusterView
     from barnabas.broker.controller.controller import Controller
+    from barnabas.broker.facts.store import Facts
     from barnabas.broker.groups.coordinator import GroupCoordinator
     from barnabas.broker.log.disk.cold_reads import ColdReads
     from barnabas.broker.quotas.history import History
@@ -80,6 +81,7 @@ class Services:
         throttled: The connections that quotas hold.
         held_followers: Those that `leader_quota` holds back.
         quota_history: What clients used in the last hour; None: nobody looks.
+        facts: What happened of late, for who asks why; None: nothing is kept.
         topic_parts: What Metadata said of topics, encoded.
         scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
         clients_of_0_7: Those whose protocol is not ours.
@@ -119,6 +121,7 @@ class Services:
     quotas: Quotas = field(default_factory=lambda: Quotas(Windows(11, 1_000)))
     leader_quota: ReplicationQuota = field(default_factory=lambda: ReplicationQuota(Windows(11, 1_000)))
     quota_history: "History | None" = None
+    facts: "Facts | None" = None
     throttled: ThrottledConnections = field(init=False)
     held_followers: HeldFollowers = field(init=False)
     clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)

@@ -26,6 +26,7 @@ from barnabas.broker.controller.links import RemoteLink
 from barnabas.broker.controller.local_link import LocalLink
 from barnabas.broker.controller.sender import BrokerLink, Sender
 from barnabas.broker.coordination.partitioning import coordinated_partition_count
+from barnabas.broker.facts.store import Facts
 from barnabas.broker.groups.coordinator import GroupCoordinator
 from barnabas.broker.interbroker.channels import AddressOf, BrokerChannels
 from barnabas.broker.log.disk.cold_reads import ColdReads
@@ -107,6 +108,7 @@ class Node:
         routes: The handlers by API and version; None before it is started.
         state: What it is doing.
         quotas: How much clients may ask of it.
+        facts: What happened of late, for who asks why; None: nothing is kept.
         observation: What it shows by HTTP; None where nobody is to see it.
         registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
     """
@@ -138,6 +140,8 @@ class Node:
         self.quotas = quotas_of(config)
         self._quota_upkeep = QuotaUpkeep(self.quotas, self._clock, self._timers)
         self._throttles = ReplicationThrottles(config)
+        most_fact_bytes = config.barnabas_facts_max_bytes
+        self.facts = Facts(most_fact_bytes, self._clock.now_ms()) if most_fact_bytes else None
         self.routes: RouteTable | None = None
         self.state = BrokerState.NOT_RUNNING
         self.observation: Observation | None = None
@@ -238,6 +242,7 @@ class Node:
             scram_admin=self.logins.new_scram_admin(registry, self._configs),
             tokens=self.logins.tokens,
             quotas=self.quotas,
+            facts=self.facts,
             leader_quota=self._throttles.leader,
             controller=controller,
             cluster_known=asyncio.Event(),
@@ -399,6 +404,7 @@ class Node:
             await coordinated_partition_count(registry, GROUP_OFFSETS_TOPIC, self.config.offsets_topic_num_partitions),
             self._env.dice,
             self._most_bytes,
+            None if self.facts is None else self.facts.rebalances,
         )
         groups.start()
         return groups
@@ -423,6 +429,7 @@ class Node:
             producer_ids,
             self._spawner,
             self._most_bytes,
+            None if self.facts is None else self.facts.aborts,
         )
         transactions.start()
         return transactions

@@ -57,6 +57,10 @@ TEXTS = {
         "Whether leadership goes back by itself to the replica that comes first in a partition's list."
     ),
     "background.threads": "How many threads do what runs beside requests: retention, flushing, the renaming of files.",
+    "barnabas.facts.max.bytes": (
+        "How much memory may hold what happened of late, for barnabas explain: why groups rebalanced, who was held or "
+        "refused, slow requests, how ends and commits grew. 0 keeps nothing."
+    ),
     "barnabas.http.listeners": (
         "Where /metrics, /health and /ready are served by HTTP: host:port, or a port of this machine alone; several "
         "divided by commas. Nobody has to log in there. Empty for nowhere."

@@ -24,6 +24,7 @@ HONOURED = frozenset(
         "auto.create.topics.enable",
         "auto.leader.rebalance.enable",
         "background.threads",
+        "barnabas.facts.max.bytes",
         "barnabas.http.listeners",
         "barnabas.jaas.config.file",
         "barnabas.login.timeout.ms",

@@ -344,6 +344,7 @@ BROKER: tuple[Row, ...] = (
     ("zookeeper.ssl.truststore.password", "password", None, None, None, None, "medium", "read-only"),
     ("zookeeper.ssl.truststore.type", "string", None, None, None, None, "medium", "read-only"),
     ("zookeeper.sync.time.ms", "int", 2000, None, None, None, "low", "read-only"),
+    ("barnabas.facts.max.bytes", "int", 25165824, 0, None, None, "low", "read-only"),
     ("barnabas.http.listeners", "list", "", None, None, None, "medium", "read-only"),
     ("barnabas.jaas.config.file", "string", None, None, None, None, "medium", "read-only"),
     ("barnabas.login.timeout.ms", "int", 10000, 1, None, None, "medium", "read-only"),
@@ -525,6 +526,7 @@ class BrokerFields:
         "auto_create_topics_enable",
         "auto_leader_rebalance_enable",
         "background_threads",
+        "barnabas_facts_max_bytes",
         "barnabas_http_listeners",
         "barnabas_jaas_config_file",
         "barnabas_login_timeout_ms",
@@ -972,6 +974,7 @@ class BrokerFields:
         zookeeper_ssl_truststore_password: str | None
         zookeeper_ssl_truststore_type: str | None
         zookeeper_sync_time_ms: int
+        barnabas_facts_max_bytes: int
         barnabas_http_listeners: list[str]
         barnabas_jaas_config_file: str | None
         barnabas_login_timeout_ms: int

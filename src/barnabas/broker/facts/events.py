@@ -1,0 +1,124 @@
+"""Keeps the newest events of each kind, in bounded memory. Pure.
+
+An event is kept as a line of JSON: a fifth of what it takes as a dictionary, known to the byte, and what is written to
+the file. What happens again and again (`RepeatedEvents`) is one line for a minute, with how often it happened.
+
+Invariant: what is let go of to make room is counted.
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from barnabas.broker.facts.rebalances import Json
+
+Row = dict[str, Json]
+
+REPEATED_WITHIN_MS: Final = 60_000
+# What Python needs beside a line.
+_LINE_BYTES: Final = 41
+# A row that still counts is a dictionary: some words and numbers, a key.
+_OPEN_ROW_BYTES: Final = 1_500
+# Names come from clients, and some may be 32 KiB long.
+_LONGEST_TEXT: Final = 250
+
+
+class Events:
+    """The events of one kind.
+
+    Attributes:
+        kept_bytes: Their memory, an estimate.
+        left_out: How many were let go of to make room.
+        ended: Told of each one that is new, as it is kept.
+    """
+
+    def __init__(self, most_rows: int, most_bytes: int) -> None:
+        self._most_rows = most_rows
+        self._most_bytes = most_bytes
+        self._lines: deque[bytes] = deque()
+        self.kept_bytes = self.left_out = 0
+        self.ended: Callable[[bytes], object] = _nobody
+
+    def add(self, row: Row) -> None:
+        """Keep an event."""
+        line = encoded(row)
+        self.restore(line)
+        self.ended(line)
+
+    def restore(self, line: bytes) -> None:
+        """Keep again what was told to `ended` before the broker started anew."""
+        self._lines.append(line)
+        self.kept_bytes += len(line) + _LINE_BYTES
+        self._make_room()
+
+    def _make_room(self) -> None:
+        while len(self._lines) > self._most_rows or (self.kept_bytes > self._most_bytes and len(self._lines) > 1):
+            self.kept_bytes -= len(self._lines.popleft()) + _LINE_BYTES
+            self.left_out += 1
+
+    def lines(self) -> list[bytes]:
+        """Return them all, the earliest first."""
+        return [*self._lines]
+
+
+class RepeatedEvents(Events):
+    """Events that are counted: those with one key within a minute are one row."""
+
+    def __init__(self, most_rows: int, most_bytes: int) -> None:
+        super().__init__(most_rows, most_bytes)
+        # In the order in which they began.
+        self._open: dict[tuple[str | None, ...], Row] = {}
+        self._most_open = min(most_rows, most_bytes // (2 * _OPEN_ROW_BYTES))
+
+    def note(self, key: tuple[str | None, ...], now_ms: int) -> Row:
+        """Count an event; gives its row, whose `count` is 1 where it is new: then the caller says what it was."""
+        row = self._open.get(key)
+        if row is not None and now_ms - _number(row["first_ms"]) >= REPEATED_WITHIN_MS:
+            self._seal(key)
+            row = None
+        if row is None:
+            if len(self._open) >= self._most_open:
+                self._seal(next(iter(self._open)))
+            row = self._open[key] = {"first_ms": now_ms, "last_ms": now_ms, "count": 0}
+            self.kept_bytes += _OPEN_ROW_BYTES
+            self._make_room()
+        row["last_ms"] = now_ms
+        row["count"] = _number(row["count"]) + 1
+        return row
+
+    def seal(self, now_ms: int) -> None:
+        """End the rows whose minute is over."""
+        for key, row in list(self._open.items()):
+            if now_ms - _number(row["first_ms"]) < REPEATED_WITHIN_MS:
+                return
+            self._seal(key)
+
+    def seal_all(self) -> None:
+        """End all rows: the broker stops."""
+        for key in list(self._open):
+            self._seal(key)
+
+    def lines(self) -> list[bytes]:
+        return [*super().lines(), *map(encoded, self._open.values())]
+
+    def _seal(self, key: tuple[str | None, ...]) -> None:
+        self.kept_bytes -= _OPEN_ROW_BYTES
+        self.add(self._open.pop(key))
+
+
+def encoded(row: Row) -> bytes:
+    """Return an event as it is kept; what is too long in it is cut."""
+    for name, value in row.items():
+        if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+            row[name] = value[:_LONGEST_TEXT]
+    return json.dumps(row, separators=(",", ":")).encode()
+
+
+def _nobody(line: bytes) -> None:
+    return
+
+
+def _number(value: Json) -> int:
+    assert isinstance(value, int)
+    return value

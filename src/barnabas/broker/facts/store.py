@@ -1,0 +1,118 @@
+"""All that is kept of what happened, in one place and within one bound. Pure.
+
+Each kind has its part of `barnabas.facts.max.bytes`, so that what happens very often pushes out nothing but itself.
+
+    kind            at most                                         told by the subject
+    ends, commits   10,000 rings each of `series.py`                `ends`, `groups`
+    rebalances      5,000, 20 of a group (`rebalances.py`)          `groups`
+    aborts          1,000 (`transactions.py`)                       `transactions`
+    requests        2,000 above their API's threshold               `requests`
+    the others      1,000 each (`events.py`)                        their own names
+    minutes         60 of the broker's own rates                    `broker`
+
+Source: docs/explain.md.
+"""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from barnabas.broker.facts.events import Events, RepeatedEvents, Row
+from barnabas.broker.facts.rebalances import Rebalances
+from barnabas.broker.facts.series import Series
+from barnabas.broker.facts.transactions import Aborts
+from barnabas.core.types import TopicPartition
+
+_MOST_SERIES: Final = 10_000
+_MOST_REQUESTS: Final = 2_000
+_MOST_EVENTS: Final = 1_000
+_MOST_MINUTES: Final = 60
+
+# Percent of all.
+_SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS = 27, 17, 7, 4, 1
+
+
+class Facts:
+    """What a broker keeps. Owned by the event loop.
+
+    Attributes:
+        most_bytes: What all of it may take.
+        kept_since_ms: When the earliest of what is kept can have happened.
+        ends: The ends of partitions that are led here.
+        commits: What groups committed, by group and partition.
+        segments: Those that were removed.
+        minutes: The broker's own rates.
+        ended: Told of each event that is new, by kind: a line for the file.
+    """
+
+    def __init__(self, most_bytes: int, now_ms: int) -> None:
+        def part(percent: int) -> int:
+            return most_bytes * percent // 100
+
+        self.most_bytes = most_bytes
+        self.kept_since_ms = now_ms
+        self.ends: Series[TopicPartition] = Series(_MOST_SERIES, part(_SERIES))
+        self.commits: Series[tuple[str, TopicPartition]] = Series(_MOST_SERIES, part(_SERIES))
+        self.rebalances = Rebalances(part(_REBALANCES))
+        self.aborts = Aborts(part(_EVENTS))
+        self.requests = Events(_MOST_REQUESTS, part(_REQUESTS))
+        self.holds = RepeatedEvents(_MOST_EVENTS, part(_EVENTS))
+        self.refusals = RepeatedEvents(_MOST_EVENTS, part(_EVENTS))
+        self.leaders = Events(_MOST_EVENTS, part(_EVENTS))
+        self.segments = Events(_MOST_EVENTS, part(_EVENTS))
+        self.stalls = Events(_MOST_EVENTS, part(_STALLS))
+        self.minutes = Events(_MOST_MINUTES, part(_STALLS))
+        self.ended: Callable[[str, bytes], object] = _nobody
+        self._events = {
+            "requests": self.requests,
+            "holds": self.holds,
+            "refusals": self.refusals,
+            "leaders": self.leaders,
+            "segments": self.segments,
+            "stalls": self.stalls,
+        }
+        for kind, events in self._events.items():
+            events.ended = partial(self._ended, kind)
+        self.rebalances.ended = partial(self._row_ended, "rebalances")
+        self.aborts.ended = partial(self._row_ended, "transactions")
+
+    @property
+    def kept_bytes(self) -> int:
+        """The memory of all of it, an estimate."""
+        series = self.ends.kept_bytes + self.commits.kept_bytes
+        events = sum(each.kept_bytes for each in self._events.values()) + self.minutes.kept_bytes
+        return series + events + self.rebalances.kept_bytes + self.aborts.kept_bytes
+
+    def seal(self, now_ms: int) -> None:
+        """End what was counted for a minute."""
+        self.holds.seal(now_ms)
+        self.refusals.seal(now_ms)
+
+    def seal_all(self) -> None:
+        """End all that is counted: the broker stops."""
+        self.holds.seal_all()
+        self.refusals.seal_all()
+
+    def restore(self, kind: str, row: Row) -> None:
+        """Keep again what was told to `ended` before the broker started anew.
+
+        Raises:
+            KeyError, TypeError, ValueError, AssertionError: It is nothing of the kind.
+        """
+        if kind == "rebalances":
+            self.rebalances.restore(row)
+        elif kind == "transactions":
+            self.aborts.restore(row)
+        else:
+            self._events[kind].restore(json.dumps(row, separators=(",", ":")).encode())
+
+    def _ended(self, kind: str, line: bytes) -> None:
+        self.ended(kind, line)
+
+    def _row_ended(self, kind: str, row: Row) -> None:
+        self.ended(kind, json.dumps(row, separators=(",", ":")).encode())
+
+
+def _nobody(kind: str, line: bytes) -> None:
+    return

@@ -1,0 +1,127 @@
+"""What happened, within its bound."""
+
+import json
+import sys
+from collections.abc import Iterable
+
+from barnabas.broker.facts.events import Events, RepeatedEvents, encoded
+from barnabas.broker.facts.store import Facts
+from barnabas.core.types import TopicPartition
+
+MIB = 1024 * 1024
+
+
+def rows(events: Events) -> list[object]:
+    return [json.loads(line) for line in events.lines()]
+
+
+def test_the_newest_are_kept_and_the_others_counted() -> None:
+    told: list[bytes] = []
+    events = Events(3, 10_000)
+    events.ended = told.append
+    for number in range(5):
+        events.add({"n": number})
+    assert rows(events) == [{"n": 2}, {"n": 3}, {"n": 4}]
+    assert events.left_out == 2
+    assert told == [encoded({"n": number}) for number in range(5)]
+
+
+def test_large_ones_push_out_more() -> None:
+    events = Events(1_000, 1_000)
+    for number in range(100):
+        events.add({"n": number, "text": "x" * 200})
+    assert events.kept_bytes <= 1_000
+    assert len(events.lines()) == 3
+    assert events.left_out == 97
+
+
+def test_texts_are_cut() -> None:
+    assert len(encoded({"client_id": "x" * 32_000})) < 300
+
+
+def test_what_repeats_within_a_minute_is_one_row() -> None:
+    events = RepeatedEvents(10, 100_000)
+    for now_ms in (0, 10_000, 59_999, 60_000, 61_000):
+        events.note(("alice", "app"), now_ms)
+    events.note(("bob", "app"), 61_000)
+    assert rows(events) == [
+        {"first_ms": 0, "last_ms": 59_999, "count": 3},
+        {"first_ms": 60_000, "last_ms": 61_000, "count": 2},
+        {"first_ms": 61_000, "last_ms": 61_000, "count": 1},
+    ]
+    told: list[bytes] = []
+    events.ended = told.append
+    events.seal(120_500)
+    assert len(told) == 1
+    events.seal_all()
+    assert len(told) == 2
+    assert len(rows(events)) == 3
+
+
+def test_very_many_that_repeat_are_bounded() -> None:
+    events = RepeatedEvents(1_000, 100_000)
+    for number in range(5_000):
+        events.note((str(number),), 0)
+    assert events.kept_bytes <= 100_000
+    assert len(events.lines()) + events.left_out == 5_000
+
+
+def test_it_goes_on_after_a_restart() -> None:
+    written: list[tuple[str, bytes]] = []
+    before = Facts(MIB, 5_000)
+    before.ended = lambda kind, line: written.append((kind, line))
+    before.requests.add({"at_ms": 1, "api": "Produce"})
+    before.holds.note(("alice",), 1)
+    before.stalls.add({"at_ms": 2, "ms": 60})
+    before.seal_all()
+    after = Facts(MIB, 9_000)
+    for kind, line in written:
+        after.restore(kind, json.loads(line))
+    assert [*map(len, (after.requests.lines(), after.holds.lines(), after.stalls.lines()))] == [1, 1, 1]
+    assert after.kept_bytes > 0
+
+
+def deep_bytes(things: Iterable[object]) -> int:
+    """Return the memory of all that these hold, as Python itself reckons it."""
+    seen: set[int] = set()
+    todo, total = list(things), 0
+    while todo:
+        each = todo.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        total += sys.getsizeof(each)
+        if isinstance(each, dict):
+            todo += [*each.keys(), *each.values()]
+        elif isinstance(each, (list, tuple, set)) or type(each).__name__ == "deque":
+            todo += [*each]
+        elif hasattr(each, "__dict__") and type(each).__module__.startswith("barnabas"):
+            todo += [*vars(each).values()]
+    return total
+
+
+def test_ten_thousand_partitions_and_a_thousand_groups_stay_below_24_mib() -> None:
+    most_bytes = 24 * MIB
+    facts = Facts(most_bytes, 0)
+    partitions = [TopicPartition("orders", number) for number in range(10_000)]
+    # The keys are the logs' own and the groups' own: they are not kept twice.
+    groups = [(f"group-{number // 10}", partitions[number]) for number in range(10_000)]
+    for tick in range(100, 500, 7):
+        for number, partition in enumerate(partitions):
+            facts.ends.sample(partition, tick, tick * (number + 1))
+            facts.commits.sample(groups[number], tick, tick * number)
+    for number in range(5_000):
+        now_ms = number * 100
+        name = f"client-{number % 700}-{'x' * 60}"
+        facts.requests.add({"at_ms": now_ms, "api": "Produce", "client_id": name, "user": "alice", "host": "10.1.2.3"})
+        for kind in (facts.holds, facts.refusals):
+            kind.note((name, "app", "producer_byte_rate"), now_ms).update(user=name, client_id="app", throttle_ms=5)
+        for events in (facts.leaders, facts.segments, facts.stalls, facts.minutes):
+            events.add({"at_ms": now_ms, "topic": name, "partition": number, "isr": [1, 2, 3], "what": "isr"})
+    assert (facts.ends.left_out, facts.commits.left_out) == (0, 0)
+    assert facts.kept_bytes <= most_bytes
+    shared = sum(sys.getsizeof(each) for each in partitions) + sys.getsizeof("orders")
+    used_bytes = deep_bytes([facts]) - shared
+    assert used_bytes <= most_bytes
+    # The estimate is no less than what it is, but for a tenth.
+    assert used_bytes <= facts.kept_bytes * 1.1, (used_bytes, facts.kept_bytes)
