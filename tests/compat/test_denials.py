@@ -12,7 +12,7 @@ from tests.compat.denials import CONFIG, GOLDEN, WITH_SOME_RIGHTS, WITHOUT_RIGHT
 
 SERVED = {api_name(ApiKey(handler.api_key)) for handler in HANDLERS if handler.api_key in list(ApiKey)}
 # They answer everybody, or are none of Kafka's.
-OPEN_TO_ALL = {"ApiVersions", "SaslHandshake", "SaslAuthenticate", "ExplainQuotas"}
+OPEN_TO_ALL = {"ApiVersions", "SaslHandshake", "SaslAuthenticate", "ExplainQuotas", "Facts"}
 
 
 def expected() -> dict[str, list[str]]:

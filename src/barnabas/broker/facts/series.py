@@ -16,7 +16,7 @@ ring anew: what was before is forgotten, never told wrong.
 """
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Set
 from typing import Final, Generic, TypeVar
 
 TICK_MS: Final = 10_000
@@ -78,25 +78,25 @@ class Series(Generic[Key]):
             if known[_LOW] != value & _LARGEST or known[_HIGH] != value >> 31:
                 _change(known, tick, value)
 
-    def retain(self, present: Iterable[Key]) -> None:
+    def retain(self, present: Set[Key]) -> None:
         """Forget all but those that are there still; once all were sampled."""
         self.left_out, self._left_out = self._left_out, 0
-        present = set(present)
-        if len(present) < len(self._known):
+        if not self._known.keys() <= present:
             for key in [key for key in self._known if key not in present]:
                 known = self._known.pop(key)
                 self.kept_bytes -= ENTRY_BYTES if isinstance(known, int) else ENTRY_BYTES + RING_BYTES
 
     def points(self, key: Key, tick: int) -> list[tuple[int, int]]:
-        """Return the time in ms, and the value then, of each change within an hour before a tick, the earliest first.
+        """Return time and value at the end of each tick, within an hour before this one, in which it changed.
 
-        Between two points it was what it was at the first of them. The first point is where what is known begins.
+        The earliest comes first. Between two points it was what it was at the first of them. The first point is where
+        what is known begins.
         """
         known = self._known.get(key)
         if known is None:
             return []
         if isinstance(known, int):
-            return [(tick * TICK_MS, known)]
+            return [(_end_ms(tick), known)]
         return _points(known, tick)
 
 
@@ -149,8 +149,12 @@ def _points(ring: "array[int]", now: int) -> list[tuple[int, int]]:
         if change:
             found.append((minute * _TICKS_OF_MINUTE + _TICKS_OF_MINUTE - 1, value))
             value -= change
-    recent = [(tick * TICK_MS, value) for tick, value in reversed(found) if tick > hour_ago]
+    recent = [(_end_ms(tick), value) for tick, value in reversed(found) if tick > hour_ago]
     if len(recent) < len(found):
         # What it was an hour ago is what the last change before then made of it.
         value = found[len(recent)][1]
-    return [(max(ring[_SINCE], hour_ago) * TICK_MS, value), *recent]
+    return [(_end_ms(max(ring[_SINCE], hour_ago)), value), *recent]
+
+
+def _end_ms(tick: int) -> int:
+    return (tick + 1) * TICK_MS

@@ -101,7 +101,10 @@ class Facts:
             KeyError, TypeError, ValueError, AssertionError: It is nothing of the kind.
         """
         if kind == "rebalances":
-            self.rebalances.restore(row)
+            rows = self.rebalances.rows(str(row["group"]))
+            # One that goes on already stays the last one.
+            if not rows or not isinstance(rows[-1], dict) or rows[-1]["outcome"] is not None:
+                self.rebalances.restore(row)
         elif kind == "transactions":
             self.aborts.restore(row)
         else:

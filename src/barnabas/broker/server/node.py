@@ -86,12 +86,15 @@ from barnabas.wire.registry.znodes.brokers import BrokerRegistration
 if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.server.controlled_shutdown import ControlledShutdown
+    from barnabas.broker.server.fact_keeping import FactKeeping
     from barnabas.broker.server.observation import Observation
     from barnabas.broker.server.registry_listeners import RegistryListeners
 
 log = logging.getLogger(__name__)
 
 _CONTROLLER_PATIENCE_MS = 30_000
+# Clients come first.
+_FACTS_AFTER_MS = 1_000
 _TOPIC_DEFAULTS = frozenset(setting.extra for setting in TOPIC_SETTINGS.values())
 _UNCLEAN = "unclean.leader.election.enable"
 _CLEANER_SETTINGS = frozenset(name for name in BROKER_SETTINGS if name.startswith("log.cleaner."))
@@ -157,6 +160,7 @@ class Node:
         self._replicas: ReplicaManager | None = None
         self._replication: Replication | None = None
         self._quota_history: QuotaHistory | None = None
+        self._fact_keeping: FactKeeping | None = None
         self._controlled_shutdown: ControlledShutdown | None = None
 
     async def start(self) -> None:
@@ -273,6 +277,8 @@ class Node:
                 services, routes, logs, fetchers, controller, channels, memory, self.logins, membership
             )
         self.watchdog.start()
+        if self.facts is not None:
+            self._timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, services)
 
     async def stop(self) -> None:
         """Stop in order: let others lead, accept no more connections, answer the requests that wait, write the state to
@@ -304,6 +310,8 @@ class Node:
         await self._spawner.close()
         if self._quota_history is not None:
             await self._quota_history.close()
+        if self._fact_keeping is not None:
+            await self._fact_keeping.close()
         try:
             if self._logs is not None:
                 await self._logs.close()
@@ -530,6 +538,14 @@ class Node:
 
             self.observation = Observation(self._env, self.config, self.watchdog, self._listeners, lambda: self.state)
             self.observation.open()
+
+    def _keep_facts(self, facts: Facts, services: Services) -> None:
+        if self.state is BrokerState.RUNNING:
+            # Not at the top: a broker serves before it needs this.
+            from barnabas.broker.server.fact_keeping import FactKeeping
+
+            self._fact_keeping = FactKeeping(facts, services, self._env, self._executors.log)
+            self._fact_keeping.start()
 
     def _open_registry_listeners(self, registry: Registry) -> None:
         if self.config.barnabas_registry_listeners or self.config.barnabas_registry_ssl_listeners:

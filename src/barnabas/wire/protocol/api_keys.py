@@ -76,6 +76,7 @@ class ApiKey(IntEnum):
     ALTER_ISR = 56
     UPDATE_FEATURES = 57
     EXPLAIN_QUOTAS = 10048
+    FACTS = 10049
 
 
 class Api:
@@ -213,6 +214,7 @@ _APIS = (
     Api(ApiKey.ALTER_ISR, "AlterIsr", "alter_isr", 0, 0, 0, True),
     Api(ApiKey.UPDATE_FEATURES, "UpdateFeatures", "update_features", 0, 0, 0, False),
     Api(ApiKey.EXPLAIN_QUOTAS, "ExplainQuotas", "explain_quotas", 0, 0, NEVER_FLEXIBLE, False, True),
+    Api(ApiKey.FACTS, "Facts", "facts", 0, 0, NEVER_FLEXIBLE, False, True),
 )
 
 APIS: Final[dict[int, Api]] = {int(api.key): api for api in _APIS}

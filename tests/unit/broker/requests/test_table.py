@@ -33,7 +33,7 @@ def test_what_is_offered_is_sorted_and_complete():
 def test_what_is_private_is_served_and_not_offered():
     made = table(*HANDLERS)
     private = [handler for handler in HANDLERS if handler.is_private]
-    assert [handler.request_class.SCHEMA_NAME for handler in private] == ["ExplainQuotasRequest"]
+    assert [handler.request_class.SCHEMA_NAME for handler in private] == ["ExplainQuotasRequest", "FactsRequest"]
     for handler in private:
         assert made.by_key(handler.api_key << 16) is not None
         assert handler.api_key not in {key for key, _, _ in made.offered}

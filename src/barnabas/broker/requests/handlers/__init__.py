@@ -33,6 +33,7 @@ from barnabas.broker.requests.handlers import (
     end_txn,
     expire_delegation_token,
     explain_quotas,
+    facts,
     fetch,
     find_coordinator,
     heartbeat,
@@ -118,4 +119,5 @@ HANDLERS: tuple[Handler, ...] = (
     alter_isr.HANDLER,
     update_features.HANDLER,
     explain_quotas.HANDLER,
+    facts.HANDLER,
 )

@@ -1,0 +1,69 @@
+"""Facts (API key 10049, v0), our own: what happened of late on this broker, as JSON, for `barnabas explain`.
+
+What each subject tells, and which right it takes, stands in `requests/told_facts.py`; what the answers look like in
+`schemas/facts.json`. Rows are found in slices, and made text in a thread.
+
+ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
+
+Source: docs/explain.md; docs/adr/0008-a-request-of-our-own.md.
+"""
+
+import json
+from typing import TYPE_CHECKING
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.slices import Step, Steps
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import submit
+from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
+
+if TYPE_CHECKING:
+    from barnabas.broker.facts.rebalances import Json
+
+
+@in_slices
+def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
+    """Tell what is known of one subject, of this broker alone."""
+    # differs from Kafka (facts): it has no such request.
+    # Here: most brokers are never asked.
+    from barnabas.broker.requests.told_facts import MOST_ROWS, SUBJECTS, Question
+
+    services = ctx.services
+    subject = SUBJECTS.get(request.subject)
+    if subject is None:
+        message = f"there is no subject {request.subject[:50]}"
+        yield FactsResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=message, answer=None)
+        return
+    question = Question(ctx, request.since_ms, None if request.names is None else frozenset(request.names))
+    if not subject.admit(question):
+        yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return
+    found = []
+    for row in subject.find(question):
+        if isinstance(row, Step):
+            yield row
+        else:
+            found.append(row)
+    told: dict[str, Json] = {
+        "broker_id": services.config.broker_id,
+        "now_ms": services.clock.now_ms(),
+        "kept_since_ms": None if services.facts is None else services.facts.kept_since_ms,
+    }
+
+    def make() -> FactsResponse:
+        rows = subject.read(question, found)
+        told["left_out"] = question.unseen_count + max(len(rows) - MOST_ROWS, 0)
+        told[request.subject] = [*rows[-MOST_ROWS:]]
+        return FactsResponse(error_message=None, answer=json.dumps(told, separators=(",", ":")).encode())
+
+    yield submit(services.executor, make)
+
+
+def refuse(ctx: RequestContext, request: FactsRequest, error_code: ErrorCode) -> FactsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return FactsResponse(error_code=error_code, error_message=None, answer=None)
+
+
+HANDLER = Handler(FactsRequest, 0, 0, facts, refuse, is_private=True)

@@ -1,0 +1,278 @@
+"""The subjects of Facts: who may ask for each, and what rows it has.
+
+| subject                       | names                 | right                                                     |
+| ----------------------------- | --------------------- | --------------------------------------------------------- |
+| client                        | -                     | none: what concerns the asking user's clients of this id  |
+| groups                        | of groups             | DESCRIBE on each group                                    |
+| ends, segments, leaders       | of topics             | DESCRIBE on each topic                                    |
+| transactions                  | of transactional ids  | DESCRIBE on each                                          |
+| requests, holds               | of client ids         | DESCRIBE on the cluster                                   |
+| refusals                      | of users              | DESCRIBE on the cluster                                   |
+| stalls, broker                | -                     | DESCRIBE on the cluster                                   |
+
+Who names nothing asks for all, which takes DESCRIBE on the cluster. Names that may not be seen are left out, and
+counted; that they are asked for is no denial to be logged.
+
+Rows of what is kept come as lines, and are chosen among in a thread; all others are made here, some in a turn.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from barnabas.broker.facts.events import Events, Row
+from barnabas.broker.facts.rebalances import Json
+from barnabas.broker.facts.series import TICK_MS
+from barnabas.broker.facts.store import Facts
+from barnabas.broker.groups.group import Group, Phase
+from barnabas.broker.log.producers.producer_state import ProducerState
+from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.slices import MORE, Step
+from barnabas.broker.transactions.transaction import Transaction, TransactionState
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+
+MOST_ROWS: Final = 1_000
+
+
+class Question:
+    """One request, as a subject sees it.
+
+    Attributes:
+        since_ms: What ended before is of no interest; -1: all is.
+        names: Of these alone, of those that may be seen; None: of all.
+        unseen_count: How many names may not be seen.
+        facts: What is kept; of nobody where nothing is.
+    """
+
+    def __init__(self, ctx: RequestContext, since_ms: int, names: frozenset[str] | None) -> None:
+        self.ctx = ctx
+        self.since_ms = since_ms
+        self.names = names
+        self.unseen_count = 0
+        self.facts = ctx.services.facts or Facts(0, ctx.services.clock.now_ms())
+
+    def concerns(self, name: str) -> bool:
+        """Return whether something of this name is asked for."""
+        return self.names is None or name in self.names
+
+    @property
+    def tick(self) -> int:
+        """The last tick of series that is over."""
+        return self.ctx.services.clock.now_ms() // TICK_MS - 1
+
+    def points(self, points: list[tuple[int, int]]) -> list[Json]:
+        """Return those of a series that are asked for, from what it was when they begin."""
+        before = sum(at_ms < self.since_ms for at_ms, _ in points)
+        return [[at_ms, value] for at_ms, value in points[max(before - 1, 0) :]]
+
+
+Found = Iterator[Row | bytes | Step]
+
+
+class Subject(NamedTuple):
+    """One kind of rows.
+
+    Attributes:
+        find: Gives rows, or lines that are one each once they are read, and `MORE` where others may have a turn.
+        named: What the names are of, where each takes a right of its own; None: it takes the one for all.
+        name: The row's member that is compared with the names of lines.
+        is_own: It tells nothing but what concerns who asks.
+    """
+
+    find: Callable[[Question], Found]
+    named: ResourceType | None = None
+    name: str = ""
+    is_own: bool = False
+
+    def admit(self, question: Question) -> bool:
+        """Return whether this may be asked; names that may not be seen are none of the question's any more."""
+        ctx, names = question.ctx, question.names
+        if self.is_own:
+            return True
+        if self.named is None or names is None:
+            return ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER)
+        question.names = frozenset(each for each in names if ctx.may_unlogged(Operation.DESCRIBE, self.named, each))
+        question.unseen_count = len(names) - len(question.names)
+        return True
+
+    def read(self, question: Question, found: Iterable[Row | bytes]) -> list[Row]:
+        """Return the rows that are asked for; for a thread."""
+        rows: list[Row] = []
+        for each in found:
+            row: Row = json.loads(each) if isinstance(each, bytes) else each
+            is_line = isinstance(each, bytes)
+            if not is_line or (_last_ms(row) >= question.since_ms and self._concerns(question, row)):
+                rows.append(row)
+        return rows
+
+    def _concerns(self, question: Question, row: Row) -> bool:
+        name = row[self.name] if self.name else None
+        return not self.name or question.names is None or name in question.names
+
+
+def _last_ms(row: Row) -> int:
+    at_ms = row["last_ms"] if "last_ms" in row else row["at_ms"]
+    assert isinstance(at_ms, int)
+    return at_ms
+
+
+def _lines_of(events: Callable[[Facts], Events]) -> Callable[[Question], Found]:
+    return lambda question: iter(events(question.facts).lines())
+
+
+def _client(question: Question) -> Found:
+    """Tell what concerns the asking user's clients of the asking client id."""
+    ctx, facts = question.ctx, question.facts
+    user, client_id = ctx.connection.principal.name, ctx.client_id
+    told: Row = {"user": user, "client_id": client_id, "host": ctx.connection.host}
+    for kind, events in (("holds", facts.holds), ("refusals", facts.refusals), ("requests", facts.requests)):
+        rows: list[Json] = []
+        told[kind] = rows
+        for line in events.lines():
+            row = json.loads(line)
+            if (row["user"], row["client_id"]) == (user, client_id) and _last_ms(row) >= question.since_ms:
+                rows.append(row)
+            yield MORE
+        del rows[:-MOST_ROWS]
+    yield told
+
+
+# --- groups
+
+
+def _groups(question: Question) -> Found:
+    groups = question.ctx.services.groups
+    names = question.names if question.names is not None else [each.group_id for each in groups.groups]
+    for group_id in names:
+        _, group = groups.describe(group_id)
+        rebalances = [
+            _copied(row)
+            for row in question.facts.rebalances.rows(group_id)
+            if isinstance(row, dict) and (row["outcome"] is None or _number(row["began_ms"]) >= question.since_ms)
+        ]
+        # Of what another broker coordinates only what happened here is told.
+        if group is not None or rebalances:
+            yield {
+                "group": group_id,
+                "state": Phase.DEAD.value if group is None else group.phase.value,
+                "generation": -1 if group is None else group.generation,
+                "protocol": None if group is None else group.protocol_name,
+                "member_count": 0 if group is None else len(group.members),
+                "loaded_ms": question.facts.rebalances.loaded_ms(group_id),
+                "rebalances": [*rebalances],
+                "commits": [] if group is None else _commits(question, group),
+            }
+        yield MORE
+
+
+def _copied(row: Row) -> Row:
+    """The row as it is now: what goes on grows while a thread makes text of it."""
+    return {name: [*value] if isinstance(value, list) else value for name, value in row.items()}
+
+
+def _commits(question: Question, group: Group) -> list[Json]:
+    commits, tick = question.facts.commits, question.tick
+    return [
+        {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "offset": committed.offset,
+            "at_ms": committed.commit_timestamp_ms,
+            "offsets": question.points(commits.points((group.group_id, partition), tick)),
+        }
+        for partition, committed in group.offsets.items()
+    ]
+
+
+# --- partitions
+
+
+def led(question: Question) -> Iterator[Partition]:
+    """Give the partitions of the topics that are asked about, as far as this broker leads them."""
+    for partition in list(question.ctx.services.replicas.partitions):
+        if partition.is_leader and question.concerns(partition.topic_partition.topic):
+            yield partition
+
+
+def _ends(question: Question) -> Found:
+    for partition in led(question):
+        topic, index = partition.topic_partition
+        log = partition.log
+        yield {
+            "topic": topic,
+            "partition": index,
+            "leader_epoch": partition.leader_epoch,
+            "log_start": log.log_start_offset,
+            "last_stable": partition.last_stable_offset,
+            "high_watermark": partition.high_watermark,
+            "end": log.log_end_offset,
+            "ends": question.points(question.facts.ends.points(partition.topic_partition, question.tick)),
+            "unstable": _unstable(log.producers),
+        }
+        yield MORE
+
+
+def _unstable(producers: ProducerState) -> Json:
+    """Describe the earliest transaction that is open here."""
+    for producer_id, first_offset in producers.open_transactions():
+        entry = producers.get(producer_id)
+        # A log knows the time of a producer's last five batches; its coordinator when a transaction began.
+        batches = [] if entry is None else entry.batches
+        since_ms = next((each.timestamp_ms for each in batches if each.first_offset == first_offset), None)
+        return {"producer_id": producer_id, "first_offset": first_offset, "since_ms": since_ms}
+    return None
+
+
+# --- transactions
+
+
+def _transactions(question: Question) -> Found:
+    unended = list(question.ctx.services.transactions.unended(question.names))
+    owing = {(txn.transactional_id, txn.producer_id): txn for txn in unended if txn.state.is_prepared}
+    for row in question.facts.aborts.rows(question.names, question.since_ms):
+        assert isinstance(row, dict)
+        txn = owing.pop((str(row["transactional_id"]), _number(row["producer_id"])), None)
+        yield {**row, "markers_owed": 0 if txn is None else len(txn.partitions)}
+    for txn in unended:
+        if not txn.state.is_prepared or (txn.transactional_id, txn.producer_id) in owing:
+            yield _transaction(txn)
+        yield MORE
+
+
+def _transaction(txn: Transaction) -> Row:
+    outcomes = {TransactionState.PREPARE_COMMIT: "committed", TransactionState.PREPARE_ABORT: "aborted"}
+    return {
+        "at_ms": txn.update_timestamp_ms,
+        "first_ms": txn.update_timestamp_ms,
+        "count": 1,
+        "began_ms": txn.start_timestamp_ms,
+        "transactional_id": txn.transactional_id,
+        "producer_id": txn.producer_id,
+        "producer_epoch": txn.producer_epoch,
+        "timeout_ms": txn.timeout_ms,
+        "outcome": outcomes.get(txn.state, "open"),
+        "reason": None,
+        "client_id": None,
+        "host": None,
+        "partition_count": len(txn.partitions),
+        "markers_owed": len(txn.partitions) if txn.state.is_prepared else 0,
+    }
+
+
+def _number(value: Json) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+SUBJECTS: Final = {
+    "client": Subject(_client, is_own=True),
+    "groups": Subject(_groups, ResourceType.GROUP),
+    "ends": Subject(_ends, ResourceType.TOPIC),
+    "leaders": Subject(_lines_of(lambda facts: facts.leaders), ResourceType.TOPIC, "topic"),
+    "transactions": Subject(_transactions, ResourceType.TRANSACTIONAL_ID),
+    "requests": Subject(_lines_of(lambda facts: facts.requests), name="client_id"),
+    "holds": Subject(_lines_of(lambda facts: facts.holds), name="client_id"),
+    "refusals": Subject(_lines_of(lambda facts: facts.refusals), name="user"),
+    "stalls": Subject(_lines_of(lambda facts: facts.stalls)),
+}

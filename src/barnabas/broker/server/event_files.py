@@ -1,0 +1,146 @@
+"""Keeps events over a restart, in two files that are written in turn.
+
+    <first of log.dirs>/facts-events       a line of JSON for each event: ["kind",{...}]
+    <first of log.dirs>/facts-events.1     the one before; together they take 8 MB at the most
+
+What happened is written within a second, in an executor, and read again by the next start once clients can connect. A
+line that is no event (the last one may be torn by a power cut) is dropped. A failure to write is told once and changes
+nothing else. A broker to which nothing happens writes nothing.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from barnabas.broker.facts.events import Row
+from barnabas.broker.facts.store import Facts
+from barnabas.broker.log.disk.files import FileSystem
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor, submit
+from barnabas.core.timers import Timer, Timers
+
+log = logging.getLogger(__name__)
+
+NAME: Final = "facts-events"
+MOST_FILE_BYTES: Final = 4_000_000
+_WRITE_AFTER_MS: Final = 1_000
+# What is more than a disk that is stuck will take is not waited for.
+_MOST_WAITING_BYTES: Final = 1_000_000
+_RESTORED_AT_ONCE: Final = 200
+
+
+class EventFiles:
+    """Writes what `facts` is told, and tells it what was written before. Owned by the event loop."""
+
+    def __init__(self, facts: Facts, directory: Path, files: FileSystem, timers: Timers, executor: Executor) -> None:
+        self._facts = facts
+        self._path = directory / NAME
+        self._older = directory / f"{NAME}.1"
+        self._files = files
+        self._timers = timers
+        self._executor = executor
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        # Of the file; only the work in the executor knows it, one after the other.
+        self._file_bytes = 0
+        self._timer: Timer | None = None
+        self._is_writing = self._is_failing = self._is_closed = False
+        facts.ended = self._ended
+
+    def start(self) -> None:
+        """Read what was written before; until that is done nothing is written."""
+        self._is_writing = True
+        self._executor.run(self._read, self._restore, self._failed)
+
+    async def close(self) -> None:
+        """Write the last of it."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._waiting:
+            try:
+                await submit(self._executor, self._writing()).future()
+            except StorageError as error:
+                self._failed(error)
+
+    def _ended(self, kind: str, line: bytes) -> None:
+        if self._waiting_bytes < _MOST_WAITING_BYTES:
+            self._waiting.append(b'["%b",%b]\n' % (kind.encode(), line))
+            self._waiting_bytes += len(line)
+            self._write_later()
+
+    def _write_later(self) -> None:
+        if self._timer is None and not self._is_writing and not self._is_closed:
+            self._timer = self._timers.call_later(_WRITE_AFTER_MS, self._write)
+
+    def _write(self) -> None:
+        self._timer = None
+        self._is_writing = True
+        self._executor.run(self._writing(), self._written, self._failed)
+
+    def _writing(self) -> Callable[[], None]:
+        """Return a function that writes what waits now."""
+        data = b"".join(self._waiting)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        return partial(self._append, data)
+
+    def _append(self, data: bytes) -> None:
+        """Add to the file, or to a new one in its place; for the executor."""
+        if self._file_bytes + len(data) > MOST_FILE_BYTES and self._file_bytes:
+            self._files.rename(self._path, self._older)
+            self._file_bytes = 0
+        self._files.append(self._path, data)
+        self._file_bytes += len(data)
+
+    def _written(self, _: None) -> None:
+        self._is_writing = self._is_failing = False
+        if self._waiting:
+            self._write_later()
+
+    def _failed(self, error: BaseException) -> None:
+        self._is_writing = False
+        if not self._is_failing:
+            self._is_failing = True
+            log.warning("%s could not be read or written: %s", self._path, error)
+
+    def _read(self) -> list[tuple[str, Row]]:
+        found: list[tuple[str, Row]] = []
+        for path in (self._older, self._path):
+            data = self._files.read(path) or b""
+            found += events_in(data)
+        self._file_bytes = len(data)
+        if data and not data.endswith(b"\n"):
+            # What is written now must not be one line with what was torn.
+            self._append(b"\n")
+        return found
+
+    def _restore(self, found: list[tuple[str, Row]]) -> None:
+        self._go_on(iter(found))
+
+    def _go_on(self, found: Iterator[tuple[str, Row]]) -> None:
+        """Restore some; others of the loop have their turn in between."""
+        for number, (kind, row) in enumerate(found, 1):
+            try:
+                self._facts.restore(kind, row)
+            except (AssertionError, KeyError, TypeError, ValueError) as error:
+                log.debug("%s has an event that is none of today's: %r", self._path, error)
+            if number == _RESTORED_AT_ONCE:
+                self._timers.call_later(0, self._go_on, found)
+                return
+        self._written(None)
+
+
+def events_in(data: bytes) -> Iterator[tuple[str, Row]]:
+    """Give kind and row of each line; what is no event is left out."""
+    for line in data.splitlines():
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        match event:
+            case [str(kind), dict(row)]:
+                yield kind, row

@@ -1,0 +1,54 @@
+"""Asks one broker for what happened of late: why groups rebalanced, who was held or refused, how logs grew.
+
+A request of Barnabas's own. A Kafka closes the connection where it is asked; that is told as UNSUPPORTED_VERSION, so
+that it need be asked only once.
+
+Source: docs/explain.md; schemas/facts.json; schemas/messages/FactsRequest.json.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from barnabas.clients.admin_calls import AdminCalls, raise_for
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
+
+Told = dict[str, Any]
+
+_NO_RIGHT = "this takes DESCRIBE on the cluster; without it a user can ask for what he names, and about his own clients"
+
+
+class FactsAdmin(AdminCalls):
+    """Questions to single brokers."""
+
+    async def ask(self, node_id: int, subject: str, names: Iterable[str] | None = None, since_ms: int = -1) -> Told:
+        """Return what a broker tells about a subject (`schemas/facts.json`).
+
+        Args:
+            names: Of which groups, topics, transactional ids or client ids; None: of all.
+            since_ms: Only what happened since; -1: all that is kept.
+
+        Raises:
+            KafkaError: CLUSTER_AUTHORIZATION_FAILED; UNSUPPORTED_VERSION of a broker that does not know the request;
+                what tells that it can't be reached.
+        """
+        channel = await self.pool.broker(node_id)
+        request = FactsRequest(subject, None if names is None else list(names), since_ms)
+        try:
+            response = await channel.send(request, FactsResponse)
+        except KafkaError as error:
+            if error.code is not ErrorCode.NETWORK_EXCEPTION:
+                raise
+            # One that has stopped meanwhile can't be reached now: that is another error.
+            await self.pool.broker(node_id)
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"the broker at {channel.host}:{channel.port} closed the connection when it was asked: Barnabas keeps "
+                "what happened, Kafka has no request for it",
+            ) from error
+        refused = response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        raise_for(response.error_code, _NO_RIGHT if refused else response.error_message or f"{subject} is not told")
+        told: Told = json.loads(response.answer or b"{}")
+        return told

@@ -1,0 +1,171 @@
+"""Facts: who may ask for what, and what is told."""
+
+import json
+from typing import Any
+
+import pytest
+
+from barnabas.broker.facts.series import TICK_MS
+from barnabas.broker.facts.store import Facts
+from barnabas.broker.requests.context import ConnectionInfo, RequestContext
+from barnabas.broker.requests.handlers.facts import facts
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
+from barnabas.wire.security.principals import Principal
+
+ALICE = Principal("User", "alice")
+
+
+def batch(count: int) -> bytes:
+    builder = BatchBuilder()
+    for _ in range(count):
+        builder.append(1_600_000_000_000, b"key", b"value")
+    return bytes(builder.build())
+
+
+class MayDescribe:
+    """Alice may describe topics that begin with `her-`, and nothing else; notes what else was asked."""
+
+    allows_everything = False
+
+    def __init__(self) -> None:
+        self.denied: list[str] = []
+
+    def may(
+        self,
+        principal: Principal,
+        host: str,
+        operation: Operation,
+        resource_type: ResourceType,
+        name: str,
+        request: NamedRequest | None = None,
+    ) -> bool:
+        self.denied.append(f"{operation.name} {resource_type.name} {name}")
+        return False
+
+    def rights(self, principal: Principal, host: str, resource_type: ResourceType, name: str) -> int:
+        return 1 << Operation.DESCRIBE if name.startswith("her-") else 0
+
+
+class Asked:
+    """A broker that alice asks with client id `app`."""
+
+    def __init__(self, data_path: Any) -> None:
+        self.data_path = data_path
+        self.services = data_path.services
+        self.kept = self.services.facts = Facts(25_000_000, 0)
+
+    def ask(self, subject: str, names: list[str] | None = None, since_ms: int = -1) -> FactsResponse:
+        info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT", ALICE)
+        ctx = RequestContext(self.services, info, "app", 0, 1)
+        answer = facts(ctx, FactsRequest(subject, names, since_ms))
+        if isinstance(answer, Pending):
+            self.data_path.run_due()
+            answer = answer.value
+        assert isinstance(answer, FactsResponse)
+        return answer
+
+    def told(self, subject: str, names: list[str] | None = None, since_ms: int = -1) -> Any:
+        response = self.ask(subject, names, since_ms)
+        assert response.error_code == ErrorCode.NONE
+        assert response.answer is not None
+        whole = json.loads(response.answer)
+        assert set(whole) == {"broker_id", "now_ms", "kept_since_ms", "left_out", subject}
+        return whole
+
+
+@pytest.fixture
+def asked(data_path: Any) -> Asked:
+    return Asked(data_path)
+
+
+def test_what_is_nobodys_subject(asked: Asked) -> None:
+    response = asked.ask("nonsense")
+    assert (response.error_code, response.error_message) == (
+        ErrorCode.INVALID_REQUEST,
+        "there is no subject nonsense",
+    )
+
+
+def test_events_are_chosen_by_name_and_time(asked: Asked) -> None:
+    for number, client_id in enumerate(("app", "other", "app")):
+        asked.kept.requests.add({"at_ms": number, "api": "Produce", "user": "alice", "client_id": client_id})
+    assert [each["at_ms"] for each in asked.told("requests")["requests"]] == [0, 1, 2]
+    assert [each["at_ms"] for each in asked.told("requests", ["app"])["requests"]] == [0, 2]
+    assert [each["at_ms"] for each in asked.told("requests", ["app"], 1)["requests"]] == [2]
+    assert asked.told("requests", [])["requests"] == []
+
+
+def test_a_thousand_rows_at_the_most_are_told(asked: Asked) -> None:
+    for number in range(1_100):
+        asked.kept.requests.add({"at_ms": number, "user": "alice", "client_id": "app"})
+    told = asked.told("requests")
+    assert (len(told["requests"]), told["requests"][0]["at_ms"], told["left_out"]) == (1_000, 100, 100)
+
+
+def test_one_may_always_ask_about_oneself(asked: Asked) -> None:
+    asked.services.authorizer = MayDescribe()
+    for user, client_id in (("alice", "app"), ("alice", "other"), ("bob", "app")):
+        row = asked.kept.holds.note((user, client_id, "producer_byte_rate"), 5)
+        row.update(user=user, client_id=client_id, quota="producer_byte_rate")
+        asked.kept.requests.add({"at_ms": 5, "user": user, "client_id": client_id})
+    (told,) = asked.told("client")["client"]
+    assert (told["user"], told["client_id"], told["refusals"]) == ("alice", "app", [])
+    assert [(each["user"], each["client_id"]) for each in (*told["holds"], *told["requests"])] == [("alice", "app")] * 2
+    assert asked.services.authorizer.denied == []
+
+
+@pytest.mark.parametrize("subject", ["ends", "leaders", "requests", "holds", "refusals", "stalls"])
+def test_who_may_not_describe_the_cluster_can_not_ask_for_all(asked: Asked, subject: str) -> None:
+    asked.services.authorizer = MayDescribe()
+    assert asked.ask(subject).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert asked.services.authorizer.denied == ["DESCRIBE CLUSTER kafka-cluster"]
+
+
+def test_of_what_one_names_one_is_told_what_one_may_see(asked: Asked) -> None:
+    for topic in ("her-topic", "secret"):
+        asked.data_path.create(topic)
+        asked.kept.leaders.add({"at_ms": 1, "topic": topic, "partition": 0})
+    asked.services.authorizer = MayDescribe()
+    for subject in ("ends", "leaders"):
+        told = asked.told(subject, ["her-topic", "secret"])
+        assert [each["topic"] for each in told[subject]] == ["her-topic"]
+        assert told["left_out"] == 1
+    # Client ids are nobody's resources.
+    assert asked.ask("requests", ["app"]).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_ends_of_what_is_led_here(asked: Asked) -> None:
+    asked.data_path.create("led")
+    asked.data_path.follow("followed")
+    asked.data_path.produce("led", batch(3))
+    now_ms = asked.services.clock.now_ms() // TICK_MS * TICK_MS
+    for ago, end in ((3, 0), (2, 3)):
+        asked.kept.ends.sample(TopicPartition("led", 0), now_ms // TICK_MS - ago, end)
+    (row,) = asked.told("ends")["ends"]
+    assert row == {
+        "topic": "led",
+        "partition": 0,
+        "leader_epoch": 1,
+        "log_start": 0,
+        "last_stable": 3,
+        "high_watermark": 3,
+        "end": 3,
+        "ends": [[now_ms - 2 * TICK_MS, 0], [now_ms - TICK_MS, 3]],
+        "unstable": None,
+    }
+    (row,) = asked.told("ends", None, now_ms - 5)["ends"]
+    assert row["ends"] == [[now_ms - TICK_MS, 3]]
+
+
+def test_where_nothing_is_kept_what_is_known_anyway_is_told(asked: Asked) -> None:
+    asked.services.facts = None
+    asked.data_path.create("t")
+    told = asked.told("ends")
+    assert told["kept_since_ms"] is None
+    assert [(each["topic"], each["end"], each["ends"]) for each in told["ends"]] == [("t", 0, [])]
+    assert asked.told("requests")["requests"] == []
