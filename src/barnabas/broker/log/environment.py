@@ -3,9 +3,10 @@
 Source: design page, section 2.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.core.clock import Clock
@@ -14,6 +15,22 @@ from barnabas.core.histogram import Durations
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
+
+
+class Going(NamedTuple):
+    """A segment that goes.
+
+    Attributes:
+        rule: What removes it: a setting, or that the log begins after it.
+    """
+
+    rule: str
+    base_offset: int
+    size_bytes: int
+
+
+OnRemoved: TypeAlias = Callable[[TopicPartition, Sequence[Going]], object]
+"""Is told which old segments of a log retention has removed."""
 
 
 def _no_jitter(limit_ms: int) -> int:
@@ -25,6 +42,10 @@ def _nothing(text: str) -> None:
 
 
 def _ignore(topic_partition: TopicPartition) -> None:
+    return
+
+
+def _nobody(topic_partition: TopicPartition, going: Sequence[Going]) -> None:
     return
 
 
@@ -53,6 +74,7 @@ class LogEnvironment:
         on_loop: Told what was done on the event loop that should have been done before, elsewhere.
         flushes: How long flushes took.
         on_flushed: Told whose log a flush ended of.
+        on_removed: Told which old segments retention has removed.
         write_checkpoints: Has the checkpoints that a log stands in say what it is now; completes when they are on disk,
             or can't be.
     """
@@ -69,4 +91,5 @@ class LogEnvironment:
     on_loop: Callable[[str], object] = _nothing
     flushes: Durations = field(default_factory=Durations)
     on_flushed: Callable[[TopicPartition], object] = _ignore
+    on_removed: OnRemoved = _nobody
     write_checkpoints: Callable[[Path], Pending[None]] = _no_checkpoints

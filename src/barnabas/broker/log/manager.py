@@ -31,7 +31,7 @@ from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.directories.log_dirs import LogDirs
 from barnabas.broker.log.directories.ownership import claim, lock
 from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
-from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.environment import LogEnvironment, OnRemoved
 from barnabas.broker.log.log_table import LogTable
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.open_transactions import Coordinated, warn_of_open_transactions
@@ -69,6 +69,7 @@ class LogManager:
         on_offline: Told which logs are gone because their directory failed.
         on_flushed: Told whose log a flush ended of.
         on_moved: Told of a log that stands in another directory now, and takes the place of the one before.
+        on_removed: Told which old segments of a log retention has removed.
         is_appending: Says whether an append is being prepared for a log.
     """
 
@@ -112,6 +113,7 @@ class LogManager:
         self.on_offline: Callable[[list[TopicPartition]], object] = lambda _: None
         self.on_flushed: Callable[[TopicPartition], object] = lambda _: None
         self.on_moved: Callable[[PartitionLog], object] = lambda _: None
+        self.on_removed: OnRemoved = lambda topic_partition, going: None
         self.is_appending: Callable[[PartitionLog], bool] = lambda _: False
         self._moves: LogMoves | None = None
         self._interrupted_moves: list[tuple[TopicPartition, LogDirectory, Path]] = []
@@ -134,6 +136,7 @@ class LogManager:
             config.barnabas_record_validation == _VALIDATES_RECORDS,
             on_loop=on_loop,
             on_flushed=lambda topic_partition: self.on_flushed(topic_partition),
+            on_removed=lambda topic_partition, going: self.on_removed(topic_partition, going),
         )
         self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
         self._table = LogTable(self._env, self._directories, topic_config, self._dice, self._note_deleted)

@@ -7,34 +7,88 @@ Source: configuration page, retention.ms and retention.bytes; log-format facts, 
 `Log.deleteOldSegments` for the order of the rules.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from barnabas.broker.log.environment import Going, OnRemoved
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.segments.segment import Segment
 from barnabas.core.executor import Executor
+from barnabas.core.types import TopicPartition
 
 DELETE = "delete"
 
 _MayGo = Callable[[Segment, Segment | None], bool]
-_Rule = Callable[[PartitionLog, int], _MayGo]
+_Rule = Callable[[PartitionLog, int, int], _MayGo]
+_BY_AGE, _BY_SIZE, _BELOW_START = "retention.ms", "retention.bytes", "log start offset"
 
 
-def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int) -> int:
+class Standing(NamedTuple):
+    """What retention makes of a segment.
+
+    Attributes:
+        rule: What removes it, now or one day; empty: nothing does.
+        kept_by: Why it is still here; empty: it goes at the next look.
+        goes_at_ms: When a rule of age lets it go; None: no such rule does.
+    """
+
+    rule: str
+    kept_by: str
+    goes_at_ms: int | None
+
+
+def _nobody(topic_partition: TopicPartition, going: Sequence[Going]) -> None:
+    return
+
+
+def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int, on_removed: OnRemoved = _nobody) -> int:
     """Delete what the topic's settings no longer keep; how many segments that are.
+
+    Args:
+        on_removed: Told which.
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: A segment does not tell how old it is; what the rules before it wanted is done.
+        CorruptRecordsError: A segment does not tell how old it is.
     """
-    rules = _DELETE_RULES if DELETE in log.config.cleanup_policy else _COMPACT_RULES
-    deleted_count = 0
-    for rule in rules:
-        # A rule looks at the log when its turn comes: what an earlier one deleted is no excess any more.
-        count = _count(log, high_watermark, rule(log, now_ms))
-        if count:
-            log.delete_oldest_segments(count)
-            deleted_count += count
-    return deleted_count
+    going = _going(log, high_watermark, now_ms)
+    if going and not log.is_truncating:
+        log.delete_oldest_segments(len(going))
+        on_removed(log.topic_partition, going)
+    return len(going)
+
+
+def standings(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Standing]:
+    """Tell of each segment why it is still here, and what removes it when.
+
+    Raises:
+        StorageError, CorruptRecordsError: As `apply_retention`.
+    """
+    going = _going(log, high_watermark, now_ms)
+    told = [Standing(each.rule, "", None) for each in going]
+    for index in range(len(going), len(log.segments)):
+        told.append(_standing(log, high_watermark, now_ms, index))
+    return told
+
+
+def _standing(log: PartitionLog, high_watermark: int, now_ms: int, index: int) -> Standing:
+    """Tell of a segment that stays."""
+    segment, retention_ms = log.segments[index], log.config.retention_ms
+    if DELETE not in log.config.cleanup_policy:
+        return Standing("", _unready(log, high_watermark, index) or "compaction", None)
+    rule, goes_at_ms = "", None
+    if retention_ms >= 0:
+        rule, goes_at_ms = _BY_AGE, segment.largest_timestamp() + retention_ms + 1
+    elif log.config.retention_bytes >= 0:
+        rule = _BY_SIZE
+    kept_by = _unready(log, high_watermark, index)
+    if not kept_by and goes_at_ms is not None:
+        kept_by = "timestamp in the future" if segment.largest_timestamp() > now_ms else _BY_AGE
+        if goes_at_ms <= now_ms:
+            kept_by = "older segment"
+    elif not kept_by:
+        kept_by = rule or "no rule"
+    return Standing(rule, kept_by, goes_at_ms)
 
 
 def learn_ages(
@@ -60,18 +114,35 @@ def learn_ages(
     executor.run(lambda: [segment.read_largest_timestamp() for segment in unknown], learned, failed)
 
 
-def _count(log: PartitionLog, high_watermark: int, may_go: _MayGo) -> int:
-    segments = log.segments
-    for index, segment in enumerate(segments):
-        following = segments[index + 1] if index + 1 < len(segments) else None
-        end_offset = log.log_end_offset if following is None else following.base_offset
-        is_empty_end = following is None and segment.size == 0
-        if high_watermark < end_offset or is_empty_end or not may_go(segment, following):
-            return index
-    return len(segments)
+def _going(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Going]:
+    going: list[Going] = []
+    size_bytes = log.size_bytes
+    for name, rule in _DELETE_RULES if DELETE in log.config.cleanup_policy else _COMPACT_RULES:
+        # What an earlier rule lets go is no excess any more.
+        may_go = rule(log, now_ms, size_bytes)
+        for index in range(len(going), len(log.segments)):
+            segment, following = log.segments[index], _following(log, index)
+            if _unready(log, high_watermark, index) or not may_go(segment, following):
+                break
+            going.append(Going(name, segment.base_offset, segment.size))
+            size_bytes -= segment.size
+    return going
 
 
-def _expired(log: PartitionLog, now_ms: int) -> _MayGo:
+def _following(log: PartitionLog, index: int) -> Segment | None:
+    return log.segments[index + 1] if index + 1 < len(log.segments) else None
+
+
+def _unready(log: PartitionLog, high_watermark: int, index: int) -> str:
+    """Why no rule at all removes a segment; empty: one may."""
+    following = _following(log, index)
+    if following is None and log.segments[index].size == 0:
+        return "active"
+    end_offset = log.log_end_offset if following is None else following.base_offset
+    return "high watermark" if high_watermark < end_offset else ""
+
+
+def _expired(log: PartitionLog, now_ms: int, size_bytes: int) -> _MayGo:
     retention_ms = log.config.retention_ms
 
     def may_go(segment: Segment, following: Segment | None) -> bool:
@@ -80,9 +151,9 @@ def _expired(log: PartitionLog, now_ms: int) -> _MayGo:
     return may_go
 
 
-def _in_excess(log: PartitionLog, now_ms: int) -> _MayGo:
+def _in_excess(log: PartitionLog, now_ms: int, size_bytes: int) -> _MayGo:
     retention_bytes = log.config.retention_bytes
-    excess_bytes = log.size_bytes - retention_bytes if retention_bytes >= 0 else -1
+    excess_bytes = size_bytes - retention_bytes if retention_bytes >= 0 else -1
 
     def may_go(segment: Segment, following: Segment | None) -> bool:
         nonlocal excess_bytes
@@ -94,12 +165,16 @@ def _in_excess(log: PartitionLog, now_ms: int) -> _MayGo:
     return may_go
 
 
-def _below_log_start(log: PartitionLog, now_ms: int) -> _MayGo:
+def _below_log_start(log: PartitionLog, now_ms: int, size_bytes: int) -> _MayGo:
     def may_go(segment: Segment, following: Segment | None) -> bool:
         return following is not None and following.base_offset <= log.log_start_offset
 
     return may_go
 
 
-_DELETE_RULES: tuple[_Rule, ...] = (_expired, _in_excess, _below_log_start)
-_COMPACT_RULES: tuple[_Rule, ...] = (_below_log_start,)
+_DELETE_RULES: tuple[tuple[str, _Rule], ...] = (
+    (_BY_AGE, _expired),
+    (_BY_SIZE, _in_excess),
+    (_BELOW_START, _below_log_start),
+)
+_COMPACT_RULES: tuple[tuple[str, _Rule], ...] = ((_BELOW_START, _below_log_start),)

@@ -177,7 +177,7 @@ class Upkeep:
             # The cleaner does it, which must know what becomes of the segments that it reads; or the log is gone.
             return
         try:
-            apply_retention(log, high_watermark, self._env.clock.now_ms())
+            apply_retention(log, high_watermark, self._env.clock.now_ms(), self._env.on_removed)
         except (StorageError, CorruptRecordsError) as error:
             self._env.on_failure(error)
 

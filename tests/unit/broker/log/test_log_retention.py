@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from barnabas.broker.log.retention import apply_retention
+from barnabas.broker.log.environment import Going
+from barnabas.broker.log.retention import Standing, apply_retention, standings
 from barnabas.testing.manual_executor import ManualExecutor
 
 SEGMENTS = 5
@@ -80,6 +81,57 @@ def test_files_are_renamed_then_removed(fill, clock, directory):
     clock.advance(500)
 
     assert not [name for name in os.listdir(directory) if name.endswith(".deleted")]
+
+
+def test_what_goes_is_told_with_its_rule(fill, make_batch):
+    size = len(make_batch())
+    log = fill(retention_ms=1000, retention_bytes=2 * size)
+    told = []
+    apply_retention(log, 5, 1_001_000, lambda of, going: told.extend(going))
+    assert told == [
+        Going("retention.ms", 0, size),
+        Going("retention.bytes", 1, size),
+        Going("retention.bytes", 2, size),
+    ]
+
+
+def test_why_a_segment_is_still_here(fill):
+    by_age = standings(fill(retention_ms=1000), 4, 3_000_500)
+    assert by_age == [
+        Standing("retention.ms", "", None),
+        Standing("retention.ms", "", None),
+        Standing("retention.ms", "", None),
+        Standing("retention.ms", "retention.ms", 3_001_001),
+        Standing("retention.ms", "high watermark", 4_001_001),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "now_ms", "high_watermark", "kept"),
+    [
+        ({"retention_ms": -1}, 10**15, 5, ["no rule"] * 5),
+        ({"cleanup_policy": "compact"}, 10**15, 5, ["compaction"] * 5),
+        ({"retention_ms": 1000}, 10**15, 1, ["", *["high watermark"] * 4]),
+        # A record from the future holds up what came after it.
+        ({"retention_ms": 0}, 500_000, 5, ["", *["timestamp in the future"] * 4]),
+        ({"retention_ms": -1, "retention_bytes": 10**9}, 10**15, 5, ["retention.bytes"] * 5),
+    ],
+)
+def test_what_keeps_segments(fill, settings, now_ms, high_watermark, kept):
+    assert [each.kept_by for each in standings(fill(**settings), high_watermark, now_ms)] == kept
+
+
+def test_an_older_segment_holds_up_what_could_go(open_partition_log, make_batch):
+    log = open_partition_log(segment_bytes=len(make_batch()), retention_ms=1000)
+    for timestamp_ms in (9_000_000, 1_000_000):
+        log.append(make_batch(timestamp_ms=timestamp_ms), 0)
+    assert [each.kept_by for each in standings(log, 2, 5_000_000)] == ["timestamp in the future", "older segment"]
+
+
+def test_the_empty_active_segment_stays(fill):
+    log = fill(retention_ms=1000)
+    assert apply_retention(log, 5, now_ms=9_000_000) == 5
+    assert [each.kept_by for each in standings(log, 5, 99_000_000)] == ["active"]
 
 
 class TestFilesFollow:

@@ -208,7 +208,7 @@ class Cleaner:
             # Gone, or a round has begun meanwhile: after that.
             return
         try:
-            apply_retention(log, high_watermark, self._env.clock.now_ms())
+            apply_retention(log, high_watermark, self._env.clock.now_ms(), self._env.on_removed)
         except StorageError as error:
             self._env.on_failure(error)
         except CorruptRecordsError as error:
