@@ -29,6 +29,10 @@ _MOST_REQUESTS: Final = 2_000
 _MOST_EVENTS: Final = 1_000
 _MOST_MINUTES: Final = 60
 
+_OF_REFUSALS: Final = (
+    *("kind", "user", "host", "client_id", "listener", "mechanism", "reason", "operation", "resource", "name"),
+)
+
 # Percent of all.
 _SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS = 27, 17, 7, 4, 1
 
@@ -83,6 +87,30 @@ class Facts:
         series = self.ends.kept_bytes + self.commits.kept_bytes
         events = sum(each.kept_bytes for each in self._events.values()) + self.minutes.kept_bytes
         return series + events + self.rebalances.kept_bytes + self.aborts.kept_bytes
+
+    def note_refusal(
+        self,
+        now_ms: int,
+        kind: str,
+        *,
+        host: str,
+        reason: str,
+        user: str | None = None,
+        client_id: str | None = None,
+        listener: str | None = None,
+        mechanism: str | None = None,
+        operation: str | None = None,
+        resource: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Keep that somebody was refused something; where the same happens again within a minute it is counted.
+
+        Args:
+            kind: `login`, `acl` or `limit`.
+            user: None where there is no such user: what was given as a name may be a password.
+        """
+        told = (kind, user, host, client_id, listener, mechanism, reason, operation, resource, name)
+        self.refusals.note(told, now_ms).update(zip(_OF_REFUSALS, told, strict=True))
 
     def seal(self, now_ms: int) -> None:
         """End what was counted for a minute."""

@@ -30,6 +30,7 @@ class ConnectionQuotas:
     Attributes:
         count: How many there are.
         on_excess: Called where there are more than there may be: somebody else must go.
+        on_refused: Told the listener, the host and the reason where somebody is turned away, or must wait.
     """
 
     __slots__ = (
@@ -44,6 +45,7 @@ class ConnectionQuotas:
         "_waiting",
         "count",
         "on_excess",
+        "on_refused",
     )
 
     def __init__(self, config: BrokerConfig, clock: Clock, most_open: int = -1) -> None:
@@ -52,6 +54,7 @@ class ConnectionQuotas:
         """
         self.count = 0
         self.on_excess: Callable[[], object] = lambda: None
+        self.on_refused: Callable[[str, str, str], object] = lambda listener_name, host, reason: None
         self._config = config
         self._clock = clock
         self._counts_by_host: Mapping[str, int] = {}

@@ -165,6 +165,7 @@ class Listener:
         """Begin a connection, or turn it away; whether others may come in now."""
         if self._quotas is not None and not self._quotas.take(self.name, address[0]):
             log.info("a connection from %s is turned away: it has all that it may have", address[0])
+            self._quotas.on_refused(self.name, address[0], "max.connections.per.ip")
             peer.close()
             return True
         try:
@@ -188,8 +189,10 @@ class Listener:
         self._acceptor.pause()
         if throttle_ms > 0:
             self._is_throttled = True
+            quotas.on_refused(self.name, address[0], "max.connection.creation.rate")
             self._timers.call_later(throttle_ms, self._end_throttle)
         else:
+            quotas.on_refused(self.name, address[0], "max.connections")
             quotas.wait_for_room(self._let_in)
         return False
 
@@ -250,6 +253,7 @@ class Listener:
         for connection in late:
             # differs from Kafka (login-deadline): it waits for connections.max.idle.ms.
             connection.close(f"it did not log in within barnabas.login.timeout.ms={self._login_timeout_ms}")
+            self._quotas.on_refused(self.name, connection.peer_host, "barnabas.login.timeout.ms")
         if len(late) == _MOST_CLOSED:
             self._timers.call_later(0, self._close_late)
 

@@ -12,6 +12,8 @@ from typing import Protocol
 class Guest(Protocol):
     """A connection, as who looks after strangers sees it."""
 
+    peer_host: str
+
     def close(self, reason: str) -> None: ...
 
 

@@ -49,6 +49,7 @@ class Leading:
             that was refused, since the start.
         late_append_count, late_deletion_count: How many appends with acks=all, and deletions of records, waited for
             followers until their time was up.
+        on_isr: Told of each partition whose in-sync replicas have changed, and why.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Leading:
         self._is_alive = is_alive
         self._expels_losers = expels_losers
         self.changes: IsrChanges | None = None
+        self.on_isr: Callable[[Partition, str], object] = lambda partition, reason: None
         self.expand_count = self.shrink_count = self.refusal_count = 0
         self.late_append_count = self.late_deletion_count = 0
         # In the order in which they came to be led.
@@ -255,11 +257,14 @@ class Leading:
             _logger.info("%s: the change was refused: %s", partition.topic_partition, outcome.error_code.name)
             return
         gained = followers.committed(outcome.isr, outcome.zk_version)
+        lost = set(partition.in_sync_replicas) - set(outcome.isr)
         partition.in_sync_replicas = outcome.isr
         if gained > 0:
             self.expand_count += 1
+            self.on_isr(partition, "caught up")
         elif gained < 0:
             self.shrink_count += 1
+            self.on_isr(partition, "follower behind" if all(map(self._is_alive, lost)) else "broker gone")
         self._advance(partition, self._clock.monotonic_ms())
         self._expel(partition)
 

@@ -97,6 +97,35 @@ class _DelayedAppend:
         self.pending.fail(error)
 
 
+class PartitionChanged(Protocol):
+    """Is told that a partition has another leader (`leader`, `follower`: what this broker is), other replicas in sync
+    (`isr`), or is `offline`; and why, where that is known here.
+    """
+
+    def __call__(
+        self,
+        key: TopicPartition,
+        what: str,
+        leader: int,
+        leader_epoch: int,
+        isr: Sequence[int],
+        replicas: Sequence[int],
+        reason: str,
+    ) -> object: ...
+
+
+def _nobody(
+    key: TopicPartition,
+    what: str,
+    leader: int,
+    leader_epoch: int,
+    isr: Sequence[int],
+    replicas: Sequence[int],
+    reason: str,
+) -> None:
+    return
+
+
 class ReplicaManager:
     """The partitions of one broker. Owned by the event loop.
 
@@ -104,6 +133,7 @@ class ReplicaManager:
         topics: What is done to topics, in numbers.
         leading: The followers of what this broker leads.
         on_failed_directory: Told when a directory fails, after its partitions are gone.
+        on_change: Told of each partition that was here and has another leader now, or is offline.
         fetchers: Copy what it follows.
     """
 
@@ -150,6 +180,7 @@ class ReplicaManager:
         logs.is_appending = lambda log: log in self._append_queues.by_log
         self.on_leadership: LeadershipListener | None = None
         self.on_failed_directory: Callable[[], object] = lambda: None
+        self.on_change: PartitionChanged = _nobody
         # The host's lookup, bound once: produce and fetch call it for every partition of every request.
         self.partition: Callable[[tuple[str, int]], Partition | None] = self._partitions.get
 
@@ -292,6 +323,10 @@ class ReplicaManager:
             if partition is not None:
                 self._offline.add(topic_partition)
                 self.topics.end(topic_partition.topic)
+                isr, replicas = partition.in_sync_replicas, partition.replicas
+                self.on_change(
+                    topic_partition, "offline", -1, partition.leader_epoch, isr, replicas, "directory failed"
+                )
                 # Who waits here learns that the partition is gone.
                 self.leading.resign(partition, ErrorCode.KAFKA_STORAGE_ERROR)
         if self.on_leadership is not None and topic_partitions:
@@ -427,6 +462,9 @@ class ReplicaManager:
             partition.high_watermark = self._logs.checkpointed_high_watermark(key)
             # They may have changed while the log was opened.
             self._update_config(partition, config)
+        if partition.leader_epoch != _NO_EPOCH and partition.leader != state.leader:
+            what = "leader" if state.leader == self._broker_id else "follower"
+            self.on_change(key, what, state.leader, state.leader_epoch, state.isr, state.replicas, "")
         if state.leader != self._broker_id:
             partition.resign(state.leader, state.leader_epoch)
             self.leading.resign(partition)

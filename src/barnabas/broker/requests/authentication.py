@@ -390,7 +390,8 @@ class Authentication:
 
     def _fail(self, reason: str, answer: WireBuffer | None) -> None:
         """Hold the answer back, send it and close."""
-        self._state, self._server = _State.FAILED, None
+        server, self._server = self._server, None
+        self._state = _State.FAILED
         info, counts = self._info, self._logins.counts
         if self.is_reauthenticating:
             counts.reauthentication_failure_count += 1
@@ -399,6 +400,17 @@ class Authentication:
         self._logins.door.failed()
         # A line of its own: the log leaves out what comes too often from one place, and there may be a flood of these.
         log.info("a login from %s:%d on %s failed: %s", info.host, info.port, info.listener_name, reason)
+        if self._services.facts is not None:
+            # What stands in brackets may have come from the client.
+            self._services.facts.note_refusal(
+                self._services.clock.now_ms(),
+                "login",
+                user=(info.principal.name if self.is_reauthenticating else server and server.known_user) or None,
+                host=info.host,
+                listener=info.listener_name,
+                mechanism=self._wanted or None,
+                reason=reason.partition(" (")[0],
+            )
         self._connection.pause(Pause.AUTH)
         self._services.timers.call_later(self._logins.failure_delay_ms(), self._close, answer)
 

@@ -48,6 +48,7 @@ class ConnectionInfo:
         security_protocol: The listener's (`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT`, `SASL_SSL`).
         sasl_mechanism: How it logged in; empty: not by SASL.
         token_id: The delegation token that it logged in with; empty: none.
+        software: What the client says it is, and of which version; empty: nothing.
         authentication: Where users log in: what logs them in, and in again.
     """
 
@@ -58,6 +59,7 @@ class ConnectionInfo:
     security_protocol: str = "PLAINTEXT"
     sasl_mechanism: str = ""
     token_id: str = ""
+    software: str = ""
     authentication: "Login | None" = None
 
 
@@ -70,6 +72,7 @@ class RequestContext:
         is_large: Whether it names so much, or its answer does, that it is not handled and encoded at one stroke
             (`slices.py`). A handler whose answer is large though its request is small says so.
         throttle_time_ms: How long a quota holds this client after its answer; whoever finds one broken raises it.
+        waited_for: What its handler waited for last, in a word, where that says more than its API does.
     """
 
     __slots__ = (
@@ -81,6 +84,7 @@ class RequestContext:
         "is_large",
         "services",
         "throttle_time_ms",
+        "waited_for",
     )
 
     def __init__(
@@ -99,6 +103,7 @@ class RequestContext:
         self.frame_bytes = 0
         self.is_large = False
         self.throttle_time_ms = 0
+        self.waited_for = ""
 
     def keep_frame(self) -> "Callable[[], object]":
         """Let what the request brought as bytes (records) stay as it is after the handler's call.

@@ -58,8 +58,12 @@ class Conversation(Protocol):
     """The connection that an exchange came in through: `Session`.
 
     Attributes:
+        received_ns: When its last bytes arrived.
         unsent: Those whose answers leave next, to be counted with their times once they have.
     """
+
+    @property
+    def received_ns(self) -> int: ...
 
     now_ns: Callable[[], int]
     send: Callable[[WireBuffer, int], object]
@@ -83,6 +87,10 @@ class Conversation(Protocol):
 
     def hold_back(self, exchange: "Exchange") -> None:
         """Take no further request until its throttle time is over."""
+        ...
+
+    def when_sent(self, then: Callable[[int | None], object]) -> None:
+        """Call `then` once the answer that leaves now is sent, with the time, or when that will never be (None)."""
         ...
 
     def go_on(self) -> None:
@@ -154,6 +162,7 @@ class Exchange(RequestContext):
         self.correlation_id = correlation_id
         self.is_large = False
         self.throttle_time_ms = 0
+        self.waited_for = ""
         self.route = route
         self.admitted_ns = admitted_ns
         self.handled_ns = self.resumed_ns = 0
@@ -400,11 +409,14 @@ class Exchange(RequestContext):
         """Let the answer leave; None where the protocol knows none. Then the next request's turn comes."""
         # hot path: benchmarks/load (every answer)
         session, route, client = self._session, self.route, self.client
-        client.request_ns += self.worked_ns(now_ns) if self.handled_ns else now_ns - self.admitted_ns
+        taken_ns = now_ns - self.admitted_ns
+        client.request_ns += self.worked_ns(now_ns) if self.handled_ns else taken_ns
         if route.api_key == PRODUCE_KEY:
             client.produced_bytes += self.frame_bytes
         elif route.api_key == FETCH_KEY and answer is not None:
             client.fetched_bytes += answer.total_bytes()
+        if taken_ns > route.slow_ns:
+            _note_slow(self, session, now_ns)
         if self.throttle_time_ms:
             session.hold_back(self)
         if route.times is not None:
@@ -442,6 +454,13 @@ class Exchange(RequestContext):
             self._settle_large(lambda: route.refuse(self, self.request, code), is_refusal=True)
         else:
             self._settle(route.refuse(self, self.request, code), is_refusal=True)
+
+
+def _note_slow(exchange: Exchange, session: Conversation, now_ns: int) -> None:
+    # Here: most brokers are never slow.
+    from barnabas.broker.requests.slow_requests import note_slow
+
+    note_slow(exchange, session, now_ns)
 
 
 def error_code_of(error: BaseException) -> ErrorCode:

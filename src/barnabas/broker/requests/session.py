@@ -81,6 +81,7 @@ class Session:
         "_routes",
         "_services",
         "_waited_for",
+        "_when_sent",
         "now_ns",
         "send",
         "unsent",
@@ -106,7 +107,8 @@ class Session:
         self._budget = Budget(max_array_elements)
         self._current: Exchange | None = None
         self.unsent: list[Exchange] = []
-        self._count_sent = partial(add_sent, self.unsent)
+        self._count_sent: Callable[[int], object] = partial(add_sent, self.unsent)
+        self._when_sent: list[Callable[[int | None], object]] = []
         self._client: Client | None = None
         self._client_id: str | None = None
         self._hold: ThrottledConnection | None = None
@@ -292,6 +294,8 @@ class Session:
         current, self._current = self._current, None
         if current is not None:
             current.cancel()
+        if self._when_sent:
+            self._tell_sent(None)
         authentication = self._info.authentication
         if authentication is not None:
             authentication.on_connection_closed()
@@ -343,6 +347,27 @@ class Session:
         self._hold = self._services.throttled.begin(
             exchange.client, exchange.held_by, exchange.throttle_time_ms, self._let_go
         )
+
+    @property
+    def received_ns(self) -> int:
+        return self._connection.received_ns
+
+    def when_sent(self, then: Callable[[int | None], object]) -> None:
+        if not self._when_sent:
+            # A request that comes before sets this in its place.
+            self._connection.on_sent = self._count_sent = self._sent
+        self._when_sent.append(then)
+
+    def _sent(self, now_ns: int) -> None:
+        add_sent(self.unsent, now_ns)
+        self._tell_sent(now_ns)
+        self._connection.on_sent = self._count_sent if self._routes.times else None
+
+    def _tell_sent(self, now_ns: int | None) -> None:
+        waiting, self._when_sent = self._when_sent, []
+        self._count_sent = partial(add_sent, self.unsent)
+        for then in waiting:
+            then(now_ns)
 
     def _let_go(self) -> None:
         hold, self._hold = self._hold, None

@@ -64,6 +64,7 @@ class Route:
         "is_limited",
         "name",
         "refuse",
+        "slow_ns",
         "times",
         "waits_for",
     )
@@ -104,6 +105,8 @@ class Route:
         self.is_limited = is_limited
         self.goes_on = goes_on
         self.waits_for = waits_for
+        # What takes longer is kept as a slow request; nothing does where nothing is kept.
+        self.slow_ns = NEVER_SLOW_NS
         # Where its requests are counted, and what counts the error codes of an answer; None where nobody looks.
         self.times: RequestTimes | None = None
         self.count_errors: Callable[[Any, defaultdict[int, int]], object] | None = None
@@ -144,6 +147,11 @@ class RouteTable:
         own = next(each for each in self.handlers if each.api_key == API_VERSIONS_KEY)
         # Whatever version was asked for, this answer is read in version 0; the request is not decoded.
         self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
+
+    def keep_slow_requests(self) -> None:
+        """Have requests kept from now on that take longer than is usual of their API."""
+        for route in self._routes.values():
+            route.slow_ns = SLOW_NS.get(route.api_key, USUALLY_SLOW_NS)
 
     def count_requests(self) -> None:
         """Count requests and measure their stages from now on: somebody looks at figures."""
@@ -214,6 +222,14 @@ def _waits_for(handler: Handler, version: int) -> QuotaKind | None:
     return QuotaKind.CONTROLLER_MUTATION if version < handler.first_strict_version else None
 
 
+NEVER_SLOW_NS: Final = 1 << 62
+USUALLY_SLOW_NS: Final = 1_000_000_000
+SLOW_NS: Final = {
+    **dict.fromkeys((0, 8, 12, 22, 24, 25, 26, 28), 500_000_000),  # Produce, OffsetCommit, Heartbeat, transactions
+    **dict.fromkeys((11, 14), NEVER_SLOW_NS),  # JoinGroup and SyncGroup wait for others; rebalances tell of that
+    **dict.fromkeys((4, 5, 6, 7, 19, 20, 37, 43, 45), 5_000_000_000),  # what is done to many partitions at once
+}
+"""By API key, how long a request may take before it is a slow one."""
 PRODUCE_KEY: Final = 0
 FETCH_KEY: Final = 1
 API_VERSIONS_KEY: Final = 18

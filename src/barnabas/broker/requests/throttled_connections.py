@@ -47,9 +47,13 @@ class ThrottledConnection:
 
 
 class ThrottledConnections:
-    """All that are held now. Owned by the event loop."""
+    """All that are held now. Owned by the event loop.
 
-    __slots__ = ("_clock", "_held", "_quotas", "_timers", "_to_review")
+    Attributes:
+        on_hold: Told of each one that begins; None: nobody wants to know.
+    """
+
+    __slots__ = ("_clock", "_held", "_quotas", "_timers", "_to_review", "on_hold")
 
     def __init__(self, quotas: Quotas, clock: Clock, timers: Timers) -> None:
         self._quotas = quotas
@@ -57,6 +61,7 @@ class ThrottledConnections:
         self._timers = timers
         self._held: dict[ThrottledConnection, None] = {}
         self._to_review: deque[ThrottledConnection] = deque()
+        self.on_hold: Callable[[Client, Bucket | None, int], object] | None = None
         quotas.on_change = self._limits_changed
 
     def __len__(self) -> int:
@@ -83,6 +88,8 @@ class ThrottledConnections:
         )
         self._held[hold] = None
         client.throttled_ms += throttle_ms
+        if self.on_hold is not None:
+            self.on_hold(client, bucket, throttle_ms)
         if bucket is not None:
             bucket.held_count += 1
             self._quotas.held_counts[bucket.kind] += 1

@@ -18,6 +18,8 @@ from barnabas.wire.security.authorizer import AllowAll, Authorizer
 if TYPE_CHECKING:
     from random import Random
 
+    from barnabas.broker.security.acls.authorizer import Denied
+
 
 class AccessRules(NamedTuple):
     """Attributes:
@@ -29,9 +31,18 @@ class AccessRules(NamedTuple):
 
 
 async def open_access_rules(
-    config: BrokerConfig, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner, dice: "Random"
+    config: BrokerConfig,
+    registry: Registry,
+    clock: Clock,
+    timers: Timers,
+    spawner: Spawner,
+    dice: "Random",
+    on_denied: "Denied | None" = None,
 ) -> AccessRules:
     """Read the rules and go by them from now on, where the settings ask for that.
+
+    Args:
+        on_denied: Told of each denial.
 
     Raises:
         StartupError: `super.users` names what is no principal.
@@ -49,6 +60,8 @@ async def open_access_rules(
         raise StartupError(f"super.users: {error}") from None
     store = AclStore(registry, clock, timers, spawner, dice, lambda: authorizer.forget())
     authorizer = AclAuthorizer(store.rules, super_users, bool(config.of_authorizer("allow.everyone.if.no.acl.found")))
+    if on_denied is not None:
+        authorizer.on_denied = on_denied
     await store.start()
     first_with_prefixes = kafka_version("2.0-IV1")
     admin = AclAdmin(store, lambda: kafka_version(config.inter_broker_protocol_version) >= first_with_prefixes)

@@ -73,6 +73,10 @@ class BrokerListeners:
         self._quotas = ConnectionQuotas(config, env.clock, env.limits.highest_connection_descriptor())
         self._quotas.on_excess = self._close_some
 
+    def tell_refusals(self, on_refused: Callable[[str, str, str], object]) -> None:
+        """Tell of each connection that a limit turns away or lets wait; see `ConnectionQuotas`."""
+        self._quotas.on_refused = on_refused
+
     @property
     def address(self) -> tuple[str, int]:
         """Host and port of the first listener."""

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from barnabas.broker.cluster.features import FinalizedFeatures
     from barnabas.broker.server.controlled_shutdown import ControlledShutdown
     from barnabas.broker.server.fact_keeping import FactKeeping
+    from barnabas.broker.server.fact_notes import FactNotes
     from barnabas.broker.server.observation import Observation
     from barnabas.broker.server.registry_listeners import RegistryListeners
 
@@ -211,8 +212,15 @@ class Node:
         controller = self._new_controller(session, control, membership)
         topics = self._new_topic_admin(registry, controller)
         await self.logins.open(registry, self._spawner, self._executors.log)
+        notes = self._new_fact_notes()
         access = await open_access_rules(
-            self.config, registry, self._clock, self._timers, self._spawner, self._env.dice
+            self.config,
+            registry,
+            self._clock,
+            self._timers,
+            self._spawner,
+            self._env.dice,
+            None if notes is None else notes.denial,
         )
         routes = self.routes = RouteTable(
             HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
@@ -252,6 +260,8 @@ class Node:
             cluster_known=asyncio.Event(),
             finalized_features=features,
         )
+        if notes is not None:
+            self._tell(notes, services, routes, logs)
         self._quota_history = await start_quota_history(self.config, self._env, self._executors.log, services)
         self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
         await self.logins.prepare()
@@ -538,6 +548,24 @@ class Node:
 
             self.observation = Observation(self._env, self.config, self.watchdog, self._listeners, lambda: self.state)
             self.observation.open()
+
+    def _new_fact_notes(self) -> "FactNotes | None":
+        if self.facts is None:
+            return None
+        # Not at the top: where nothing is kept nobody is told.
+        from barnabas.broker.server.fact_notes import FactNotes
+
+        return FactNotes(self.facts, self._clock)
+
+    def _tell(self, notes: "FactNotes", services: Services, routes: RouteTable, logs: LogManager) -> None:
+        """Have everybody tell what happens."""
+        routes.keep_slow_requests()
+        services.throttled.on_hold = notes.hold
+        services.replicas.on_change = notes.partition
+        services.replicas.leading.on_isr = notes.isr
+        logs.on_removed = notes.removal
+        self._listeners.tell_refusals(notes.limit)
+        self.watchdog.on_stall = notes.stall
 
     def _keep_facts(self, facts: Facts, services: Services) -> None:
         if self.state is BrokerState.RUNNING:

@@ -96,6 +96,7 @@ class Watchdog:
     Attributes:
         stalls: The longest ones since the start.
         stall_count, stalled_ms: How many of `INFORM_FROM_MS` or more there were, and how long they were together.
+        on_stall: Told of each of these: how long it was, how much of it was computing, and what was done on the loop.
         noted_count: How often something was done on the loop that should have been done elsewhere.
     """
 
@@ -112,6 +113,7 @@ class Watchdog:
         self._noted: list[str] = []
         self._stalls_of_late = NO_STALLS
         self._is_asked = False
+        self.on_stall: Callable[[int, int, str], object] = lambda stall_ms, computing_ms, noted: None
         self.stalls = NO_STALLS
         self.noted_count = 0
         self.stall_count = self.stalled_ms = 0
@@ -173,6 +175,7 @@ class Watchdog:
         if stall_ms >= INFORM_FROM_MS:
             self.stall_count += 1
             self.stalled_ms += stall_ms
+            self.on_stall(stall_ms, computing_ms, ", ".join(self._noted))
         if stall_ms >= WARN_FROM_MS:
             noted = f" ({', '.join(self._noted)} on it)" if self._noted else ""
             log.warning("the event loop stood still for %d ms: every client waited%s", stall_ms, noted)

@@ -1,5 +1,6 @@
 """Logging in over one connection: what is asked before, how failures are told, and sessions that end."""
 
+import json
 import logging
 import struct
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.facts.store import Facts
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
@@ -68,8 +70,10 @@ class Stranger:
         )
         quotas = Quotas(Windows(11, 1_000))
         config = SimpleNamespace(sasl_server_max_receive_size=MOST_BYTES)
+        self.facts = Facts(1_000_000, 0)
         services: Any = SimpleNamespace(
             config=config,
+            facts=self.facts,
             clock=self.clock,
             timers=self.clock,
             offered=table.offered,
@@ -175,6 +179,13 @@ class Stranger:
         self.clock.advance(1)
         assert self.is_closed
         return self.answer(api_key, version)
+
+    @property
+    def refusals(self):
+        """User, mechanism and reason of each that is kept."""
+        rows = [json.loads(line) for line in self.facts.refusals.lines()]
+        assert all(row["kind"] == "login" and row["host"] == "10.1.2.3" for row in rows)
+        return [(row["user"], row["mechanism"], row["reason"]) for row in rows]
 
     @property
     def counts(self):
@@ -431,6 +442,23 @@ def test_a_wrong_password_ends_a_session():
     stranger.prove(WRONG)
     assert stranger.refused_late(36, 2).error_message == PLAIN_FAILED
     assert stranger.counts == (1, 0, 0, 1)
+    assert stranger.refusals == [("alice", "PLAIN", PLAIN_FAILED)]
+
+
+@pytest.mark.parametrize("name", [b"alice", b"a-password-typed-as-a-name"])
+def test_a_failed_login_is_kept_without_the_name_that_was_given(name):
+    stranger = Stranger()
+    stranger.shake()
+    stranger.prove(b"\0" + name + b"\0wrong-password")
+    assert stranger.refusals == [(None, "PLAIN", PLAIN_FAILED)]
+    assert b"password-typed" not in b"".join(stranger.facts.refusals.lines())
+
+
+def test_an_authorization_id_is_not_kept():
+    stranger = Stranger()
+    stranger.shake("OAUTHBEARER")
+    stranger.send(SaslAuthenticateRequest(b"n,a=a-password,\x01auth=Bearer alice\x01\x01"), 2)
+    assert stranger.refusals == [(None, "OAUTHBEARER", "Authentication failed: Client requested an authorization id")]
 
 
 def test_a_token_ends_a_session_earlier():

@@ -181,6 +181,7 @@ class DelayedFetch:
     def _read_from_disk(self, cold: dict[TopicPartition, ColdWork[Any] | ColdSlice]) -> None:
         cold_reads = self._ctx.services.cold_reads
         assert cold_reads is not None, "only with it anything is found missing"
+        self._ctx.waited_for = "disk"
         self._cold_count += 1
 
         def read(failures: list[BaseException | None]) -> None:

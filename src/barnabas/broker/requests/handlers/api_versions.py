@@ -16,15 +16,17 @@ from barnabas.wire.protocol.messages.api_versions import ApiVersion, ApiVersions
 MIN_VERSION, MAX_VERSION = 0, 3
 _SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_SOFTWARE_NAME = 3
+# It stays with the connection.
+_LONGEST_NAME = 40
 
 
 def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
     """List the APIs that have a handler, with the versions that it takes."""
-    if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE_NAME and not (
-        _SOFTWARE_NAME.fullmatch(request.client_software_name)
-        and _SOFTWARE_NAME.fullmatch(request.client_software_version)
-    ):
-        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE_NAME:
+        name, version = request.client_software_name, request.client_software_version
+        if not (_SOFTWARE_NAME.fullmatch(name) and _SOFTWARE_NAME.fullmatch(version)):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        ctx.connection.software = f"{name[:_LONGEST_NAME]} {version[:_LONGEST_NAME]}"
     # differs from Kafka (finalized-features-epoch): its controller notes in each tree that no feature is finalized.
     response = ApiVersionsResponse(api_keys=[ApiVersion(*each) for each in ctx.services.offered])
     if ctx.services.finalized_features is not None:

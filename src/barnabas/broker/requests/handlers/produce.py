@@ -215,6 +215,7 @@ class _Completion:
         """Count `each` when it is as safe as the producer wants."""
         appended = each.appended
         if isinstance(appended, Pending):
+            self._ctx.waited_for = "append"
             appended.then(partial(self._appended, each))
         else:
             self._appended(each, appended)
@@ -222,6 +223,7 @@ class _Completion:
     def _appended(self, each: _Late, result: AppendResult) -> None:
         log = each.partition.log
         if self._acks and not result.error_code and log.is_flush_due():
+            self._ctx.waited_for = "flush"
             log.flush(partial(self._flushed, each, result))
         else:
             self._written(each, result)
@@ -234,6 +236,7 @@ class _Completion:
         # Who has resigned meanwhile has no followers either.
         is_alone = partition.followers is None and partition.leading_since == each.leading_since
         if self._acks == ALL and not result.error_code and not is_alone:
+            self._ctx.waited_for = "followers"
             leading = self._ctx.services.replicas.leading
             leading.when_replicated(partition, each.leading_since, result, self._timeout_ms).then(
                 partial(self._one_done, each)

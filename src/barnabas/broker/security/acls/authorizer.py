@@ -13,7 +13,7 @@ Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.
 import logging
 import sys
 from collections.abc import Collection
-from typing import Final
+from typing import Final, Protocol
 
 from barnabas.broker.security.acls.rules import Rules
 from barnabas.core.errors import ConfigError
@@ -48,14 +48,41 @@ def parse_super_users(text: str) -> frozenset[Principal]:
         raise ConfigError(str(error)) from None
 
 
+class Denied(Protocol):
+    """Is told of a denial; see `Authorizer.may`."""
+
+    def __call__(
+        self,
+        principal: Principal,
+        host: str,
+        operation: Operation,
+        resource_type: ResourceType,
+        name: str,
+        request: NamedRequest | None,
+    ) -> object: ...
+
+
+def _nobody(
+    principal: Principal,
+    host: str,
+    operation: Operation,
+    resource_type: ResourceType,
+    name: str,
+    request: NamedRequest | None,
+) -> None:
+    return
+
+
 class AclAuthorizer:
     """Says what principals may do, by `rules`. Owned by the event loop.
 
     Attributes:
         rules: What they are; whoever changes them calls `forget`.
+        on_denied: Told of each denial that is logged.
     """
 
-    __slots__ = ("_bytes", "_decisions", "_host", "_if_no_rule", "_of_last", "_principal", "_super_users", "rules")
+    __slots__ = ("_bytes", "_decisions", "_host", "_if_no_rule", "_of_last", "_principal", "_super_users",
+                 "on_denied", "rules")  # fmt: skip
 
     allows_everything = False
 
@@ -74,6 +101,7 @@ class AclAuthorizer:
         self._principal: Principal | None = None
         self._host: str | None = None
         self._of_last: list[dict[str, int]] = []
+        self.on_denied: Denied = _nobody
 
     def may(
         self,
@@ -93,6 +121,7 @@ class AclAuthorizer:
             rights = self._decide(principal, host, resource_type, name)
         if not rights >> operation & 1:
             log.info(_TEXT, *_words(principal, "Denied", operation, host, resource_type, name, request))
+            self.on_denied(principal, host, operation, resource_type, name, request)
             return False
         if log.isEnabledFor(_DEBUG):
             log.debug(_TEXT, *_words(principal, "Allowed", operation, host, resource_type, name, request))

@@ -62,8 +62,10 @@ class SaslServer(Protocol):
         is_complete: Whether it succeeded; no further response is expected.
         is_lost: Whether it will fail, and the challenge says so.
         identity: Who it is, once complete.
+        known_user: A user that there is, in whose name it is tried; empty where that is not known.
     """
 
+    known_user: str
     is_lost: bool
     most_response_bytes: int
     is_complete: bool

@@ -46,7 +46,7 @@ Judge: TypeAlias = Callable[[str], Identity | Callable[[], Identity]]
 class OAuthBearerServer:
     """See `SaslServer`."""
 
-    __slots__ = ("_failure", "_validate", "identity", "is_complete", "is_lost", "most_response_bytes")
+    __slots__ = ("_failure", "_validate", "identity", "is_complete", "is_lost", "known_user", "most_response_bytes")
 
     def __init__(self, validate: Judge) -> None:
         self.most_response_bytes = _MOST_RESPONSE_BYTES
@@ -54,6 +54,7 @@ class OAuthBearerServer:
         self._failure: LoginError | None = None
         self.is_complete = self.is_lost = False
         self.identity = Identity("")
+        self.known_user = ""
 
     def answer(self, response: bytes) -> bytes | Check:
         if self._failure is not None:

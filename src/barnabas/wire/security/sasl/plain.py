@@ -20,7 +20,7 @@ _MOST_RESPONSE_BYTES = 16_384
 class PlainServer:
     """See `SaslServer`."""
 
-    __slots__ = ("_verify", "identity", "is_complete", "is_lost", "most_response_bytes")
+    __slots__ = ("_verify", "identity", "is_complete", "is_lost", "known_user", "most_response_bytes")
 
     def __init__(self, verify: Callable[[str, str], bool]) -> None:
         """Args:
@@ -30,6 +30,7 @@ class PlainServer:
         self._verify = verify
         self.is_complete = self.is_lost = False
         self.identity = Identity("")
+        self.known_user = ""
 
     def answer(self, response: bytes) -> bytes:
         # As Java decodes: what is no UTF-8 is no reason to fail here, it will be no password either.

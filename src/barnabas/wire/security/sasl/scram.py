@@ -110,7 +110,7 @@ class ScramServer:
     """See `SaslServer`."""
 
     __slots__ = ("_auth_message", "_binding", "_find", "_mechanism", "_nonce", "_user", "identity", "is_complete",
-                 "is_lost", "most_response_bytes")  # fmt: skip
+                 "is_lost", "known_user", "most_response_bytes")  # fmt: skip
 
     def __init__(
         self,
@@ -131,6 +131,7 @@ class ScramServer:
         self._binding = b""
         self.is_complete = self.is_lost = False
         self.identity = Identity("")
+        self.known_user = ""
 
     def answer(self, response: bytes) -> bytes:
         text = _text(response)
@@ -147,6 +148,7 @@ class ScramServer:
             )
         # differs from Kafka (unknown-users): it refuses a name that it does not know here, and so tells which it does.
         self._user = user = self._find(name, _TOKEN_LOGIN in match["extensions"])
+        self.known_user = "" if user.identity is None else user.identity.name
         self._binding = match["header"].encode()
         self._nonce = match["nonce"] + self._nonce
         challenge = f"r={self._nonce},s={_base64(user.credential.salt)},i={user.credential.iterations}"

@@ -1,0 +1,109 @@
+"""What a slow request took, stage by stage, and what it waited for; made once it was slow, so no other pays for it.
+
+| stage  | from                         | to                                                      |
+| ------ | ---------------------------- | ------------------------------------------------------- |
+| queue  | its bytes were received      | its turn has come                                       |
+| local  | that                         | its answer is complete, or the handler waits            |
+| remote | that                         | what it waited for is there, and the answer complete    |
+| send   | that                         | the socket has taken all of it; None: the peer has left |
+
+A fetch that waits for records is not slow, as long as it asked to wait.
+"""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from barnabas.broker.facts.events import Row
+from barnabas.broker.requests.context import ConnectionInfo
+from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.table import FETCH_KEY
+from barnabas.wire.protocol.messages.fetch import FetchRequest
+
+_NS_PER_MS: Final = 1_000_000
+# By API key, what their handlers wait for; Produce and Fetch say it themselves.
+_WAIT_FOR: Final = {
+    **dict.fromkeys((8, 12, 22, 24, 25, 26, 28), "coordinator"),
+    **dict.fromkeys((3, 19, 20, 37, 43, 45, 46), "controller"),
+    **dict.fromkeys((29, 30, 31, 33, 38, 39, 40, 44, 49, 51), "registry"),
+    FETCH_KEY: "records",
+}
+
+
+class Api(Protocol):
+    """An API in one version: `Route`."""
+
+    api_key: int
+    api_name: str
+    slow_ns: int
+
+
+class Finished(Protocol):
+    """A request whose answer is complete: `Exchange`."""
+
+    services: Services
+    connection: ConnectionInfo
+    client_id: str
+    api_version: int
+    throttle_time_ms: int
+    waited_for: str
+    admitted_ns: int
+    handled_ns: int
+
+    @property
+    def route(self) -> Api: ...
+
+    @property
+    def request(self) -> object: ...
+
+
+class Sends(Protocol):
+    """The connection that it came in through: `Session`."""
+
+    @property
+    def received_ns(self) -> int: ...
+
+    def when_sent(self, then: Callable[[int | None], object]) -> None: ...
+
+
+def note_slow(request: Finished, connection: Sends, now_ns: int) -> None:
+    """Keep what a request took, once its answer has left, or its peer."""
+    facts, handled_ns = request.services.facts, request.handled_ns
+    if facts is None or _asked_for_ns(request, now_ns) >= now_ns - request.admitted_ns - request.route.slow_ns:
+        return
+    # Of a pipelined request the time is that of the bytes that came last.
+    received_ns = min(connection.received_ns, request.admitted_ns) or request.admitted_ns
+    waited_for = request.waited_for or _WAIT_FOR.get(request.route.api_key, "executor")
+    info, now_ms = request.connection, request.services.clock.now_ms()
+    row: Row = {
+        "at_ms": now_ms - (now_ns - received_ns) // _NS_PER_MS,
+        "api": request.route.api_name,
+        "version": request.api_version,
+        "user": info.principal.name,
+        "client_id": request.client_id,
+        "host": info.host,
+        "software": info.software or None,
+        "total_ms": 0,
+        "queue_ms": (request.admitted_ns - received_ns) // _NS_PER_MS,
+        "local_ms": ((handled_ns or now_ns) - request.admitted_ns) // _NS_PER_MS,
+        "remote_ms": (now_ns - handled_ns) // _NS_PER_MS if handled_ns else 0,
+        "send_ms": None,
+        "waited_for": waited_for if handled_ns else None,
+        "throttle_ms": request.throttle_time_ms,
+    }
+
+    def sent(sent_ns: int | None) -> None:
+        row["total_ms"] = ((sent_ns or now_ns) - received_ns) // _NS_PER_MS
+        row["send_ms"] = None if sent_ns is None else (sent_ns - now_ns) // _NS_PER_MS
+        facts.requests.add(row)
+
+    connection.when_sent(sent)
+
+
+def _asked_for_ns(request: Finished, now_ns: int) -> int:
+    """Return how long it waited as it had asked to."""
+    if request.route.api_key != FETCH_KEY or not request.handled_ns or request.waited_for:
+        return 0
+    waited_ns = now_ns - request.handled_ns
+    # A large one is let go of when its answer is made.
+    wanted = request.request
+    return min(waited_ns, wanted.max_wait_ms * _NS_PER_MS) if isinstance(wanted, FetchRequest) else waited_ns

@@ -1,0 +1,122 @@
+"""Notes what happens on a broker, where it happens: who is told of something makes an event of it.
+
+    quotas hold a connection ─► holds       access rules deny, connections are too many ─► refusals
+    leaders and in-sync replicas change ─► leaders     retention removes ─► segments     the loop stands still ─► stalls
+
+Slow requests note themselves (`requests/slow_requests.py`), and so do failed logins (`requests/authentication.py`).
+"""
+
+from collections.abc import Sequence
+
+from barnabas.broker.facts.store import Facts
+from barnabas.broker.log.environment import Going
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.quotas.manager import Client
+from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.requests.context import RequestContext
+from barnabas.core.clock import Clock
+from barnabas.core.types import TopicPartition
+from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
+from barnabas.wire.security.principals import Principal
+
+
+class FactNotes:
+    """Owned by the event loop."""
+
+    def __init__(self, facts: Facts, clock: Clock) -> None:
+        self._facts = facts
+        self._clock = clock
+
+    def hold(self, client: Client, bucket: Bucket | None, throttle_ms: int) -> None:
+        """A quota holds a connection; see `ThrottledConnections`."""
+        quota = None if bucket is None else bucket.kind.key
+        row = self._facts.holds.note((client.user, client.client_id, quota), self._clock.now_ms())
+        longest_ms, total_ms = row.get("throttle_ms", 0), row.get("total_ms", 0)
+        assert isinstance(longest_ms, int)
+        assert isinstance(total_ms, int)
+        row.update(
+            user=client.user,
+            client_id=client.client_id,
+            quota=quota,
+            throttle_ms=max(longest_ms, throttle_ms),
+            total_ms=total_ms + throttle_ms,
+        )
+
+    def denial(
+        self,
+        principal: Principal,
+        host: str,
+        operation: Operation,
+        resource_type: ResourceType,
+        name: str,
+        request: NamedRequest | None,
+    ) -> None:
+        """Access rules deny something; see `AclAuthorizer`."""
+        context = request if isinstance(request, RequestContext) else None
+        self._facts.note_refusal(
+            self._clock.now_ms(),
+            "acl",
+            user=principal.name,
+            host=host,
+            client_id=None if context is None else context.client_id,
+            listener=None if context is None else context.connection.listener_name,
+            mechanism=None if context is None else context.connection.sasl_mechanism or None,
+            reason="" if request is None else request.request_name,
+            operation=operation.name,
+            resource=resource_type.name,
+            name=name,
+        )
+
+    def limit(self, listener_name: str, host: str, setting: str) -> None:
+        """A connection is turned away or must wait; see `ConnectionQuotas`."""
+        self._facts.note_refusal(self._clock.now_ms(), "limit", host=host, listener=listener_name, reason=setting)
+
+    def partition(
+        self,
+        key: TopicPartition,
+        what: str,
+        leader: int,
+        leader_epoch: int,
+        isr: Sequence[int],
+        replicas: Sequence[int],
+        reason: str,
+    ) -> None:
+        """A partition has another leader, or is offline; see `ReplicaManager`."""
+        self._facts.leaders.add(
+            {
+                "at_ms": self._clock.now_ms(),
+                "topic": key.topic,
+                "partition": key.partition,
+                "leader": leader,
+                "leader_epoch": leader_epoch,
+                "isr": [*isr],
+                "replicas": [*replicas],
+                "what": what,
+                "reason": reason or None,
+            }
+        )
+
+    def isr(self, partition: Partition, reason: str) -> None:
+        """A partition that is led here has other replicas in sync; see `Leading`."""
+        key, isr, replicas = partition.topic_partition, partition.in_sync_replicas, partition.replicas
+        self.partition(key, "isr", partition.leader, partition.leader_epoch, isr, replicas, reason)
+
+    def removal(self, topic_partition: TopicPartition, going: Sequence[Going]) -> None:
+        """Retention has removed old segments; see `apply_retention`."""
+        topic, index = topic_partition
+        for rule, base_offset, size_bytes in going:
+            self._facts.segments.add(
+                {
+                    "at_ms": self._clock.now_ms(),
+                    "topic": topic,
+                    "partition": index,
+                    "base": base_offset,
+                    "bytes": size_bytes,
+                    "rule": rule,
+                }
+            )
+
+    def stall(self, stall_ms: int, computing_ms: int, what: str) -> None:
+        """The event loop stood still; see `Watchdog`."""
+        at_ms = self._clock.now_ms() - stall_ms
+        self._facts.stalls.add({"at_ms": at_ms, "ms": stall_ms, "computing_ms": computing_ms, "what": what})

@@ -1,0 +1,137 @@
+"""Slow requests: which are kept, and what is told of them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from barnabas.broker.facts.store import Facts
+from barnabas.core.pending import Pending
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
+from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a fixture
+    header,
+    heartbeat,
+    heartbeats,
+    play,
+    until,
+)
+
+SLOW_MS, QUICK_MS = 700, 400
+
+
+@pytest.fixture
+def kept(data_path: Any) -> Facts:
+    facts = data_path.services.facts = Facts(1_000_000, 0)
+    return facts
+
+
+def rows(facts: Facts) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in facts.requests.lines()]
+
+
+@pytest.mark.parametrize("is_counted", [False, True], ids=["", "with figures"])
+def test_what_waits_for_longer_than_is_usual_of_its_api(
+    play: Any,  # noqa: F811
+    data_path: Any,
+    kept: Facts,
+    is_counted: bool,
+) -> None:
+    waiting: list[Pending[HeartbeatResponse]] = []
+
+    def handle(ctx: Any, request: Any) -> Pending[HeartbeatResponse]:
+        waiting.append(Pending())
+        return waiting[-1]
+
+    async def story(wire: Any) -> None:
+        wire.table.keep_slow_requests()
+        if is_counted:
+            wire.table.count_requests()
+        for correlation_id, took_ms in enumerate((QUICK_MS, SLOW_MS, QUICK_MS)):
+            await wire.send(heartbeat(correlation_id))
+            await until(lambda: len(waiting) > correlation_id)  # noqa: B023
+            data_path.clock.advance(took_ms)
+            waiting[-1].complete(HeartbeatResponse(0, 0))
+            assert len(await wire.answer()) == 6
+        if is_counted:
+            assert wire.table.times[12].count == 3
+        else:
+            # What was asked for once is not asked for again.
+            assert wire.connection.on_sent is None
+
+    play(story, heartbeats(handle))
+    (row,) = rows(kept)
+    assert row.pop("at_ms") == data_path.clock.now_ms() - QUICK_MS - SLOW_MS
+    assert row == {
+        "api": "Heartbeat",
+        "version": 0,
+        "user": "ANONYMOUS",
+        "client_id": "me",
+        "host": "10.1.2.3",
+        "software": None,
+        "total_ms": SLOW_MS,
+        "queue_ms": 0,
+        "local_ms": 0,
+        "remote_ms": SLOW_MS,
+        "send_ms": 0,
+        "waited_for": "coordinator",
+        "throttle_ms": 0,
+    }
+
+
+def test_what_computes_for_long(play: Any, data_path: Any, kept: Facts) -> None:  # noqa: F811
+    def handle(ctx: Any, request: Any) -> HeartbeatResponse:
+        data_path.clock.advance(SLOW_MS)
+        return HeartbeatResponse(0, 0)
+
+    async def story(wire: Any) -> None:
+        wire.table.keep_slow_requests()
+        await wire.send(heartbeat())
+        await wire.answer()
+
+    play(story, heartbeats(handle))
+    (row,) = rows(kept)
+    assert (row["local_ms"], row["remote_ms"], row["waited_for"]) == (SLOW_MS, 0, None)
+
+
+def test_of_who_left_early_the_sending_is_not_known(play: Any, data_path: Any, kept: Facts) -> None:  # noqa: F811
+    def handle(ctx: Any, request: Any) -> HeartbeatResponse:
+        data_path.clock.advance(SLOW_MS)
+        ctx._session.send = lambda answer, now_ns: None
+        return HeartbeatResponse(0, 0)
+
+    async def story(wire: Any) -> None:
+        wire.table.keep_slow_requests()
+        await wire.send(heartbeat())
+        await until(lambda: wire.connection.on_sent is not None)
+
+    play(story, heartbeats(handle))
+    assert [each["send_ms"] for each in rows(kept)] == [None]
+
+
+def test_nothing_is_kept_unless_it_is_wanted(play: Any, data_path: Any, kept: Facts) -> None:  # noqa: F811
+    def handle(ctx: Any, request: Any) -> HeartbeatResponse:
+        data_path.clock.advance(10 * SLOW_MS)
+        return HeartbeatResponse(0, 0)
+
+    async def story(wire: Any) -> None:
+        await wire.send(heartbeat())
+        await wire.answer()
+
+    play(story, heartbeats(handle))
+    assert rows(kept) == []
+
+
+def test_the_clients_software_stays_with_its_connection(play: Any, data_path: Any, kept: Facts) -> None:  # noqa: F811
+    def handle(ctx: Any, request: Any) -> HeartbeatResponse:
+        data_path.clock.advance(SLOW_MS)
+        return HeartbeatResponse(0, 0)
+
+    async def story(wire: Any) -> None:
+        wire.table.keep_slow_requests()
+        await wire.send(header(18, 3, is_flexible=True) + b"\x0capache-java\x062.7.2\0")
+        await wire.answer()
+        await wire.send(heartbeat())
+        await wire.answer()
+
+    play(story, heartbeats(handle))
+    assert [each["software"] for each in rows(kept)] == ["apache-java 2.7.2"]
