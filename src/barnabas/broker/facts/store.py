@@ -14,6 +14,7 @@ Source: docs/explain.md.
 """
 
 import json
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -47,7 +48,8 @@ class Facts:
         commits: What groups committed, by group and partition.
         segments: Those that were removed.
         minutes: The broker's own rates.
-        ended: Told of each event that is new, by kind: a line for the file.
+        ended: Told of each event that is new, by kind: a line for the file; see `tell`.
+        figures: Tells what else is known of the broker: since when it runs, its limits and how near they are.
     """
 
     def __init__(self, most_bytes: int, now_ms: int) -> None:
@@ -67,7 +69,9 @@ class Facts:
         self.segments = Events(_MOST_EVENTS, part(_EVENTS))
         self.stalls = Events(_MOST_EVENTS, part(_STALLS))
         self.minutes = Events(_MOST_MINUTES, part(_STALLS))
-        self.ended: Callable[[str, bytes], object] = _nobody
+        self._early: deque[tuple[str, bytes]] = deque(maxlen=_MOST_EVENTS)
+        self.ended: Callable[[str, bytes], object] = self._ended_early
+        self.figures: Callable[[], Row] = dict
         self._events = {
             "requests": self.requests,
             "holds": self.holds,
@@ -87,6 +91,12 @@ class Facts:
         series = self.ends.kept_bytes + self.commits.kept_bytes
         events = sum(each.kept_bytes for each in self._events.values()) + self.minutes.kept_bytes
         return series + events + self.rebalances.kept_bytes + self.aborts.kept_bytes
+
+    def left_out(self) -> dict[str, int]:
+        """Return of how much there was no room, by kind: events since the start, series now."""
+        told = {kind: each.left_out for kind, each in self._events.items()}
+        told |= {"rebalances": self.rebalances.left_out, "transactions": self.aborts.left_out}
+        return told | {"ends": self.ends.left_out, "commits": self.commits.left_out}
 
     def note_refusal(
         self,
@@ -128,6 +138,9 @@ class Facts:
         Raises:
             KeyError, TypeError, ValueError, AssertionError: It is nothing of the kind.
         """
+        began_ms = row.get("first_ms", row.get("began_ms", row.get("at_ms")))
+        if not isinstance(began_ms, int):
+            raise TypeError(f"it began at {began_ms!r}")
         if kind == "rebalances":
             rows = self.rebalances.rows(str(row["group"]))
             # One that goes on already stays the last one.
@@ -137,13 +150,19 @@ class Facts:
             self.aborts.restore(row)
         else:
             self._events[kind].restore(json.dumps(row, separators=(",", ":")).encode())
+        self.kept_since_ms = min(self.kept_since_ms, began_ms)
+
+    def tell(self, ended: Callable[[str, bytes], object]) -> None:
+        """Tell of each event that is new from now on, and first of those that were new before anybody was told."""
+        self.ended = ended
+        while self._early:
+            ended(*self._early.popleft())
+
+    def _ended_early(self, kind: str, line: bytes) -> None:
+        self._early.append((kind, line))
 
     def _ended(self, kind: str, line: bytes) -> None:
         self.ended(kind, line)
 
     def _row_ended(self, kind: str, row: Row) -> None:
         self.ended(kind, json.dumps(row, separators=(",", ":")).encode())
-
-
-def _nobody(kind: str, line: bytes) -> None:
-    return

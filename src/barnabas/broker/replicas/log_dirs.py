@@ -3,14 +3,20 @@
 Source: semantics, AlterReplicaLogDirs and DescribeLogDirs; KIP-113.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.log.directories.directory import LogDirectory, future_name
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas.broker.log.cleaner.cleaner import Cleaner
 
 _LONGEST_NAME = 255
 _ANY_TOKEN = bytes(16)
@@ -30,6 +36,30 @@ class ReplicaSize(NamedTuple):
     is_future: bool
 
 
+class DirectorySpace(NamedTuple):
+    """A directory and its disk.
+
+    Attributes:
+        total_bytes, free_bytes: Of the disk; None where it does not tell.
+        log_bytes: Of the logs in it.
+    """
+
+    path: str
+    is_online: bool
+    total_bytes: int | None
+    free_bytes: int | None
+    log_bytes: int
+
+
+def _space(directory: LogDirectory, is_online: bool, log_bytes: int) -> DirectorySpace:
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+    # Where the disk failed that is told already.
+    with suppress(StorageError):
+        total_bytes, free_bytes = directory.space()
+    return DirectorySpace(_path(directory), is_online, total_bytes, free_bytes, log_bytes)
+
+
 class ReplicaLogDirs:
     """The log directories of one broker. Owned by the event loop."""
 
@@ -41,6 +71,23 @@ class ReplicaLogDirs:
         """The path of each directory, and whether it can be used."""
         directories = self._logs.directories
         return [(_path(each), each in directories.online) for each in directories.all]
+
+    def spaces(self) -> Callable[[], list[DirectorySpace]]:
+        """Return a function that asks the disk of each directory how much room it has; not for the event loop."""
+        sizes: dict[Path, int] = {}
+        for key in self._logs.topic_partitions:
+            log = self._logs.get(key)
+            if log is not None:
+                parent = log.directory.parent
+                sizes[parent] = sizes.get(parent, 0) + log.size_bytes
+        online = list(self._logs.directories.online)
+        told = [(each, each in online, sizes.get(each.path, 0)) for each in self._logs.directories.all]
+        return lambda: [_space(*each) for each in told]
+
+    @property
+    def cleaner(self) -> "Cleaner | None":
+        """What compacts the logs; None where nothing does, or not yet."""
+        return self._logs.cleaner
 
     def replicas(self) -> Iterator[tuple[str, ReplicaSize]]:
         """Every log with the path of its directory; what comes and goes meanwhile may be left out."""

@@ -17,64 +17,29 @@ Rows of what is kept come as lines, and are chosen among in a thread; all others
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from barnabas.broker.facts.events import Events, Row
 from barnabas.broker.facts.rebalances import Json
-from barnabas.broker.facts.series import TICK_MS
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.groups.group import Group, Phase
 from barnabas.broker.log.producers.producer_state import ProducerState
-from barnabas.broker.replicas.partition import Partition
-from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.slices import MORE, Step
+from barnabas.broker.requests.fact_question import Found, Question
+from barnabas.broker.requests.slices import MORE
+from barnabas.broker.requests.told_broker import broker
+from barnabas.broker.requests.told_segments import segments
 from barnabas.broker.transactions.transaction import Transaction, TransactionState
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 MOST_ROWS: Final = 1_000
 
 
-class Question:
-    """One request, as a subject sees it.
-
-    Attributes:
-        since_ms: What ended before is of no interest; -1: all is.
-        names: Of these alone, of those that may be seen; None: of all.
-        unseen_count: How many names may not be seen.
-        facts: What is kept; of nobody where nothing is.
-    """
-
-    def __init__(self, ctx: RequestContext, since_ms: int, names: frozenset[str] | None) -> None:
-        self.ctx = ctx
-        self.since_ms = since_ms
-        self.names = names
-        self.unseen_count = 0
-        self.facts = ctx.services.facts or Facts(0, ctx.services.clock.now_ms())
-
-    def concerns(self, name: str) -> bool:
-        """Return whether something of this name is asked for."""
-        return self.names is None or name in self.names
-
-    @property
-    def tick(self) -> int:
-        """The last tick of series that is over."""
-        return self.ctx.services.clock.now_ms() // TICK_MS - 1
-
-    def points(self, points: list[tuple[int, int]]) -> list[Json]:
-        """Return those of a series that are asked for, from what it was when they begin."""
-        before = sum(at_ms < self.since_ms for at_ms, _ in points)
-        return [[at_ms, value] for at_ms, value in points[max(before - 1, 0) :]]
-
-
-Found = Iterator[Row | bytes | Step]
-
-
 class Subject(NamedTuple):
     """One kind of rows.
 
     Attributes:
-        find: Gives rows, or lines that are one each once they are read, and `MORE` where others may have a turn.
+        find: Gives what there is.
         named: What the names are of, where each takes a right of its own; None: it takes the one for all.
         name: The row's member that is compared with the names of lines.
         is_own: It tells nothing but what concerns who asks.
@@ -188,15 +153,10 @@ def _commits(question: Question, group: Group) -> list[Json]:
 # --- partitions
 
 
-def led(question: Question) -> Iterator[Partition]:
-    """Give the partitions of the topics that are asked about, as far as this broker leads them."""
-    for partition in list(question.ctx.services.replicas.partitions):
-        if partition.is_leader and question.concerns(partition.topic_partition.topic):
-            yield partition
-
-
 def _ends(question: Question) -> Found:
-    for partition in led(question):
+    for partition in question.hosted():
+        if not partition.is_leader:
+            continue
         topic, index = partition.topic_partition
         log = partition.log
         yield {
@@ -274,5 +234,7 @@ SUBJECTS: Final = {
     "requests": Subject(_lines_of(lambda facts: facts.requests), name="client_id"),
     "holds": Subject(_lines_of(lambda facts: facts.holds), name="client_id"),
     "refusals": Subject(_lines_of(lambda facts: facts.refusals), name="user"),
+    "segments": Subject(segments, ResourceType.TOPIC),
+    "broker": Subject(broker),
     "stalls": Subject(_lines_of(lambda facts: facts.stalls)),
 }

@@ -48,7 +48,7 @@ class EventFiles:
         self._file_bytes = 0
         self._timer: Timer | None = None
         self._is_writing = self._is_failing = self._is_closed = False
-        facts.ended = self._ended
+        facts.tell(self._ended)
 
     def start(self) -> None:
         """Read what was written before; until that is done nothing is written."""

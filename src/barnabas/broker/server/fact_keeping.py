@@ -1,36 +1,70 @@
 """Keeps what happens on a broker, from a moment after clients can connect until it stops.
 
-logs, groups ─ every 10 s (`facts/sampler.py`) ─► series
-whatever happens, where it happens ─► events ─► two files (`event_files.py`)
-the broker's own figures ─ every minute (`broker_minutes.py`) ─► minutes
+    logs, groups ─ every 10 s (`facts/sampler.py`) ─► series
+    what happens, where it happens (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
+    quotas' history, the watchdog, request times ─ every minute ─► minutes
+
+A minute's rates are of what clients used; quantiles of how long requests took are there where figures are looked at
+(`barnabas.http.listeners`), as nothing else times requests.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import sub
 from pathlib import Path
 
+from barnabas.broker.facts.events import Row
+from barnabas.broker.facts.rebalances import Json
 from barnabas.broker.facts.sampler import CommitKey, Sampler
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.server.environment import Environment
 from barnabas.broker.server.event_files import EventFiles
+from barnabas.broker.server.watchdog import Watchdog
 from barnabas.core.executor import Executor
+from barnabas.core.histogram import quantiles
 from barnabas.core.types import TopicPartition
+
+_NS_PER_MS = 1_000_000
+_MINUTE_S = 60
+
+Limits = Callable[[], list[tuple[str, int, int]]]
+"""Of each limit its name, how much of it is used, and the most."""
 
 
 class FactKeeping:
     """The shell around `Facts`."""
 
-    def __init__(self, facts: Facts, services: Services, env: Environment, executor: Executor) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        services: Services,
+        routes: RouteTable,
+        watchdog: Watchdog,
+        limits: Limits,
+        env: Environment,
+        executor: Executor,
+    ) -> None:
         """Args:
         executor: Reads and writes the files.
         """
         directory = Path(services.config.log_dirs[0])
+        self._facts = facts
         self._services = services
+        self._routes = routes
+        self._watchdog = watchdog
+        self._limits = limits
+        self._env = env
+        self._started_ms = facts.kept_since_ms
         self._files = EventFiles(facts, directory, env.files, env.timers, executor)
         self._sampler = Sampler(facts, env.clock, env.timers, self._ends, self._commits, self._note_minute)
+        # As they were when the last minute was over.
+        self._sums = self._sums_now()
+        self._totals: dict[str, list[int]] = {}
 
     def start(self) -> None:
         """Begin."""
+        self._facts.figures = self._figures
         self._files.start()
         self._sampler.start()
 
@@ -49,5 +83,51 @@ class FactKeeping:
             for topic_partition, committed in list(group.offsets.items()):
                 yield (group.group_id, topic_partition), committed.offset
 
+    def _figures(self) -> Row:
+        limits: list[Json] = [{"name": name, "used": used, "most": most} for name, used, most in self._limits()]
+        return {"started_ms": self._started_ms, "limits": limits}
+
+    # --- minutes
+
+    def _sums_now(self) -> dict[str, int]:
+        """Return what only grows."""
+        return {
+            "computing_ms": self._env.limits.core_use().computing_ms,
+            "stall_count": self._watchdog.stall_count,
+            "stalled_ms": self._watchdog.stalled_ms,
+            "commits": self._services.groups.commit_count,
+            "rebalances": self._services.groups.rebalance_count,
+        }
+
     def _note_minute(self) -> None:
-        return
+        history = self._services.quota_history
+        rates = [] if history is None else list(history.rates(_MINUTE_S).values())
+        produced, fetched, request_us, mutations = map(sum, zip(*rates, strict=True)) if rates else (0, 0, 0, 0)
+        sums = self._sums_now()
+        self._facts.minutes.add(
+            {
+                "at_ms": self._env.clock.now_ms(),
+                "produced_bytes_per_s": round(produced),
+                "fetched_bytes_per_s": round(fetched),
+                "request_percent": round(request_us / 10_000, 2),
+                "mutations_per_s": round(mutations, 2),
+                "held_count": len(self._services.throttled),
+                **{name: value - self._sums[name] for name, value in sums.items()},
+                "requests": self._request_quantiles(),
+            }
+        )
+        self._sums = sums
+
+    def _request_quantiles(self) -> Json:
+        """Return how long the minute's requests took, by API; None: nobody times them."""
+        if not self._routes.times:
+            return None
+        told: dict[str, Json] = {}
+        for times in self._routes.times.values():
+            before = self._totals.get(times.name)
+            self._totals[times.name] = total = times.total.copy()
+            counts = total if before is None else list(map(sub, total, before))
+            if any(counts):
+                median, high = quantiles(counts, 0, (0.5, 0.99))
+                told[times.name] = {"p50_ms": round(median / _NS_PER_MS, 3), "p99_ms": round(high / _NS_PER_MS, 3)}
+        return told

@@ -288,7 +288,7 @@ class Node:
             )
         self.watchdog.start()
         if self.facts is not None:
-            self._timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, services)
+            self._timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, services, routes, memory)
 
     async def stop(self) -> None:
         """Stop in order: let others lead, accept no more connections, answer the requests that wait, write the state to
@@ -567,13 +567,24 @@ class Node:
         self._listeners.tell_refusals(notes.limit)
         self.watchdog.on_stall = notes.stall
 
-    def _keep_facts(self, facts: Facts, services: Services) -> None:
-        if self.state is BrokerState.RUNNING:
-            # Not at the top: a broker serves before it needs this.
-            from barnabas.broker.server.fact_keeping import FactKeeping
+    def _keep_facts(self, facts: Facts, services: Services, routes: RouteTable, memory: ReceiveMemory) -> None:
+        if self.state is not BrokerState.RUNNING:
+            return
+        # Not at the top: a broker serves before it needs this.
+        from barnabas.broker.server.fact_keeping import FactKeeping
 
-            self._fact_keeping = FactKeeping(facts, services, self._env, self._executors.log)
-            self._fact_keeping.start()
+        def limits() -> list[tuple[str, int, int]]:
+            connection_count = sum(count for _, count, _ in self._listeners.counts())
+            return [
+                ("max.connections", connection_count, self.config.max_connections),
+                ("queued.max.request.bytes", memory.used_bytes, memory.limit_bytes),
+                ("partitions", services.replicas.partition_count, self._env.limits.most_partitions()),
+                ("bytes of groups", services.groups.kept_bytes, self._most_bytes),
+                ("bytes of transactional ids", services.transactions.kept_bytes, self._most_bytes),
+            ]
+
+        self._fact_keeping = FactKeeping(facts, services, routes, self.watchdog, limits, self._env, self._executors.log)
+        self._fact_keeping.start()
 
     def _open_registry_listeners(self, registry: Registry) -> None:
         if self.config.barnabas_registry_listeners or self.config.barnabas_registry_ssl_listeners:

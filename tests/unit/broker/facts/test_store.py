@@ -4,7 +4,10 @@ import json
 import sys
 from collections.abc import Iterable
 
+import pytest
+
 from barnabas.broker.facts.events import Events, RepeatedEvents, encoded
+from barnabas.broker.facts.rebalances import Note, Reason, Turn
 from barnabas.broker.facts.store import Facts
 from barnabas.core.types import TopicPartition
 
@@ -69,8 +72,9 @@ def test_very_many_that_repeat_are_bounded() -> None:
 def test_it_goes_on_after_a_restart() -> None:
     written: list[tuple[str, bytes]] = []
     before = Facts(MIB, 5_000)
-    before.ended = lambda kind, line: written.append((kind, line))
     before.requests.add({"at_ms": 1, "api": "Produce"})
+    # Nobody writes yet.
+    before.tell(lambda kind, line: written.append((kind, line)))
     before.holds.note(("alice",), 1)
     before.stalls.add({"at_ms": 2, "ms": 60})
     before.seal_all()
@@ -78,7 +82,10 @@ def test_it_goes_on_after_a_restart() -> None:
     for kind, line in written:
         after.restore(kind, json.loads(line))
     assert [*map(len, (after.requests.lines(), after.holds.lines(), after.stalls.lines()))] == [1, 1, 1]
-    assert after.kept_bytes > 0
+    assert (before.kept_since_ms, after.kept_since_ms) == (5_000, 1)
+    for kind, row in (("nonsense", {"at_ms": 1}), ("requests", {})):
+        with pytest.raises((KeyError, TypeError)):
+            after.restore(kind, row)
 
 
 def deep_bytes(things: Iterable[object]) -> int:
@@ -125,3 +132,13 @@ def test_ten_thousand_partitions_and_a_thousand_groups_stay_below_24_mib() -> No
     assert used_bytes <= most_bytes
     # The estimate is no less than what it is, but for a tenth.
     assert used_bytes <= facts.kept_bytes * 1.1, (used_bytes, facts.kept_bytes)
+
+
+def test_a_rebalance_that_goes_on_stays_the_last_one() -> None:
+    facts = Facts(MIB, 0)
+    facts.rebalances.note("g", Note(Turn.BEGAN, Reason.JOINED), 5_000)
+    facts.restore("rebalances", {"group": "g", "began_ms": 1, "outcome": "stable", "came": [], "went": []})
+    facts.rebalances.note("g", Note(Turn.EMPTY), 6_000)
+    (row,) = facts.rebalances.rows("g")
+    assert isinstance(row, dict)
+    assert row["outcome"] == "empty"

@@ -1,6 +1,7 @@
 """Slow requests: which are kept, and what is told of them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from barnabas.broker.facts.store import Facts
 from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
+from tests.json_schema import complaints
 from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a fixture
     header,
     heartbeat,
@@ -16,6 +18,7 @@ from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a
     until,
 )
 
+SCHEMA = json.loads((Path(__file__).parents[4] / "schemas/facts.json").read_text())
 SLOW_MS, QUICK_MS = 700, 400
 
 
@@ -60,6 +63,7 @@ def test_what_waits_for_longer_than_is_usual_of_its_api(
 
     play(story, heartbeats(handle))
     (row,) = rows(kept)
+    assert complaints(row, SCHEMA["$defs"]["requests"], SCHEMA["$defs"]) == []
     assert row.pop("at_ms") == data_path.clock.now_ms() - QUICK_MS - SLOW_MS
     assert row == {
         "api": "Heartbeat",

@@ -1,6 +1,8 @@
 """What happens on a broker, noted where it happens."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +26,11 @@ from barnabas.wire.quotas.entities import Entity
 from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
+from tests.json_schema import complaints
 from tests.unit.broker.requests.conftest import data_path, make_data_path  # noqa: F401  # fixtures
 from tests.unit.broker.server.test_watchdog import SlowTimers
+
+SCHEMA = json.loads((Path(__file__).parents[4] / "schemas/facts.json").read_text())
 
 
 class Noted:
@@ -36,8 +41,12 @@ class Noted:
 
 
 @pytest.fixture
-def noted() -> Noted:
-    return Noted()
+def noted() -> Iterator[Noted]:
+    noted = Noted()
+    yield noted
+    for subject in ("holds", "refusals", "leaders", "stalls"):
+        for row in rows(getattr(noted.facts, subject)):
+            assert complaints(row, SCHEMA["$defs"][subject], SCHEMA["$defs"]) == []
 
 
 def rows(events: Events) -> list[dict[str, Any]]:

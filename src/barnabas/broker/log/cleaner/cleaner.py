@@ -68,6 +68,17 @@ class _Running:
         return self.log.is_truncating or len(self.log.cut_offsets) != self._cut_count
 
 
+def _look_at(log: PartitionLog, high_watermark: int, now_ms: int) -> tuple[CleanableRange, CompactionRules]:
+    """What a round over a log would clean, and by which rules that is decided."""
+    stable_offset = min(log.first_unstable_offset, high_watermark)
+    view = LogView(log.segments, log.log_start_offset, log.log_end_offset, stable_offset, log.first_dirty_offset)
+    config = log.config
+    rules = CompactionRules(
+        config.min_cleanable_dirty_ratio, config.min_compaction_lag_ms, config.max_compaction_lag_ms
+    )
+    return cleanable_range(view, rules, now_ms), rules
+
+
 class Cleaner:
     """Cleans the compacted logs of a broker. Owned by the event loop.
 
@@ -184,16 +195,8 @@ class Cleaner:
             if len(log.segments) == 1:
                 # Nothing of it is ever clean or dirty; and of very many logs most may be so.
                 continue
-            stable_offset = min(log.first_unstable_offset, high_watermarks.get(log.topic_partition, 0))
-            view = LogView(
-                log.segments, log.log_start_offset, log.log_end_offset, stable_offset, log.first_dirty_offset
-            )
-            config = log.config
-            rules = CompactionRules(
-                config.min_cleanable_dirty_ratio, config.min_compaction_lag_ms, config.max_compaction_lag_ms
-            )
             try:
-                cleanable = cleanable_range(view, rules, now_ms)
+                cleanable, rules = _look_at(log, high_watermarks.get(log.topic_partition, 0), now_ms)
             except Exception as error:
                 self._give_up(log, error)
                 continue
@@ -202,6 +205,17 @@ class Cleaner:
                 due.append((log, cleanable))
         index = dirtiest((index, cleanable) for index, (_, cleanable) in enumerate(due))
         return None if index is None else due[index]
+
+    def standing(
+        self, log: PartitionLog, high_watermark: int, now_ms: int
+    ) -> tuple[CleanableRange, BaseException | None]:
+        """Tell what a round over a log would clean, and why none is made where that failed.
+
+        Raises:
+            StorageError, CorruptRecordsError: A segment does not tell how old it is.
+        """
+        cleanable, _ = _look_at(log, high_watermark, now_ms)
+        return cleanable, self.uncleanable.get(log.topic_partition)
 
     def _drop_old_segments(self, log: PartitionLog, high_watermark: int) -> None:
         if log.is_closed or self._stopped.is_set() or log.topic_partition in self._running:

@@ -103,6 +103,14 @@ class LogDirectory:
             OffsetCheckpoint(files, path / name) for name in _CHECKPOINTS
         )
 
+    def space(self) -> tuple[int, int]:
+        """Return how many bytes its disk has, and how many of them are free; never on the event loop.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        return self._files.space(self.path)
+
     def lock(self) -> None:
         """Make the directory if it is missing, and take it for this process.
 

@@ -328,6 +328,10 @@ class FileSystem(Protocol):
         """Say when the file was last changed."""
         ...
 
+    def space(self, path: Path) -> tuple[int, int]:
+        """Return how many bytes the disk under a path has, and how many of them this process may still write."""
+        ...
+
 
 class LocalFileSystem:
     """The machine's own disk."""
@@ -474,6 +478,11 @@ class LocalFileSystem:
     def set_modified(self, path: Path, modified_ms: int) -> None:
         with storage_errors(path):
             os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000), follow_symlinks=False)
+
+    def space(self, path: Path) -> tuple[int, int]:
+        with storage_errors(path):
+            found = os.statvfs(path)
+            return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
 
 
 def open_regular(path: Path | str, flags: int) -> tuple[int, int]:

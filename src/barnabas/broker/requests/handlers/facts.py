@@ -28,7 +28,8 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
     """Tell what is known of one subject, of this broker alone."""
     # differs from Kafka (facts): it has no such request.
     # Here: most brokers are never asked.
-    from barnabas.broker.requests.told_facts import MOST_ROWS, SUBJECTS, Question
+    from barnabas.broker.requests.fact_question import Question
+    from barnabas.broker.requests.told_facts import MOST_ROWS, SUBJECTS
 
     services = ctx.services
     subject = SUBJECTS.get(request.subject)

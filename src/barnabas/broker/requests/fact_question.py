@@ -1,0 +1,54 @@
+"""What a request for facts asks, as those see it who answer."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from barnabas.broker.facts.events import Row
+from barnabas.broker.facts.rebalances import Json
+from barnabas.broker.facts.series import TICK_MS
+from barnabas.broker.facts.store import Facts
+from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.slices import Step
+
+
+class Question:
+    """One request, as a subject sees it.
+
+    Attributes:
+        since_ms: What ended before is of no interest; -1: all is.
+        names: Of these alone, of those that may be seen; None: of all.
+        unseen_count: How many names may not be seen.
+        facts: What is kept; of nobody where nothing is.
+    """
+
+    def __init__(self, ctx: RequestContext, since_ms: int, names: frozenset[str] | None) -> None:
+        self.ctx = ctx
+        self.since_ms = since_ms
+        self.names = names
+        self.unseen_count = 0
+        self.facts = ctx.services.facts or Facts(0, ctx.services.clock.now_ms())
+
+    def concerns(self, name: str) -> bool:
+        """Return whether something of this name is asked for."""
+        return self.names is None or name in self.names
+
+    def hosted(self) -> Iterator[Partition]:
+        """Give the partitions of the topics that are asked about, as far as they are here."""
+        for partition in list(self.ctx.services.replicas.partitions):
+            if self.concerns(partition.topic_partition.topic):
+                yield partition
+
+    @property
+    def tick(self) -> int:
+        """The last tick of series that is over."""
+        return self.ctx.services.clock.now_ms() // TICK_MS - 1
+
+    def points(self, points: list[tuple[int, int]]) -> list[Json]:
+        """Return those of a series that are asked for, from what it was when they begin."""
+        before = sum(at_ms < self.since_ms for at_ms, _ in points)
+        return [[at_ms, value] for at_ms, value in points[max(before - 1, 0) :]]
+
+
+Found: TypeAlias = Iterator[Row | bytes | Step]
+"""Rows, or lines that are one each once they are read, and a `Step` where others may have a turn."""

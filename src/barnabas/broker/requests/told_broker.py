@@ -1,0 +1,38 @@
+"""The subject `broker` of Facts: this broker's own rates by minute, its disks, its limits, and what its facts take."""
+
+import json
+
+from barnabas.broker.facts.events import Row
+from barnabas.broker.requests.fact_question import Found, Question
+from barnabas.broker.requests.slices import Step
+from barnabas.core.executor import submit
+
+
+def broker(question: Question) -> Found:
+    """Give the one row."""
+    facts, services = question.facts, question.ctx.services
+    disks = submit(services.executor, services.log_dirs.spaces())
+    yield Step(disks)
+    minutes = [json.loads(line) for line in facts.minutes.lines()]
+    row: Row = {
+        "partition_count": services.replicas.partition_count,
+        "leader_count": sum(partition.is_leader for partition in services.replicas.partitions),
+        "offline_count": services.replicas.offline_count,
+        "minutes": [each for each in minutes if each["at_ms"] >= question.since_ms],
+        "disks": [
+            {
+                "directory": each.path,
+                "state": "online" if each.is_online else "offline",
+                "total": each.total_bytes,
+                "free": each.free_bytes,
+                "log_bytes": each.log_bytes,
+            }
+            for each in disks.value
+        ],
+        "facts": {
+            "bytes": facts.kept_bytes,
+            "most_bytes": facts.most_bytes,
+            "left_out": {kind: count for kind, count in facts.left_out().items() if count},
+        },
+    }
+    yield {**row, **facts.figures()}
