@@ -7,7 +7,7 @@ from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, resp
 from barnabas.wire.protocol.wire import WireBuffer
 
 
-def ask(bootstrap_servers: str, request, version: int):
+def ask(bootstrap_servers: str, request, version: int, client_id: bytes = b"test"):
     """Send one request on a connection of its own.
 
     Returns:
@@ -15,7 +15,8 @@ def ask(bootstrap_servers: str, request, version: int):
     """
     api_key = request.API_KEY
     is_flexible = version >= FIRST_FLEXIBLE_VERSION[api_key]
-    out = WireBuffer(struct.pack(">hhih", api_key, version, 7, 4) + b"test" + (b"\0" if is_flexible else b""))
+    head = struct.pack(">hhih", api_key, version, 7, len(client_id))
+    out = WireBuffer(head + client_id + (b"\0" if is_flexible else b""))
     request.encode(version, out)
     host, _, port = bootstrap_servers.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=60) as sock:

@@ -112,6 +112,9 @@ class Group:
         request = HeartbeatRequest(self.group_id if group_id is None else group_id, generation, member_id, instance)
         return int(self.ask(request, 4).error_code)
 
+    def leave_request(self, *members: tuple[str, str | None]) -> LeaveGroupRequest:
+        return LeaveGroupRequest(self.group_id, members=[MemberIdentity(*member) for member in members])
+
     def leave(self, *members: tuple[str, str | None], group_id: str | None = None) -> tuple[int, list[int]]:
         identities = [MemberIdentity(*member) for member in members]
         answer = self.ask(LeaveGroupRequest(group_id or self.group_id, members=identities), 4)
