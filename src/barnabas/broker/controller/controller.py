@@ -111,7 +111,7 @@ class Controller:
         """Args:
         registry: This broker's session; what a lost connection interrupts is asked again.
         sender: Owned by the controller from here on.
-        listener_name: The listener that brokers use among each other.
+        listener_name: The listener that brokers use among each other, for what they are told of leaders.
         settings: The broker's, as they are now.
         register: Makes sure that this broker is registered in this session.
         admits: Whether a broker that is registered belongs to this cluster.
@@ -167,11 +167,11 @@ class Controller:
         """The controller epoch; 0 while another broker is the controller."""
         return 0 if self._term is None else self._term.state.epoch
 
-    def address_of(self, broker_id: int) -> tuple[str, int] | None:
-        """Where a broker listens for other brokers, as it registered; None: it is not registered."""
+    def address_of(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
+        """A listener's address, as its broker registered it; None: there is none."""
         broker = None if self._term is None else self._term.state.brokers.get(broker_id)
         for endpoint in () if broker is None else broker.registration.endpoints:
-            if endpoint.listener_name == self._listener_name:
+            if endpoint.listener_name == listener_name:
                 return endpoint.host, endpoint.port
         return None
 

@@ -1,4 +1,4 @@
-"""How this broker reaches others: over TLS, and logged in, as the listener on which brokers meet asks for.
+"""How this broker reaches others: over TLS, and logged in, as the listener asks for that it goes to.
 
 The settings are that listener's own: `listener.name.<listener>.ssl.*` (a broker shows its own certificate there, too),
 `sasl.mechanism.inter.broker.protocol` and the JAAS line of that mechanism, whose username and password log in.
@@ -21,19 +21,23 @@ if TYPE_CHECKING:
 class ListenerLinks:
     """See `interbroker.channels.LinkSecurity`."""
 
-    __slots__ = ("_config", "_env", "_listeners")
+    __slots__ = ("_config", "_env", "_listener_name", "_listeners")
 
-    def __init__(self, config: BrokerConfig, env: Environment, listeners: BrokerListeners) -> None:
+    def __init__(self, config: BrokerConfig, env: Environment, listeners: BrokerListeners, listener_name: str) -> None:
+        """Args:
+        listener_name: Of all brokers: what is reached, in the way that this broker's own asks for.
+        """
         self._config = config
         self._env = env
+        self._listener_name = listener_name
         self._listeners = listeners
 
     def wrap(self, channel: Channel, host: str) -> Channel:
-        return self._listeners.wrap_link(channel, self._config.inter_broker_listener, host)
+        return self._listeners.wrap_link(channel, self._listener_name, host)
 
     def new_login(self, where: str) -> "Login | None":
         config = self._config
-        listener_name = config.inter_broker_listener
+        listener_name = self._listener_name
         protocol = next(each.security_protocol for each in config.endpoints if each.listener_name == listener_name)
         if not protocol.startswith("SASL_"):
             return None

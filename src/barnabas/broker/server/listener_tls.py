@@ -42,7 +42,7 @@ class _Keys:
     """What new connections of a listener get; without a context before it was read.
 
     Attributes:
-        links: What connections to other brokers' listeners of this name go by, where brokers meet there.
+        links: What connections to other brokers' listeners of this name go by, where this broker reaches them there.
         refused: Other settings and marks, that can't be used, which was told.
     """
 
@@ -96,7 +96,7 @@ class ListenerTls:
         name = endpoint.listener_name
         try:
             settings = listener_settings(self._config, endpoint)
-            found = _read(name, settings, None, has_links=name == self._config.inter_broker_listener)
+            found = _read(name, settings, None, has_links=name in self._linked())
             if found.context is None:
                 raise ConfigError(found.reason)
             self._take(found)
@@ -173,12 +173,16 @@ class ListenerTls:
         if not wanted:
             return
         self._is_looking = True
-        meeting = self._config.inter_broker_listener
+        linked = self._linked()
 
         def read() -> list[_Found]:
-            return [_read(name, settings, known, has_links=name == meeting) for name, settings, known in wanted]
+            return [_read(name, settings, known, has_links=name in linked) for name, settings, known in wanted]
 
         self._files_executor.run(read, self._looked, self._failed)
+
+    def _linked(self) -> tuple[str, ...]:
+        """The listeners on which this broker reaches others."""
+        return self._config.inter_broker_listener, self._config.control_plane_listener
 
     def _looked(self, found: list["_Found"]) -> None:
         self._is_looking = False

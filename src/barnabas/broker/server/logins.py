@@ -126,7 +126,7 @@ class Logins:
         for endpoint in config.endpoints:
             if _is_sasl(endpoint.security_protocol):
                 self._checked[endpoint.listener_name] = self._logins_of(endpoint.listener_name)
-                if endpoint.listener_name == config.inter_broker_listener:
+                if endpoint.listener_name in (config.inter_broker_listener, config.control_plane_listener):
                     self._check_inter_broker(endpoint.listener_name)
         if config.sasl_jaas_config is not None:
             log.warning("sasl.jaas.config is ignored: it must have the prefix listener.name.<listener>.<mechanism>.")

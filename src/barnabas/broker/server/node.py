@@ -157,6 +157,7 @@ class Node:
         self._groups: GroupCoordinator | None = None
         self._transactions: TransactionCoordinator | None = None
         self._channels: BrokerChannels | None = None
+        self._controller_channels: BrokerChannels | None = None
         self._control_channels: BrokerChannels | None = None
         self._replicas: ReplicaManager | None = None
         self._replication: Replication | None = None
@@ -193,6 +194,9 @@ class Node:
         transactions = await self._start_transactions(registry, replicas, producer_ids)
         replicas.on_leadership = self._on_leadership
         assert self._channels is not None
+        controller_channels = self._controller_channels = self._new_channels(
+            self.config.control_plane_listener, f"broker-{self.broker_id}", lambda: self.config.request_timeout_ms
+        )
         self._replication = Replication(
             self.config,
             self.broker_id,
@@ -200,6 +204,7 @@ class Node:
             self._view,
             replicas,
             self._channels,
+            controller_channels,
             self._throttles.follower,
             self._clock,
             self._timers,
@@ -282,7 +287,7 @@ class Node:
         if self.observation is not None:
             fetchers = self._replication.fetchers
             assert self._control_channels is not None
-            channels = self._channels, self._control_channels
+            channels = self._channels, controller_channels, self._control_channels
             self.observation.begin(
                 services, routes, logs, fetchers, controller, channels, memory, self.logins, membership
             )
@@ -307,8 +312,9 @@ class Node:
             self._transactions.close()
         if self._replication is not None:
             self._replication.fetchers.close()
-        if self._channels is not None:
-            self._channels.close()
+        for channels in (self._channels, self._controller_channels):
+            if channels is not None:
+                channels.close()
         if self._replicas is not None:
             self._replicas.stop_appends()
         self._turns.finish()
@@ -431,7 +437,7 @@ class Node:
         self, registry: Registry, replicas: ReplicaManager, producer_ids: ProducerIds
     ) -> TransactionCoordinator:
         channels = self._channels = self._new_channels(
-            self._address_of, f"broker-{self.broker_id}", lambda: self.config.request_timeout_ms
+            self.config.inter_broker_listener, f"broker-{self.broker_id}", lambda: self.config.request_timeout_ms
         )
         transactions = self._transactions = TransactionCoordinator(
             self.config,
@@ -496,9 +502,10 @@ class Node:
     def _new_controller(self, session: Registry, control: ControlRequests, membership: Membership) -> Controller:
         local = LocalLink(control)
         channels = self._control_channels = self._new_channels(
-            lambda broker_id: controller.address_of(broker_id),
+            self.config.control_plane_listener,
             str(self.broker_id),
             lambda: self.config.controller_socket_timeout_ms,
+            lambda broker_id: controller.address_of(broker_id, self.config.control_plane_listener),
         )
 
         def link_to(broker_id: int) -> BrokerLink:
@@ -525,7 +532,12 @@ class Node:
         from barnabas.broker.server.controlled_shutdown import ControlledShutdown
 
         def new_channels(address_of: AddressOf) -> BrokerChannels:
-            return self._new_channels(address_of, str(self.broker_id), lambda: self.config.controller_socket_timeout_ms)
+            return self._new_channels(
+                self.config.inter_broker_listener,
+                str(self.broker_id),
+                lambda: self.config.controller_socket_timeout_ms,
+                address_of,
+            )
 
         return ControlledShutdown(self.config, session, self._view, new_channels, self._timers)
 
@@ -631,20 +643,23 @@ class Node:
             self.broker_id, self._listeners.advertised(), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
         )
 
-    def _address_of(self, broker_id: int) -> tuple[str, int] | None:
-        """Where a broker listens for others, as the controller told."""
-        broker = self._view.image.brokers.get(broker_id)
-        return None if broker is None else broker.endpoints.get(self.config.inter_broker_listener)
+    def _new_channels(
+        self, listener_name: str, client_id: str, timeout_ms: Callable[[], int], address_of: AddressOf | None = None
+    ) -> BrokerChannels:
+        """Return ways to that listener of all brokers; the controller tells where it is, unless `address_of` does."""
 
-    def _new_channels(self, address_of: AddressOf, client_id: str, timeout_ms: Callable[[], int]) -> BrokerChannels:
+        def told_address(broker_id: int) -> tuple[str, int] | None:
+            broker = self._view.image.brokers.get(broker_id)
+            return None if broker is None else broker.endpoints.get(listener_name)
+
         return BrokerChannels(
             self._env.network,
-            address_of,
+            address_of or told_address,
             client_id,
             self._timers,
             self._spawner,
             timeout_ms,
-            ListenerLinks(self.config, self._env, self._listeners),
+            ListenerLinks(self.config, self._env, self._listeners, listener_name),
         )
 
     def _accept(self, services: Services, routes: RouteTable) -> ReceiveMemory:

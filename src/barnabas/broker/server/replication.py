@@ -39,6 +39,7 @@ class Replication:
         view: ClusterView,
         replicas: ReplicaManager,
         channels: BrokerChannels,
+        controller_channels: BrokerChannels,
         quota: ReplicationQuota,
         clock: Clock,
         timers: Timers,
@@ -46,10 +47,12 @@ class Replication:
     ) -> None:
         """Args:
         registry: One that waits for a connection.
+        channels: To leaders.
+        controller_channels: To the controller, which may listen for that elsewhere.
         quota: How much may be copied of what is throttled.
         """
         self._view = view
-        self._channels = channels
+        self._controller_channels = controller_channels
         self._controller = (-1, 0)
         self._version = version_of(ApiKey.ALTER_ISR, config.inter_broker_protocol_version)
         self._timeout_ms = config.controller_socket_timeout_ms
@@ -65,7 +68,9 @@ class Replication:
 
     def _alter_isr(self, request: AlterIsrRequest) -> Pending[AlterIsrResponse]:
         controller_id = self._view.image.controller_id
-        return self._channels.send(controller_id, request, self._version, AlterIsrResponse, ISR_LANE, self._timeout_ms)
+        return self._controller_channels.send(
+            controller_id, request, self._version, AlterIsrResponse, ISR_LANE, self._timeout_ms
+        )
 
     def _on_image(self, change: ImageChange) -> None:
         image = change.image
@@ -74,4 +79,4 @@ class Replication:
             # The one before may never answer.
             before, self._controller = self._controller, controller
             self._altered.controller_changed()
-            self._channels.drop(before[0], ISR_LANE)
+            self._controller_channels.drop(before[0], ISR_LANE)

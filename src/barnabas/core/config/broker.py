@@ -70,12 +70,14 @@ class BrokerConfig(BrokerFields):
         advertised_endpoints: What clients are told; an empty host stands for the machine's own name, and a port 0
             for the one that the system chose.
         inter_broker_listener: The name of the listener on which brokers meet.
+        control_plane_listener: That on which the controller and the brokers reach each other; mostly the same.
     """
 
     __slots__ = (
         "_own",
         "advertised_endpoints",
         "broker_overrides",
+        "control_plane_listener",
         "default_overrides",
         "endpoints",
         "explicit",
@@ -90,6 +92,7 @@ class BrokerConfig(BrokerFields):
     endpoints: list[Endpoint]
     advertised_endpoints: list[Endpoint]
     inter_broker_listener: str
+    control_plane_listener: str
 
     def __init__(self, explicit: Mapping[str, str], own: Mapping[str, Value]) -> None:
         """Use `from_properties`."""
@@ -340,6 +343,13 @@ def _read_endpoints(config: BrokerConfig, place: _Place) -> None:
             "security.inter.broker.protocol" in config.explicit,
             protocols,
             config.advertised_endpoints,
+        )
+        name = "control.plane.listener.name"
+        config.control_plane_listener = _listeners.choose_control_plane_listener(
+            config.control_plane_listener_name,
+            protocols,
+            config.advertised_endpoints,
+            config.inter_broker_listener,
         )
     except ConfigError as error:
         raise place.error(name, str(error)) from None

@@ -130,7 +130,8 @@ TEXTS = {
         "its connection."
     ),
     "control.plane.listener.name": (
-        "The listener that the controller reaches this broker through; unset for the one that brokers meet on."
+        "The listener of each broker that the controller's requests go to, and those to the controller; unset for the "
+        "one that brokers meet on."
     ),
     "controlled.shutdown.enable": "Whether a broker hands over its leadership of partitions before it stops.",
     "controlled.shutdown.max.retries": "How often a broker that stops tries to hand over its partitions.",

@@ -6,7 +6,8 @@ form, may name no listener that does not exist, and may not say 0.0.0.0. The old
 `listeners` is not set, `advertised.host.name` and `advertised.port` where `advertised.listeners` is not.
 
 Brokers meet on the listener that `inter.broker.listener.name` names, else on the one that is named as
-`security.inter.broker.protocol`; it must be advertised.
+`security.inter.broker.protocol`; it must be advertised. The controller's requests, and those to it, take another one
+where `control.plane.listener.name` names it.
 
 Source: Apache Kafka 2.7 documentation, broker configs `listeners` and `advertised.listeners`.
 """
@@ -149,10 +150,45 @@ def choose_inter_broker_listener(
             f"Listener with name {chosen} defined in inter.broker.listener.name not found in "
             "listener.security.protocol.map."
         )
+    _check_is_advertised(chosen, advertised)
+    return chosen
+
+
+def choose_control_plane_listener(
+    name: str | None, protocols: Mapping[str, str], advertised: list[Endpoint], inter_broker_listener: str
+) -> str:
+    """The listener of the controller's requests and of those to it, by Kafka's rules and in its words.
+
+    Args:
+        name: control.plane.listener.name, if it is set.
+        protocols: listener.security.protocol.map.
+        inter_broker_listener: Where brokers meet, which nothing else may be said for; used where no name is set.
+
+    Raises:
+        ConfigError: No such listener is advertised, or brokers meet there anyway.
+    """
+    if name is None:
+        return inter_broker_listener
+    chosen = name.upper()
+    if chosen not in protocols:
+        raise ConfigError(
+            f"Listener with {chosen} defined in control.plane.listener.name not found in "
+            "listener.security.protocol.map."
+        )
+    _check_is_advertised(chosen, advertised)
+    if chosen == inter_broker_listener:
+        raise ConfigError(
+            "when defined, should have a different value from the inter broker listener name. Currently they both have "
+            f"the value {chosen}"
+        )
+    # differs from Kafka (control-plane): what comes there has a thread of its own, too.
+    return chosen
+
+
+def _check_is_advertised(name: str, advertised: list[Endpoint]) -> None:
     names = [endpoint.listener_name for endpoint in advertised]
-    if chosen not in names:
+    if name not in names:
         raise ConfigError(
             "must be a listener name defined in advertised.listeners. The valid options based on currently "
             f"configured listeners are {','.join(names)}"
         )
-    return chosen

@@ -45,6 +45,7 @@ HONOURED = frozenset(
         "connection.failed.authentication.delay.ms",
         "connections.max.idle.ms",
         "connections.max.reauth.ms",
+        "control.plane.listener.name",
         "controlled.shutdown.enable",
         "controlled.shutdown.max.retries",
         "controlled.shutdown.retry.backoff.ms",

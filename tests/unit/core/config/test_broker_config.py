@@ -137,6 +137,20 @@ def test_raw_is_what_the_setting_itself_was_given():
             "inter.broker.listener.name=PLAINTEXT\nsecurity.inter.broker.protocol=PLAINTEXT",
             "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.",
         ),
+        (
+            "control.plane.listener.name=control",
+            "Listener with CONTROL defined in control.plane.listener.name not found in listener.security.protocol.map.",
+        ),
+        (
+            "control.plane.listener.name=SSL",
+            "control.plane.listener.name=SSL: must be a listener name defined in advertised.listeners. The valid "
+            "options based on currently configured listeners are PLAINTEXT",
+        ),
+        (
+            "control.plane.listener.name=PLAINTEXT",
+            "control.plane.listener.name=PLAINTEXT: when defined, should have a different value from the inter broker "
+            "listener name. Currently they both have the value PLAINTEXT",
+        ),
         ("security.inter.broker.protocol=TLS", "must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         (
             "log.cleaner.dedupe.buffer.size=2097152\nlog.cleaner.threads=2",
@@ -174,6 +188,7 @@ def test_listeners_may_have_names_of_their_own():
         "OUTSIDE://b.example:2",
     ]
     assert settings.inter_broker_listener == "INSIDE"
+    assert settings.control_plane_listener == "INSIDE"
 
 
 def test_host_name_and_port_count_without_listeners():
