@@ -337,12 +337,23 @@ def test_checkpoints_are_written_periodically(start, root, clock, make_batch):
     assert checkpoint(root, "log-start") == "0\n1\ntopic-with-dashes 0 2\n"
 
 
-def test_an_unchanged_checkpoint_is_not_written_again(start, disk, clock):
+def test_an_unchanged_checkpoint_is_not_written_again_but_for_that_of_high_watermarks(start, root, clock):
     start(lambda: {TP: 0}).get_or_create(TP)
     clock.advance(61_000)
-    sync_count = disk.sync_count
-    clock.advance(10_000)
-    assert disk.sync_count == sync_count
+    checkpoints = list(root.glob("*-checkpoint"))
+    for path in checkpoints:
+        os.utime(path, (0, 0))
+    clock.advance(61_000)
+    assert [path.name for path in checkpoints if path.stat().st_mtime] == ["replication-offset-checkpoint"]
+
+
+def test_a_quiet_directory_is_noticed_that_is_gone(start, root, clock, failures):
+    start(lambda: {TP: 0}).get_or_create(TP)
+    clock.advance(61_000)
+    assert not failures
+    root.rename(root.with_name("gone"))
+    clock.advance(5_000)
+    assert failures
 
 
 def test_retention_runs_periodically(start, clock, make_batch):

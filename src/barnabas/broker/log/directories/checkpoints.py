@@ -105,8 +105,11 @@ class Checkpoints:
             self._write(directory.log_start_offsets, self._log_start_offsets(directory))
 
     def write_high_watermarks(self) -> None:
-        """Write all replication-offset-checkpoints."""
+        """Write all replication-offset-checkpoints, also those that say the same as before: where nobody appends, that
+        is how a directory is noticed that is gone, by Kafka as well.
+        """
         for directory in self._directories:
+            self._written.pop(directory.high_watermarks.path, None)
             self._write(directory.high_watermarks, self.high_watermarks(directory))
 
     def write_cleaner_offsets(self, directory: LogDirectory) -> None:
@@ -186,7 +189,7 @@ class Checkpoints:
         otherwise: Callable[[], object] = lambda: None,
     ) -> None:
         """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
-        # differs from Kafka (checkpoint-unchanged): it writes the same content again at every interval.
+        # differs from Kafka (checkpoint-unchanged): it writes all with the same content again at every interval.
         path = checkpoint.path
         if self._written.get(path) == offsets or path in self._being_written:
             return
