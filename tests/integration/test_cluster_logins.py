@@ -15,7 +15,7 @@ from barnabas.clients.admin_configs import ConfigAdmin, ConfigChange, ConfigOper
 from barnabas.clients.admin_users import NewCredential, UserAdmin
 from barnabas.clients.pool import Pool
 from barnabas.testing import Broker
-from barnabas.testing.certificates import Authority
+from barnabas.testing.certificates import Authority, Certified
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
 from tests.clusters import create_topic, servers_of, wait_for_in_sync, wait_for_members
 from tests.compat.reading import until
@@ -35,17 +35,26 @@ class Place:
         self._stack, self._directory, self._registry_port = stack, directory, free_port()
         self.members: dict[int, Broker] = {}
         (directory / "ca.pem").write_bytes(self.authority.certificate_pem)
+        (directory / "revoked.pem").write_bytes(self.authority.revocations([]))
         stack.enter_context(Broker(config={"barnabas.registry.listeners": f":{self._registry_port}"}))
 
     def keystore(self, broker_id: int) -> Path:
         return self._directory / f"{broker_id}.pem"
 
-    def issue(self, broker_id: int, valid_days: tuple[int, int] = (-1, 365)) -> None:
+    def issue(self, broker_id: int, valid_days: tuple[int, int] = (-1, 365)) -> Certified:
         """Put a new certificate in place of a broker's."""
+        certified = self.authority.issue(f"broker-{broker_id}", valid_days=valid_days)
         new = self.keystore(broker_id).with_suffix(".new")
         new.touch(mode=0o600)
-        new.write_bytes(self.authority.issue(f"broker-{broker_id}", valid_days=valid_days).pem())
+        new.write_bytes(certified.pem())
         new.rename(self.keystore(broker_id))
+        return certified
+
+    def revoke(self, certified: Certified) -> None:
+        """Put a list with this certificate in place of that which all brokers look at."""
+        new = self._directory / "revoked.new"
+        new.write_bytes(self.authority.revocations([certified]))
+        new.rename(self._directory / "revoked.pem")
 
     def start(self, broker_id: int) -> None:
         settings = {
@@ -55,6 +64,7 @@ class Place:
             "listener.name.brokers.ssl.keystore.location": str(self.keystore(broker_id)),
             "listener.name.brokers.ssl.truststore.type": "PEM",
             "listener.name.brokers.ssl.truststore.location": str(self._directory / "ca.pem"),
+            "barnabas.ssl.crl.location": str(self._directory / "revoked.pem"),
             "replica.lag.time.max.ms": "3000",
         }
         if self.mechanism == "certificates":
@@ -149,24 +159,29 @@ def test_brokers_log_in_by_a_new_password_without_a_restart(place: Place) -> Non
     assert "secret" not in line
 
 
+@pytest.mark.parametrize("told", ["certificate has expired", "certificate revoked"])
 @pytest.mark.parametrize("place", ["certificates"], indirect=True)
-def test_an_expired_certificate_is_told_in_one_line_and_mended_without_a_restart(place: Place) -> None:
+def test_a_certificate_that_ended_is_told_in_one_line_and_mended_without_a_restart(place: Place, told: str) -> None:
     place.issue(1)
-    place.issue(2)
+    certified = place.issue(2)
     place.start(1)
     place.start(2)
     wait_for_members(place.members)
     create_topic(place.members, "t", 2)
     wait_for_in_sync(place.members, "t")
-    place.issue(2, (-2, -1))
-    new_keys = "listener BROKERS has new keys or certificates"
-    until(lambda: new_keys in place.members[2].log_text())
+    if told == "certificate revoked":
+        noticing = place.members[1]
+        place.revoke(certified)
+    else:
+        noticing = place.members[2]
+        place.issue(2, (-2, -1))
+    until(lambda: "listener BROKERS has new keys or certificates" in noticing.log_text())
     place.members[2].kill()
     # It is not told of the cluster, by a controller that can't reach it.
     restart = threading.Thread(target=place.members[2].restart)
     restart.start()
-    until(lambda: "certificate has expired" in place.members[1].log_text())
-    (line,) = {line for line in place.members[1].log_text().splitlines() if "certificate has expired" in line}
+    until(lambda: told in place.members[1].log_text())
+    (line,) = {line for line in place.members[1].log_text().splitlines() if told in line}
     assert "cannot connect to broker 2: 127.0.0.1:" in line
     place.issue(2)
     restart.join()
