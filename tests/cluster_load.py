@@ -7,7 +7,7 @@ commits. Every client has a pool of its own, so that none is helped by what anot
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from confluent_kafka import Consumer as ForeignConsumer
 from confluent_kafka import TopicPartition as ForeignPartition
@@ -63,13 +63,26 @@ class ClusterLoad:
         return Pool(self._servers, f"{self.name}-{name}", request_timeout_ms=_REQUEST_TIMEOUT_MS)
 
     async def start(self) -> None:
-        """Create the topics and begin."""
+        """Create the topics and begin, once each broker knows who leads."""
+        topics = (self.name, f"{self.name}-copied")
         async with self._pool("admin") as pool:
-            for topic in (self.name, f"{self.name}-copied"):
+            for topic in topics:
                 await Admin(pool).create_topic(NewTopic(topic, _PARTITIONS, 3, {"min.insync.replicas": "2"}))
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*(self._wait_for_leaders(each, topics) for each in self._servers.split(",")))
         self._tasks = [
             asyncio.create_task(work) for work in (*map(self._write, range(_PARTITIONS)), self._copy(), self._consume())
         ]
+
+    async def _wait_for_leaders(self, server: str, topics: Sequence[str]) -> None:
+        async with Pool(server, f"{self.name}-admin") as pool:
+            channel = await pool.any_broker()
+            while True:
+                told = (await pool.metadata(topics, channel=channel)).topics.values()
+                partitions = [each for topic in told for each in topic.partitions.values()]
+                if len(partitions) == _PARTITIONS * len(topics) and all(each.leader_id >= 0 for each in partitions):
+                    return
+                await asyncio.sleep(0.02)
 
     def _check(self) -> None:
         for task in self._tasks:
