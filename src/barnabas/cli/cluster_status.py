@@ -16,9 +16,9 @@ from barnabas.cli.options import (
     run_async,
 )
 from barnabas.cli.output import Cell, print_json, print_table, say
-from barnabas.clients.admin_cluster import Broker, Cluster, ClusterAdmin, Trouble, troubles
+from barnabas.clients.admin_cluster import ClusterAdmin
+from barnabas.clients.cluster_state import Broker, Cluster, Trouble, troubles
 from barnabas.core.errors import BarnabasError
-from barnabas.core.types import TopicPartition
 
 HELP = paragraphs(
     """Show the state of a cluster of ours, of Kafka's, or of both, and which broker may stop now.
@@ -39,9 +39,8 @@ Examples:
 """
 )
 
-# How many partitions are shown, and named in a line; --json tells all.
+# How many partitions are shown; --json tells all.
 _MOST_ROWS: Final = 20
-_MOST_NAMES: Final = 3
 
 
 def status(
@@ -70,36 +69,15 @@ def status(
         _print(cluster)
     else:
         say(_answer(cluster, broker))
-    is_fine = cluster.is_healthy if broker is None else not _obstacles(cluster, broker)
+    is_fine = cluster.is_healthy if broker is None else not cluster.obstacles(broker)
     return 0 if is_fine else 1
 
 
-def _obstacles(cluster: Cluster, broker_id: int) -> list[str]:
-    """Return why a broker may not stop now, in parts of a sentence."""
-    if cluster.controller_id < 0:
-        return ["there is no controller, so nobody would be elected"]
-    by_reason: dict[str, list[TopicPartition]] = {}
-    for partition, trouble in cluster.if_stopped(broker_id):
-        if partition.replicas == [broker_id]:
-            reason = "no other replica of {}"
-        elif trouble is Trouble.OFFLINE:
-            reason = "no other replica in sync of {}"
-        else:
-            reason = "no acks=all would be taken by {}"
-        by_reason.setdefault(reason, []).append(partition.name)
-    return [reason.format(_named(names)) for reason, names in by_reason.items()]
-
-
 def _answer(cluster: Cluster, broker_id: int) -> str:
-    obstacles = _obstacles(cluster, broker_id)
+    obstacles = cluster.obstacles(broker_id)
     if not obstacles:
         return f"Broker {broker_id} may stop now"
     return f"Broker {broker_id} may not stop now: {'; '.join(obstacles)}"
-
-
-def _named(names: Sequence[TopicPartition]) -> str:
-    first = ", ".join(map(str, names[:_MOST_NAMES]))
-    return first if len(names) <= _MOST_NAMES else f"{first} and {len(names) - _MOST_NAMES} more"
 
 
 def _print(cluster: Cluster) -> None:
@@ -130,7 +108,7 @@ def _print(cluster: Cluster) -> None:
         )
         if len(lacking) > _MOST_ROWS:
             say(f"and {len(lacking) - _MOST_ROWS} more; --json lists all")
-    refused = [each for each in cluster.brokers.values() if each.failure or _obstacles(cluster, each.broker_id)]
+    refused = [each for each in cluster.brokers.values() if each.failure or cluster.obstacles(each.broker_id)]
     if refused:
         say()
     for each in refused:
@@ -143,7 +121,7 @@ def _controller(cluster: Cluster) -> str:
 
 def _broker_row(cluster: Cluster, broker: Broker) -> list[Cell]:
     address = None if broker.address is None else f"{broker.address[0]}:{broker.address[1]}"
-    may_stop = None if broker.failure else "no" if _obstacles(cluster, broker.broker_id) else "yes"
+    may_stop = None if broker.failure else "no" if cluster.obstacles(broker.broker_id) else "yes"
     return [broker.broker_id, address, broker.software, broker.protocol_version, *_counts(cluster, broker), may_stop]
 
 
@@ -185,7 +163,7 @@ def _as_dict(cluster: Cluster) -> dict[str, object]:
 def _broker_as_dict(cluster: Cluster, broker: Broker) -> dict[str, object]:
     host, port = broker.address or (None, None)
     leads, in_sync, replicas = _counts(cluster, broker)
-    obstacles = [] if broker.failure else _obstacles(cluster, broker.broker_id)
+    obstacles = [] if broker.failure else cluster.obstacles(broker.broker_id)
     return {
         "broker": broker.broker_id,
         "host": host,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from barnabas.clients.admin_cluster import Broker, Cluster, Partition, Trouble, release_of, troubles
+from barnabas.clients.admin_cluster import release_of
+from barnabas.clients.cluster_state import Broker, Cluster, Partition, Trouble, troubles
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import APIS
 
