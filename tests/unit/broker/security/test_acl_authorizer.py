@@ -7,8 +7,8 @@ import pytest
 
 from barnabas.broker.security.acls import authorizer as module
 from barnabas.broker.security.acls.authorizer import LOGGER_NAME, AclAuthorizer, parse_super_users
-from barnabas.broker.security.acls.rules import Rules
 from barnabas.core.errors import ConfigError
+from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import Entry, Pattern, Permission
 from barnabas.wire.security.authorizer import ALL_OPERATIONS, Operation, ResourceType
 from barnabas.wire.security.principals import Principal

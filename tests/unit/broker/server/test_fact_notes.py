@@ -16,7 +16,6 @@ from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.throttled_connections import ThrottledConnections
 from barnabas.broker.security.acls.authorizer import AclAuthorizer
-from barnabas.broker.security.acls.rules import Rules
 from barnabas.broker.server.fact_notes import FactNotes
 from barnabas.broker.server.watchdog import IDLE_INTERVAL_MS, Watchdog
 from barnabas.core.config import BrokerConfig
@@ -24,6 +23,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.quotas.entities import Entity
 from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
 from tests.json_schema import complaints

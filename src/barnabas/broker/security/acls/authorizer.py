@@ -15,8 +15,8 @@ import sys
 from collections.abc import Collection
 from typing import Final, Protocol
 
-from barnabas.broker.security.acls.rules import Rules
 from barnabas.core.errors import ConfigError
+from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import word
 from barnabas.wire.security.authorizer import ALL_OPERATIONS, NamedRequest, Operation, ResourceType
 from barnabas.wire.security.principals import Principal, parse_principal

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.registry.changes import Changes
-from barnabas.broker.security.acls.rules import Rules
 from barnabas.broker.security.acls.znodes import (
     PATTERN_TYPES,
     change_prefix,
@@ -48,6 +47,7 @@ from barnabas.wire.registry.store import (
     Stat,
 )
 from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import RESOURCE_TYPES, Entry, Pattern, PatternType
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.security.acls.rules import Rules
+from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.acls import (
     ANYBODY,
     Binding,
