@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from barnabas.clients.admin_calls import AdminCalls, grouped, raise_for
+from barnabas.clients.channel import Channel
 from barnabas.clients.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.describe_groups import (
+    DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -135,16 +137,37 @@ class GroupAdmin(AdminCalls):
         async def attempt() -> GroupDescription:
             channel = await self.pool.coordinator(group_id)
             response = await channel.send(DescribeGroupsRequest([group_id]), DescribeGroupsResponse)
-            group = response.groups[0]
-            self.check_coordinator(group_id, group.error_code)
-            return GroupDescription(
-                group_id,
-                group.group_state,
-                group.protocol_type,
-                group.protocol_data,
-                f"{channel.host}:{channel.port}",
-                [_described_member(member, group.protocol_type) for member in group.members],
-            )
+            self.check_coordinator(group_id, response.groups[0].error_code)
+            return _described(response.groups[0], channel)
+
+        return await self.retry(attempt)
+
+    async def coordinated_by(
+        self, broker_id: int, names: Collection[str] | None = None
+    ) -> list[tuple[GroupDescription, dict[TopicPartition, int]]]:
+        """The groups that a broker coordinates, those with these names (None: all), with their committed offsets.
+
+        One connection is used for all, so that very many may be asked for. A group that just moves, or may not be
+        seen, is left out.
+
+        Raises:
+            KafkaError: The broker can't be asked, or can't list its groups now.
+        """
+
+        async def attempt() -> list[tuple[GroupDescription, dict[TopicPartition, int]]]:
+            channel = await self.pool.broker(broker_id)
+            listed = await channel.send(ListGroupsRequest(), ListGroupsResponse)
+            raise_for(listed.error_code, f"broker {broker_id} cannot list its groups now")
+            wanted = sorted(each.group_id for each in listed.groups if names is None or each.group_id in names)
+            found: list[tuple[GroupDescription, dict[TopicPartition, int]]] = []
+            if not wanted:
+                return found
+            response = await channel.send(DescribeGroupsRequest(wanted), DescribeGroupsResponse)
+            for group in response.groups:
+                offsets = await channel.send(OffsetFetchRequest(group.group_id, None), OffsetFetchResponse)
+                if not group.error_code and not offsets.error_code:
+                    found.append((_described(group, channel), _committed(offsets)))
+            return found
 
         return await self.retry(attempt)
 
@@ -159,13 +182,10 @@ class GroupAdmin(AdminCalls):
             channel = await self.pool.coordinator(group_id)
             response = await channel.send(request, OffsetFetchResponse)
             self.check_coordinator(group_id, response.error_code)
-            committed: dict[TopicPartition, int] = {}
             for topic in response.topics:
                 for part in topic.partitions:
                     self.check_coordinator(group_id, part.error_code)
-                    if part.committed_offset >= 0:
-                        committed[TopicPartition(topic.name, part.partition_index)] = part.committed_offset
-            return committed
+            return _committed(response)
 
         return await self.retry(attempt)
 
@@ -190,6 +210,23 @@ class GroupAdmin(AdminCalls):
                     self.check_coordinator(group_id, part.error_code)
 
         await self.retry(attempt)
+
+
+def _committed(response: OffsetFetchResponse) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic.name, part.partition_index): part.committed_offset
+        for topic in response.topics
+        for part in topic.partitions
+        if part.committed_offset >= 0 and not part.error_code
+    }
+
+
+def _described(group: DescribedGroup, channel: Channel) -> GroupDescription:
+    members = [_described_member(member, group.protocol_type) for member in group.members]
+    coordinator = f"{channel.host}:{channel.port}"
+    return GroupDescription(
+        group.group_id, group.group_state, group.protocol_type, group.protocol_data, coordinator, members
+    )
 
 
 def _described_member(member: DescribedGroupMember, protocol_type: str) -> GroupMemberDescription:
