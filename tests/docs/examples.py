@@ -21,7 +21,9 @@ from tests.patience import PATIENCE_S
 
 _FENCE = re.compile(r" *```(\w*)$")
 _EXCUSE = re.compile(r"<!-- (run by|not run:) (.*) -->")
-_CLIENT = re.compile(r"\b(barnabas (?:cluster status|topics|produce|consume|groups|configs|quotas \w+|perf \w+))\b")
+_CLIENT = re.compile(
+    r"\b(barnabas (?:cluster status|explain|topics|produce|consume|groups|configs|quotas \w+|perf \w+))\b"
+)
 _JOB = re.compile(r"\b(barnabas[. ]pipeline (?:replay|run \w+))\b")
 _ADDRESS = re.compile(r"listens on ([\w.]+:\d+)")
 

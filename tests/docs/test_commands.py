@@ -17,7 +17,7 @@ BARNABAS = Path(sys.executable).with_name("barnabas")
 COMMANDS = tuple(name for name in barnabas.cli.commands.COMMANDS if name != "pipeline")
 DOCUMENTS = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("cli", "operations", "testing", "pipeline", "moving", "replacing")),
+    *(f"docs/{name}.md" for name in ("cli", "explain", "operations", "testing", "pipeline", "moving", "replacing")),
 )
 
 
@@ -73,6 +73,7 @@ def test_the_readme_shows_commands() -> None:
         "mirror",
         "configs",
         "acls",
+        "explain",
         "delete-records",
         "log-dirs",
         "elect-leaders",

@@ -8,7 +8,7 @@ from barnabas.broker.quotas.explain import REQUEST_TIMEOUTS_MS, UNITS
 from barnabas.broker.quotas.history import Name
 from barnabas.broker.quotas.simulate import Outcome, Sender, simulate
 from barnabas.cli.output import Cell, note, print_table, say
-from barnabas.cli.quota_views import amount, duration
+from barnabas.explain.words import amount, duration
 from barnabas.wire.quotas.entities import Entity, entity_of_path
 from barnabas.wire.quotas.levels import Limits
 from barnabas.wire.quotas.limits import QuotaKind

@@ -6,38 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from barnabas.cli.output import Cell, clear_screen, note, print_table, say
+from barnabas.explain.words import amount, duration
 
 Told = dict[str, Any]
 
 PER_BROKER: Final = "Limits are per broker: on N brokers a client may use N times as much in all."
-_SIZES: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _MOST_SHARERS: Final = 5
-
-
-def amount(value: float, unit: str) -> str:
-    """A figure with its unit, as people say it."""
-    if unit.startswith("bytes"):
-        size, power = float(value), 0
-        while abs(size) >= 1_024 and power < len(_SIZES) - 1:
-            size /= 1_024
-            power += 1
-        digits = 0 if power == 0 or size >= 100 else 1
-        return f"{size:,.{digits}f} {_SIZES[power]}{unit.removeprefix('bytes')}"
-    if unit == "percent":
-        return f"{value:.3g} %"
-    return f"{value:.3g} {unit}"
-
-
-def duration(milliseconds: float) -> str:
-    """A time as people say it."""
-    if milliseconds < 1_000:
-        return f"{milliseconds:.0f} ms"
-    seconds = milliseconds / 1_000
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    if seconds < 7_200:
-        return f"{seconds / 60:.1f} min"
-    return f"{seconds / 3_600:.1f} h"
 
 
 def named(user: str, client_id: str) -> str:

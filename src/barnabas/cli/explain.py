@@ -1,0 +1,194 @@
+"""`barnabas explain`: why a group is behind, a topic offline, a disk full, and what can be done."""
+
+import asyncio
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Annotated, Final
+
+from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    Option,
+    flag,
+    paragraphs,
+    run_async,
+    stop_on_signals,
+)
+from barnabas.cli.output import clear_screen, note, print_json, say
+from barnabas.cli.quota_options import ClientId, User
+from barnabas.clients.admin_calls import AdminCalls
+from barnabas.core.errors import BarnabasError
+from barnabas.explain.finding import Certainty, Finding, Severity
+from barnabas.explain.gather import Gatherer
+from barnabas.explain.questions import EVERYTHING, QUESTIONS, Question
+from barnabas.explain.seen import Asked, Seen
+from barnabas.wire.security.acls import OPERATIONS
+
+HELP = paragraphs(
+    """Explain why: what is so, since when, what it follows from, and what to run next.
+
+Without a question it lists what is not as it should be, the worst first. A question is one of client, group, lag,
+refused, slow, topic, disk, transaction and broker; a name behind it says about which client id, group, group, user,
+client id, topic, topic, transactional id, or broker. Of a Kafka, which keeps no facts of what happened, the same is
+answered with what is so now; what can't be known is said to be unknown. Nothing is changed.
+
+Examples:
+
+  barnabas explain
+
+  barnabas explain lag billing
+
+  barnabas explain refused alice --operation Write --topic views
+"""
+)
+
+# How long one broker may take; who does not answer is named.
+_PATIENCE_MS: Final = 5_000
+_WATCHED_EVERY_S: Final = 5
+_LONGEST_MINUTES: Final = 7 * 24 * 60
+
+
+def explain(
+    question: Annotated[
+        str | None, Option(metavar="QUESTION", help=f"One of {', '.join(QUESTIONS)}; none: what is not well.")
+    ] = None,
+    name: Annotated[str | None, Option(metavar="NAME", help="What it is about; none: all that there is.")] = None,
+    since: Annotated[
+        int,
+        Option("--since", min=1, max=_LONGEST_MINUTES, metavar="MINUTES", help="How far back events count."),
+    ] = 60,
+    watch: Annotated[bool, flag("--watch", "Answer anew every 5 s, until Ctrl-C.")] = False,
+    user: User = None,
+    client_id: ClientId = None,
+    host: Annotated[
+        str | None, Option("--host", metavar="ADDRESS", help="With refused: from where (default: anywhere).")
+    ] = None,
+    operation: Annotated[
+        str | None,
+        Option("--operation", metavar="NAME", help="With refused: may the user do this?"),
+    ] = None,
+    topic: Annotated[str | None, Option("--topic", metavar="NAME", help="With --operation: on which topic.")] = None,
+    group: Annotated[str | None, Option("--group", metavar="NAME", help="With --operation: on which group.")] = None,
+    transactional_id: Annotated[
+        str | None, Option("--transactional-id", metavar="ID", help="With --operation: on which transactional id.")
+    ] = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: Annotated[
+        int | None,
+        Option("--timeout", min=1, max=2**31 - 1, metavar="MS", help="How long a broker may take (default: 5000)."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    asking = _question(question)
+    if question == "client" and client_id is None:
+        client_id = name
+    asked = Asked(name, user, client_id, host, _operation(operation), topic, group, transactional_id)
+    if operation is not None and (question != "refused" or (user or name) is None):
+        raise BarnabasError(
+            "--operation goes with a user: barnabas explain refused alice --operation Write --topic views"
+        )
+    settings = client_settings("barnabas-explain", command_config, timeout or _PATIENCE_MS)
+    connection = [] if bootstrap_server == DEFAULT_SERVER else ["--bootstrap-server", bootstrap_server]
+    connection += [] if command_config is None else ["--command-config", command_config]
+
+    async def work() -> None:
+        stopped = stop_on_signals() if watch else asyncio.Event()
+        async with connect(bootstrap_server, settings, AdminCalls) as admin:
+            gatherer = Gatherer(admin.pool, settings.timeout_ms, asked, since * 60_000)
+            while not stopped.is_set():
+                seen = await gatherer.gather(asking.parts, asking.facts)
+                found = asking.rule(seen)
+                if as_json:
+                    print_json(_as_dict(seen, found, question, name))
+                else:
+                    _show(seen, found, shlex.join(connection), asks_for_facts=bool(asking.facts), is_live=watch)
+                if not watch:
+                    return
+                try:
+                    await asyncio.wait_for(stopped.wait(), _WATCHED_EVERY_S)
+                except TimeoutError:
+                    continue
+
+    run_async(work())
+
+
+def _question(text: str | None) -> Question:
+    if text is None:
+        return EVERYTHING
+    if text not in QUESTIONS:
+        near = get_close_matches(text, QUESTIONS, 1)
+        more = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(QUESTIONS)}"
+        raise BarnabasError(f"no such question: {text}{more}")
+    return QUESTIONS[text]
+
+
+def _operation(text: str | None) -> str | None:
+    if text is None:
+        return None
+    by_name = {name.lower(): name for name in OPERATIONS if name != "All"}
+    name = by_name.get(text.replace("_", "").lower())
+    if name is None:
+        raise BarnabasError(f"--operation {text}: there are {', '.join(by_name.values())}")
+    return name
+
+
+def _as_dict(seen: Seen, found: Sequence[Finding], question: str | None, name: str | None) -> dict[str, object]:
+    return {
+        "question": question,
+        "name": name,
+        "now_ms": seen.now_ms,
+        "since_ms": seen.since_ms,
+        "findings": [each.as_dict() for each in found],
+        "silent_brokers": {str(broker_id): why for broker_id, why in sorted(seen.silent.items())},
+        "brokers_with_facts": sorted(seen.tellers),
+        "not_told": seen.refused,
+    }
+
+
+def _show(seen: Seen, found: Sequence[Finding], connection: str, *, asks_for_facts: bool, is_live: bool) -> None:
+    """Print findings for people."""
+    if is_live and sys.stdout.isatty():
+        clear_screen()
+    for index, each in enumerate(found):
+        if index:
+            say()
+        _show_finding(each, connection, seen.now_ms, "")
+    if is_live:
+        say()
+    for text in dict.fromkeys(seen.refused):
+        note(f"Not seen: {text}")
+    for broker_id, why in sorted(seen.silent.items()):
+        note(f"Broker {broker_id} did not answer: {why}")
+    brokers = {} if seen.cluster is None else seen.cluster.brokers
+    without = {each for each, broker in brokers.items() if not broker.failure} - seen.tellers - seen.silent.keys()
+    if without and asks_for_facts:
+        note(f"Brokers {', '.join(map(str, sorted(without)))} keep no facts of what happened: this is what is so now.")
+
+
+def _show_finding(finding: Finding, connection: str, now_ms: int, indent: str) -> None:
+    known = [] if finding.severity is Severity.FINE else [finding.severity.name.lower()]
+    known += [] if finding.certainty is Certainty.MEASURED else [finding.certainty.value]
+    known += [] if finding.since_ms is None else [f"since {_moment(finding.since_ms, now_ms)}"]
+    told = f" [{', '.join(known)}]" if known else ""
+    say(f"{indent}{finding.text}{told}")
+    for each in finding.causes:
+        _show_finding(each, connection, now_ms, f"{indent}  ")
+    for line in finding.commands:
+        say(f"{indent}  $ {line} {connection}".rstrip())
+
+
+def _moment(timestamp_ms: int, now_ms: int) -> str:
+    """A time of day; with the date where that is not today's."""
+    form = "%H:%M:%S UTC" if abs(now_ms - timestamp_ms) < 43_200_000 else "%Y-%m-%d %H:%M:%S UTC"
+    try:
+        return time.strftime(form, time.gmtime(timestamp_ms / 1_000))
+    except (OverflowError, ValueError, OSError):
+        # A timestamp may be any number.
+        return str(timestamp_ms)

@@ -1,0 +1,78 @@
+"""The questions: what has to be seen to answer each, and the rule that does."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from barnabas.explain.finding import Finding
+from barnabas.explain.gather import Part
+from barnabas.explain.rules.broker import explain_broker
+from barnabas.explain.rules.client import explain_client
+from barnabas.explain.rules.disk import explain_disk
+from barnabas.explain.rules.group import explain_group
+from barnabas.explain.rules.lag import explain_lag
+from barnabas.explain.rules.overview import explain_all
+from barnabas.explain.rules.refused import explain_refused
+from barnabas.explain.rules.slow import explain_slow
+from barnabas.explain.rules.topic import explain_topic
+from barnabas.explain.rules.transaction import explain_transaction
+from barnabas.explain.seen import Seen
+
+
+class Question(NamedTuple):
+    """A question.
+
+    Attributes:
+        text: What it asks.
+        parts: What has to be seen, beside the cluster.
+        facts: Of which subjects brokers are asked for facts.
+        rule: Answers it.
+    """
+
+    text: str
+    parts: frozenset[Part]
+    facts: tuple[str, ...]
+    rule: Callable[[Seen], list[Finding]]
+
+
+EVERYTHING: Final = Question(
+    "what is not as it should be",
+    frozenset({Part.GROUPS, Part.LAG, Part.DIRECTORIES, Part.SETTINGS, Part.TRANSACTIONS}),
+    ("groups", "ends", "holds", "refusals", "requests", "transactions", "leaders", "stalls", "broker"),
+    explain_all,
+)
+QUESTIONS: Final = {
+    "client": Question(
+        "is my client held",
+        frozenset({Part.LIMITS}),
+        ("client", "holds", "refusals", "requests", "stalls"),
+        explain_client,
+    ),
+    "group": Question("why did it rebalance", frozenset({Part.GROUPS}), ("groups",), explain_group),
+    "lag": Question(
+        "why is there lag",
+        frozenset({Part.LAG, Part.SETTINGS}),
+        ("groups", "ends", "holds"),
+        explain_lag,
+    ),
+    "refused": Question("why was I refused", frozenset({Part.RULES}), ("refusals",), explain_refused),
+    "slow": Question("why is a request slow", frozenset({Part.ROUND_TRIPS}), ("requests", "stalls"), explain_slow),
+    "topic": Question(
+        "why is it offline, under-replicated",
+        frozenset({Part.DIRECTORIES, Part.SETTINGS}),
+        ("leaders",),
+        explain_topic,
+    ),
+    "disk": Question(
+        "what fills it, why is this segment still here",
+        frozenset({Part.DIRECTORIES, Part.SETTINGS}),
+        ("broker", "segments"),
+        explain_disk,
+    ),
+    "transaction": Question(
+        "why does it not end, why was it aborted",
+        frozenset({Part.TRANSACTIONS}),
+        ("transactions",),
+        explain_transaction,
+    ),
+    "broker": Question("may it stop now", frozenset(), ("stalls", "broker"), explain_broker),
+}

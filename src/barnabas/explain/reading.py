@@ -1,0 +1,63 @@
+"""Count the records that lie ahead of a group, by the batches that were read there. Pure."""
+
+from barnabas.explain.seen import Ahead
+from barnabas.wire.records.batch import BatchHeader
+from barnabas.wire.records.control import MarkerType, read_marker
+from barnabas.wire.records.record import Record, iterate_records
+
+
+class RecordCount:
+    """What can be read from an offset on: a marker is no record, and what was aborted is not read.
+
+    A transaction's records count once its marker says commit; of one that began before the offset only those behind it
+    are seen, and its marker decides on them as well.
+    """
+
+    def __init__(self, from_offset: int) -> None:
+        self._from_offset = from_offset
+        self._count = 0
+        self._first_ms: int | None = None
+        # By producer id, of what is not decided: how many records, the first one's timestamp.
+        self._undecided: dict[int, tuple[int, int]] = {}
+
+    def add(self, header: BatchHeader, batch: memoryview) -> None:
+        """Count the next batch.
+
+        Raises:
+            CorruptRecordsError: It is none.
+        """
+        if header.is_control:
+            marker = read_marker(next(iter(iterate_records(batch))))
+            count, first_ms = self._undecided.pop(header.producer_id, (0, 0))
+            if count and marker is not None and marker.marker_type is MarkerType.COMMIT:
+                self._found(count, first_ms)
+            return
+        count, first_ms = self._of_batch(header, batch)
+        if not header.is_transactional:
+            self._found(count, first_ms)
+            return
+        before = self._undecided.get(header.producer_id)
+        if count:
+            self._undecided[header.producer_id] = (
+                count + (before[0] if before else 0),
+                before[1] if before else first_ms,
+            )
+
+    def _of_batch(self, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
+        if header.base_offset >= self._from_offset:
+            is_of_broker = header.is_log_append_time
+            return header.record_count, header.max_timestamp_ms if is_of_broker else header.base_timestamp_ms
+        left: list[Record] = [each for each in iterate_records(batch) if each.offset >= self._from_offset]
+        return len(left), left[0].timestamp_ms if left else -1
+
+    def _found(self, count: int, first_ms: int) -> None:
+        self._count += count
+        if count and first_ms >= 0:
+            self._first_ms = first_ms if self._first_ms is None else min(self._first_ms, first_ms)
+
+    def ahead(self, *, is_whole: bool) -> Ahead:
+        """Return what was counted; what no marker decided on, as that was not reached, counts as well."""
+        for count, first_ms in self._undecided.values():
+            self._found(count, first_ms)
+        self._undecided.clear()
+        return Ahead(self._first_ms, self._count, is_whole)

@@ -1,0 +1,86 @@
+"""How is a broker, and may it stop now: who does not answer, what it stood still for, which limits are near.
+
+Whether a broker may stop is decided where `barnabas cluster status` decides it: `clients/cluster_state.py`.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from barnabas.clients.cluster_state import Broker, Cluster
+from barnabas.explain.finding import Figure, Finding, Severity, command, worst_first
+from barnabas.explain.seen import Seen
+from barnabas.explain.words import duration, silence, times
+
+# A loop that stood still for so long held up everybody.
+_STALL_MS: Final = 200
+# A limit is near from this part of it on.
+_NEAR: Final = 0.8
+
+
+def explain_broker(seen: Seen) -> list[Finding]:
+    """Explain each broker, or the one that is asked about, the worst first."""
+    cluster = seen.cluster
+    assert cluster is not None
+    found: list[Finding] = []
+    for each in cluster.brokers.values():
+        if seen.asked.name in (None, str(each.broker_id)):
+            found += _broker(seen, cluster, each)
+    return worst_first(found)
+
+
+def silent_brokers(seen: Seen) -> Iterator[Finding]:
+    """Name the brokers that do not answer."""
+    failures = dict(seen.silent)
+    for each in () if seen.cluster is None else seen.cluster.brokers.values():
+        if each.failure:
+            failures[each.broker_id] = each.failure
+    for broker_id, failure in sorted(failures.items()):
+        text = silence(seen.address(broker_id), failure)
+        see = command("cluster", "status")
+        yield Finding(f"broker {broker_id}", "silent", text, Severity.URGENT, commands=(see,), silent=(broker_id,))
+
+
+def _broker(seen: Seen, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
+    broker_id, subject = broker.broker_id, f"broker {broker.broker_id}"
+    if broker.failure or broker_id in seen.silent:
+        yield from (each for each in silent_brokers(seen) if each.subject == subject)
+        return
+    obstacles = cluster.obstacles(broker_id)
+    see = command("cluster", "status", "--broker", broker_id)
+    if obstacles:
+        text = f"{seen.address(broker_id)} may not stop now: {'; '.join(obstacles)}"
+        figures = {"obstacles": obstacles}
+        yield Finding(subject, "may-not-stop", text, Severity.FINE, figures=figures, commands=(see,))
+    else:
+        text = f"{seen.address(broker_id)} may stop now: other brokers have all that it has"
+        yield Finding(subject, "may-stop", text, commands=(see,))
+    yield from stalls(seen, broker_id)
+    yield from _limits(seen, broker_id)
+
+
+def _limits(seen: Seen, broker_id: int) -> Iterator[Finding]:
+    """Tell which of a broker's limits are near: whoever comes behind them is turned away, or waits."""
+    for row in seen.rows("broker", broker_id=broker_id):
+        for limit in row["limits"]:
+            used, most = limit["used"], limit["most"]
+            if used < _NEAR * most:
+                continue
+            text = f"{seen.address(broker_id)} is near its {limit['name']}: {used:,} of {most:,}"
+            figures: dict[str, Figure] = {"limit": limit["name"], "used": used, "most": most}
+            yield Finding(f"broker {broker_id}", "near-limit", text, Severity.NOTICE, figures=figures)
+
+
+def stalls(seen: Seen, broker_id: int | None = None) -> Iterator[Finding]:
+    """Tell how often a broker's loop stood still, and what for the longest time."""
+    by_broker: dict[int, list[tuple[int, int, str]]] = {}
+    for row in seen.facts.get("stalls", ()):
+        if row["at_ms"] >= seen.since_ms and row["ms"] >= _STALL_MS and broker_id in (None, row["broker_id"]):
+            by_broker.setdefault(row["broker_id"], []).append((row["ms"], row["at_ms"], row["what"]))
+    for each, found in by_broker.items():
+        longest_ms, at_ms, what = max(found)
+        text = (
+            f"{seen.address(each)} stood still {times(len(found))}, for {duration(longest_ms)} the longest time "
+            f"({what}): whoever asked meanwhile waited"
+        )
+        figures: dict[str, Figure] = {"stall_count": len(found), "longest_ms": longest_ms, "what": what}
+        yield Finding(f"broker {each}", "stalled", text, Severity.NOTICE, since_ms=at_ms, figures=figures)

@@ -1,0 +1,123 @@
+"""What is the matter with my client: which limit holds it and who shares that, what was slow, what was refused.
+
+Which limit is in force the broker says (`ExplainQuotas`); of a Kafka, which tells limits and not what they do, it
+follows from their order, decided where brokers decide it: `wire/quotas/levels.py`.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.rules.broker import stalls
+from barnabas.explain.rules.refused import lately_refused
+from barnabas.explain.rules.slow import explain_slow
+from barnabas.explain.seen import Row, Seen
+from barnabas.explain.words import amount, duration, listed, times
+from barnabas.wire.quotas.levels import Limits
+
+_UNITS: Final = {
+    "producer_byte_rate": "bytes/s",
+    "consumer_byte_rate": "bytes/s",
+    "request_percentage": "percent",
+    "controller_mutation_rate": "partitions/s",
+}
+
+
+def explain_client(seen: Seen) -> list[Finding]:
+    """Explain what holds a client: the one that asks, or the one that is asked about."""
+    found = [each for row in seen.limits for each in _limits(seen, row)]
+    found += _holds(seen)
+    found += [each for each in explain_slow(seen) if each.severity]
+    found += lately_refused(seen)
+    found += stalls(seen)
+    if not seen.limits and seen.asked.client_id is not None:
+        found += _by_order(seen, seen.asked.user or "ANONYMOUS", seen.asked.client_id)
+    if not any(each.severity for each in found):
+        text = f"nothing holds {_name(seen)}"
+        certainty = Certainty.MEASURED if seen.limits or seen.tellers else Certainty.UNKNOWN
+        found.append(Finding(f"client {_name(seen)}", "not-held", text, certainty=certainty))
+    return worst_first(found)
+
+
+def _name(seen: Seen) -> str:
+    return seen.asked.client_id or "this client"
+
+
+def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
+    """Tell what a broker says of each limit that is in force."""
+    see = ("quotas", "explain", "--user", told["user"], "--client-id", told["client_id"])
+    for quota in told["quotas"]:
+        if quota["limit"] is None:
+            continue
+        limit, unit = quota["limit"], quota["unit"]
+        measured = amount(quota["rate"], unit) if quota["is_measured"] else "nothing yet"
+        is_held = bool(quota["held_count"] or quota["throttle_ms"])
+        state = f"whoever asks now waits {duration(quota['throttle_ms'])}" if is_held else "nobody is held"
+        text = (
+            f"{seen.address(told['broker_id'])}: {quota['key']} is at most {amount(limit, unit)} ({quota['why']}); "
+            f"measured {measured}, {state}"
+        )
+        others = [each["client_id"] or "-" for each in quota["sharers"] if each["client_id"] != told["client_id"]]
+        text += f"; {listed(others)} share{'s' if len(others) == 1 else ''} it" if others else ""
+        figures: dict[str, Figure] = {
+            "quota": quota["key"],
+            "limit": limit,
+            "level": quota["level"],
+            "rate": quota["rate"],
+            "throttle_ms": quota["throttle_ms"],
+            "held_count": quota["held_count"],
+        }
+        severity = Severity.PROBLEM if is_held else Severity.FINE
+        verdict = "held" if is_held else "limited"
+        subject = f"client {told['client_id'] or '-'}"
+        yield Finding(subject, verdict, text, severity, figures=figures, commands=(command(*see),))
+
+
+def _holds(seen: Seen) -> Iterator[Finding]:
+    """Tell how often and by what clients were held in the window."""
+    by_client: dict[tuple[str, str, str], list[Row]] = {}
+    for row in seen.facts.get("holds", ()):
+        if row["last_ms"] >= seen.since_ms and seen.asked.client_id in (None, row["client_id"]):
+            by_client.setdefault((row["user"], row["client_id"] or "", row["quota"]), []).append(row)
+    for (user, client_id, quota), rows in by_client.items():
+        number = sum(int(row["count"]) for row in rows)
+        total_ms = sum(int(row["total_ms"]) for row in rows)
+        longest_ms = max(int(row["throttle_ms"]) for row in rows)
+        text = (
+            f"{client_id or 'a client without an id'} of {user} was held {times(number)} by {quota}: "
+            f"{duration(total_ms)} in all, {duration(longest_ms)} the longest"
+        )
+        figures: dict[str, Figure] = {
+            "quota": quota,
+            "hold_count": number,
+            "held_ms": total_ms,
+            "longest_ms": longest_ms,
+        }
+        see = command("quotas", "explain", "--user", user, "--client-id", client_id)
+        since_ms = min(int(row["first_ms"]) for row in rows)
+        subject = f"client {client_id or '-'}"
+        yield Finding(subject, "was-held", text, Severity.NOTICE, since_ms=since_ms, figures=figures, commands=(see,))
+
+
+def held_clients(seen: Seen) -> list[Finding]:
+    """Tell of those who were held, whoever they are."""
+    return list(_holds(seen))
+
+
+def _by_order(seen: Seen, user: str, client_id: str) -> Iterator[Finding]:
+    """Tell which limits are in force by their order alone; whether they hold anybody is unknown."""
+    subject = f"client {client_id}"
+    for key, unit in _UNITS.items():
+        limits = Limits()
+        for entity, values in seen.configured.items():
+            if key in values:
+                limits.set(entity, values[key])
+        resolution = limits.resolve(user, client_id)
+        if resolution.limit is not None:
+            figures: dict[str, Any] = {"quota": key, "limit": resolution.limit, "level": resolution.level}
+            text = (
+                f"{key} is at most {amount(resolution.limit, unit)} (level {resolution.level}, {resolution.entity}); "
+                "whether it holds anybody, a Kafka does not tell"
+            )
+            see = command("quotas", "list")
+            yield Finding(subject, "limited", text, certainty=Certainty.UNKNOWN, figures=figures, commands=(see,))

@@ -1,0 +1,174 @@
+"""Why is the disk full, why is this segment still here: what grows, what keeps it, and where that is set."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.seen import Directory, Row, Seen, Setting
+from barnabas.explain.words import amount, count, duration, listed
+
+_NEARLY_FULL: Final = 0.9
+_MOST_TOPICS: Final = 5
+_FOREVER: Final = "-1"
+# By the words of retention, `broker/log/retention.py`.
+_KEPT_BY: Final = {
+    "active": "it is empty, and records will be written to it",
+    "high watermark": "not all replicas in sync have all of it",
+    "retention.ms": "its newest record is not old enough (retention.ms)",
+    "retention.bytes": "the partition is not larger than retention.bytes",
+    "timestamp in the future": "its newest record's timestamp lies in the future",
+    "older segment": "segments go from the oldest on, and an older one stays",
+    "compaction": "it is compacted, and keeps the newest record of each key",
+    "no rule": "no rule removes anything: retention.ms and retention.bytes are -1",
+}
+_FUTURE: Final = "timestamp in the future"
+
+
+def explain_disk(seen: Seen) -> list[Finding]:
+    """Explain what fills the disks; with a topic, which of its segments stay and why."""
+    if seen.asked.name is not None:
+        return worst_first(_topic(seen, seen.asked.name))
+    found = [_directory(seen, each) for each in seen.directories]
+    return worst_first(found)
+
+
+def full_disks(seen: Seen) -> list[Finding]:
+    """Tell of directories that failed or are nearly full alone."""
+    return [each for each in explain_disk(seen) if each.severity]
+
+
+def _directory(seen: Seen, directory: Directory) -> Finding:
+    subject = f"directory {directory.path} of broker {directory.broker_id}"
+    see = command("log-dirs", "--describe", "--broker-list", directory.broker_id)
+    if directory.failure:
+        text = f"{directory.path} of {seen.address(directory.broker_id)} can't be used: {directory.failure}"
+        return Finding(subject, "failed", text, Severity.URGENT, commands=(see,))
+    by_topic: dict[str, int] = {}
+    for name, size in directory.logs.items():
+        by_topic[name.topic] = by_topic.get(name.topic, 0) + size
+    largest = sorted(by_topic.items(), key=lambda each: -each[1])[:_MOST_TOPICS]
+    log_bytes = sum(by_topic.values())
+    figures: dict[str, Figure] = {
+        "log_bytes": log_bytes,
+        "total_bytes": directory.total_bytes,
+        "free_bytes": directory.free_bytes,
+    }
+    what = listed([f"{topic} {amount(size, 'bytes')}" for topic, size in largest])
+    text = f"{directory.path} of {seen.address(directory.broker_id)} has {amount(log_bytes, 'bytes')} of logs ({what})"
+    causes = tuple(_kept_forever(seen, topic, size) for topic, size in largest if _is_forever(seen, topic))
+    if directory.total_bytes is None or directory.free_bytes is None:
+        text += "; how full its disk is, the broker does not tell"
+        return Finding(
+            subject, "used", text, certainty=Certainty.UNKNOWN, figures=figures, causes=causes, commands=(see,)
+        )
+    part = 1 - directory.free_bytes / max(directory.total_bytes, 1)
+    growth = _growth_per_s(seen, directory.broker_id)
+    text += f"; {part:.0%} of its disk is used, {amount(directory.free_bytes, 'bytes')} are free"
+    certainty = Certainty.MEASURED
+    if growth is not None and growth > 0:
+        full_ms = directory.free_bytes * 1_000 / growth
+        pace = amount(growth, "bytes/s")
+        text += f"; at the {pace} that clients write to it, it is full in {duration(full_ms)} if nothing is removed"
+        figures |= {"written_bytes_per_s": growth, "full_in_ms": round(full_ms)}
+        certainty = Certainty.INFERRED
+    severity = Severity.PROBLEM if part >= _NEARLY_FULL else Severity.FINE
+    verdict = "nearly-full" if severity else "used"
+    return Finding(subject, verdict, text, severity, certainty, figures=figures, causes=causes, commands=(see,))
+
+
+def _growth_per_s(seen: Seen, broker_id: int) -> float | None:
+    """Return how many bytes clients wrote to a broker per second of its last minute; None: it does not tell."""
+    minutes = [each for row in seen.rows("broker", broker_id=broker_id) for each in row["minutes"]]
+    return float(minutes[-1]["produced_bytes_per_s"]) if minutes else None
+
+
+def _is_forever(seen: Seen, topic: str) -> bool:
+    settings = seen.settings.get(topic, {})
+    is_deleted = "delete" in settings.get("cleanup.policy", Setting("delete", "default")).value
+    values = [settings[name].value for name in ("retention.ms", "retention.bytes") if name in settings]
+    return len(values) == 2 and is_deleted and all(value == _FOREVER for value in values)
+
+
+def _kept_forever(seen: Seen, topic: str, size: int) -> Finding:
+    settings = seen.settings[topic]
+    text = (
+        f"{topic} is never removed: retention.ms=-1 (by {settings['retention.ms'].where}) and retention.bytes=-1 "
+        f"(by {settings['retention.bytes'].where})"
+    )
+    commands = (
+        command("configs", "--describe", "--topic", topic),
+        command("configs", "--alter", "--topic", topic, "--add-config", "retention.ms=604800000"),
+    )
+    figures: dict[str, Figure] = {"log_bytes": size}
+    return Finding(f"topic {topic}", "kept-forever", text, Severity.NOTICE, figures=figures, commands=commands)
+
+
+def _topic(seen: Seen, topic: str) -> Iterator[Finding]:
+    size = sum(bytes_ for each in seen.directories for name, bytes_ in each.logs.items() if name.topic == topic)
+    settings = seen.settings.get(topic, {})
+    policy = settings["cleanup.policy"].value.split(",") if "cleanup.policy" in settings else []
+    wanted = ["cleanup.policy", *(name for each in policy for name in _SETTINGS.get(each.strip(), ()))]
+    rules = {name: settings[name] for name in wanted if name in settings}
+    told = [f"{name}={each.value} ({each.where})" for name, each in rules.items()]
+    text = f"topic {topic} has {amount(size, 'bytes')} in all replicas; its rules: {', '.join(told)}"
+    see = command("configs", "--describe", "--topic", topic)
+    rows = list(seen.rows("segments", topic=topic, is_leader=True))
+    causes = [each for row in rows for each in _segments(seen, row)]
+    if not rows:
+        unknown = "why each of its segments stays is unknown: the broker keeps that to itself"
+        causes.append(Finding(f"topic {topic}", "unknown", unknown, certainty=Certainty.UNKNOWN))
+    if _is_forever(seen, topic):
+        causes.insert(0, _kept_forever(seen, topic, size))
+    figures: dict[str, Figure] = {"log_bytes": size, **{name: each.value for name, each in rules.items()}}
+    yield Finding(f"topic {topic}", "kept", text, figures=figures, causes=tuple(causes), commands=(see,))
+
+
+# What decides on segments, by policy.
+_SETTINGS: Final = {
+    "delete": ("retention.ms", "retention.bytes", "segment.ms", "segment.bytes"),
+    "compact": ("min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms"),
+}
+
+
+def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
+    """Tell of a partition's segments those that stay for one reason together, and when the next one goes."""
+    name = TopicPartition(row["topic"], row["partition"])
+    subject = f"partition {name}"
+    compaction = row["compaction"]
+    if compaction is not None and compaction["uncleanable"] is not None:
+        text = f"{name} is not compacted any more: {compaction['uncleanable']}"
+        yield Finding(subject, "uncleanable", text, Severity.PROBLEM)
+    if row["failure"] is not None:
+        text = f"why the segments of {name} stay can't be told: {row['failure']}"
+        yield Finding(subject, "unreadable", text, Severity.PROBLEM, Certainty.UNKNOWN)
+    if row["removed"]:
+        last = row["removed"][-1]
+        text = (
+            f"{count(len(row['removed']), 'segment')} of {name} went of late, the last one by {last['rule']} "
+            f"{duration(max(seen.now_ms - last['at_ms'], 0))} ago"
+        )
+        yield Finding(subject, "removed", text, since_ms=last["at_ms"])
+    by_reason: dict[str, list[Mapping[str, object]]] = {}
+    goes = sorted(int(each["goes_at_ms"]) for each in row["segments"] if each["goes_at_ms"] is not None)
+    for each in row["segments"]:
+        if each["goes_at_ms"] is None or each["goes_at_ms"] > seen.now_ms:
+            by_reason.setdefault(str(each["kept_by"] or each["rule"] or "no rule"), []).append(each)
+    for reason, segments in by_reason.items():
+        size = sum(int(str(each["bytes"])) for each in segments)
+        why = _KEPT_BY.get(reason, reason)
+        if reason == "compaction" and compaction is not None:
+            why += f"; {compaction['dirty_ratio']:.0%} of it is new since it was compacted"
+        text = f"{name} on broker {row['broker_id']}: {count(len(segments), 'segment')} of {amount(size, 'bytes')} stay"
+        text = f"{text if len(segments) > 1 else text + 's'}: {why}"
+        dates = [int(str(each["goes_at_ms"])) for each in segments if each["goes_at_ms"] is not None]
+        if dates:
+            text += f"; the next one goes in {duration(max(min(dates) - seen.now_ms, 0))}"
+        figures: dict[str, Figure] = {
+            "segment_count": len(segments),
+            "bytes": size,
+            "next_goes_at_ms": min(goes, default=None),
+        }
+        verdict = f"kept-{reason.replace(' ', '-').replace('.', '-')}"
+        severity = Severity.PROBLEM if reason == _FUTURE else Severity.FINE
+        yield Finding(subject, verdict, text, severity, figures=figures)

@@ -1,0 +1,169 @@
+"""Why did a group rebalance: what began it, who came and went, how often, and how long nobody read.
+
+Reasons are those that the coordinator decided by and kept. A Kafka keeps none: there the members of two looks are
+compared, and why they came or went is unknown.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.seen import Group, Row, Seen
+from barnabas.explain.words import count, duration, listed, times
+
+# A group that rebalances so often, or is idle for so much of the time, is in trouble.
+_OFTEN: Final = 3
+_OFTEN_MS: Final = 600_000
+_IDLE_PART: Final = 0.1
+_STATES: Final = {
+    "PreparingRebalance": "waits for its members to join",
+    "CompletingRebalance": "waits for its leader to assign the partitions",
+}
+
+
+def _member(row: Row) -> str:
+    return f"{row['client_id']} at {row['host']}" if row["client_id"] else "a member"
+
+
+_REASONS: Final = {
+    "joined": "{} joined",
+    "left": "{} left",
+    "removed": "{} was removed by an administrator",
+    "session_expired": "no heartbeat of {} came within session.timeout.ms",
+    "poll_interval_exceeded": "{} did not come back within max.poll.interval.ms: it works too long on what it fetched",
+    "subscription_changed": "{} subscribes to other topics",
+    "leader_rejoined": "{}, its leader, asked for it: there are new partitions or topics",
+    "rejoined": "{} joined again",
+    "static_replaced": "{} came in the place of another one with its group.instance.id",
+    "assignment_not_stored": "what its leader had assigned could not be stored",
+    "coordinator_moved": "another broker became its coordinator",
+    "too_many_members": "{} was turned away: group.max.size members are there",
+}
+_ADVICE: Final = {
+    "session_expired": "raise session.timeout.ms, or look for what stopped the member (a crash, a long pause, a cut)",
+    "poll_interval_exceeded": "lower max.poll.records, or raise max.poll.interval.ms",
+    "joined": "with a group.instance.id a member that comes back within its session begins no rebalance",
+    "left": "with a group.instance.id a member that comes back within its session begins no rebalance",
+    "assignment_not_stored": "its partition of __consumer_offsets takes no acks=all: see `barnabas explain topic`",
+    "coordinator_moved": "see `barnabas explain broker` for what became of the one before",
+    "too_many_members": "raise group.max.size, or run fewer members",
+}
+
+
+def reason_text(rebalance: Row) -> str:
+    """Say what began a rebalance."""
+    text = _REASONS.get(rebalance["reason"], f"{rebalance['reason']} ({{}})").format(_member(rebalance))
+    heard_ms = rebalance.get("heard_ms")
+    if heard_ms is None:
+        return text
+    return f"{text} (the last one came {duration(max(rebalance['began_ms'] - heard_ms, 0))} before)"
+
+
+def explain_group(seen: Seen) -> list[Finding]:
+    """Explain the rebalances of each group that was seen, the worst first."""
+    return worst_first(_group(seen, group) for group in seen.groups.values())
+
+
+def _group(seen: Seen, group: Group) -> Finding:
+    rows = list(seen.rows("groups", group=group.name))
+    kept = [each for row in rows for each in row["rebalances"] if each["began_ms"] >= seen.since_ms]
+    kept.sort(key=lambda each: int(each["began_ms"]))
+    subject = f"group {group.name}"
+    members = count(len(group.members), "member")
+    see = command("groups", "--describe", "--group", group.name, "--members")
+    figures: dict[str, Figure] = {"state": group.state, "member_count": len(group.members)}
+    if not rows:
+        return _by_looking(seen, group, figures, see)
+    if not kept:
+        window = duration(seen.now_ms - seen.since_ms)
+        text = f"group {group.name} is {group.state} with {members} and has not rebalanced in {window}"
+        return Finding(subject, "at-rest", text, figures=figures, commands=(see,))
+    idle_ms = sum(_idle_ms(each, seen.now_ms) for each in kept)
+    window_ms = max(seen.now_ms - max(seen.since_ms, int(kept[0]["began_ms"])), 1)
+    idle_part = min(idle_ms / window_ms, 1.0)
+    recent = sum(each["began_ms"] >= seen.now_ms - _OFTEN_MS for each in kept)
+    figures |= {
+        "rebalance_count": len(kept),
+        "recent_count": recent,
+        "idle_ms": idle_ms,
+        "idle_part": idle_part,
+    }
+    is_on = group.state in _STATES
+    often = f", {times(recent)} in the last 10 min" if recent > 1 else ""
+    text = (
+        f"group {group.name} rebalanced {times(len(kept))}{often}; nobody read for {duration(idle_ms)} meanwhile, "
+        f"{idle_part:.0%} of the time since the first one; {_last(kept[-1])}"
+    )
+    if is_on:
+        past = text.removeprefix(f"group {group.name} ")
+        text = f"group {group.name} rebalances now and {_STATES[group.state]}; it {past}"
+    is_bad = recent >= _OFTEN or (recent > 1 and idle_part >= _IDLE_PART)
+    severity = Severity.PROBLEM if is_on or is_bad else Severity.FINE
+    since_ms = int(kept[-1]["began_ms"])
+    causes = tuple(_causes(subject, kept, severity))
+    verdict = "rebalancing" if is_on else "rebalances-often" if is_bad else "rebalanced"
+    return Finding(subject, verdict, text, severity, since_ms=since_ms, figures=figures, causes=causes, commands=(see,))
+
+
+def _idle_ms(rebalance: Row, now_ms: int) -> int:
+    """Return how long nobody read for a rebalance; one that goes on: until now."""
+    if rebalance["outcome"] is None:
+        return max(now_ms - int(rebalance["began_ms"]), 0)
+    return int(rebalance["gather_ms"] or 0) + int(rebalance["assign_ms"] or 0)
+
+
+def _last(rebalance: Row) -> str:
+    """Say of the newest one why it began and what it waited for."""
+    text = f"the last one: {reason_text(rebalance)}"
+    last = rebalance["last"]
+    if last is not None and last["client_id"] and int(rebalance["gather_ms"] or 0) >= 1_000:
+        text += f"; {_member(last)} was waited for longest, {duration(rebalance['gather_ms'])}"
+    return text
+
+
+def _causes(subject: str, kept: Sequence[Row], severity: Severity) -> Iterator[Finding]:
+    """Tell each reason once, the most frequent first: how often, whom it was about, when last."""
+    for reason, number in Counter(str(each["reason"]) for each in kept).most_common():
+        of_reason = [each for each in kept if each["reason"] == reason]
+        newest = of_reason[-1]
+        who = Counter(_member(each) for each in of_reason if each["client_id"])
+        text = f"{times(number)}: {reason_text(newest)}"
+        if len(who) > 1:
+            text += f" (in all {listed([f'{name}: {often}' for name, often in who.most_common()], 3)})"
+        if reason in _ADVICE:
+            text += f"; {_ADVICE[reason]}"
+        figures: dict[str, Figure] = {"rebalance_count": number, "members": [name for name, _ in who.most_common(20)]}
+        yield Finding(
+            subject, reason.replace("_", "-"), text, severity, since_ms=int(newest["began_ms"]), figures=figures
+        )
+
+
+def _by_looking(seen: Seen, group: Group, figures: dict[str, Any], see: str) -> Finding:
+    """Tell of a group whose coordinator keeps no reasons what two looks tell."""
+    subject = f"group {group.name}"
+    before = seen.groups_before.get(group.name)
+    now = {each.member_id: each for each in group.members}
+    then = now if before is None else {each.member_id: each for each in before.members}
+    came = [f"{now[each].client_id} at {now[each].host}" for each in sorted(now.keys() - then.keys())]
+    went = [f"{then[each].client_id} at {then[each].host}" for each in sorted(then.keys() - now.keys())]
+    figures |= {"came": came, "went": went}
+    text = f"group {group.name} is {group.state} with {count(len(now), 'member')}"
+    text += f"; {listed(came)} came" if came else ""
+    text += f"; {listed(went)} went" if went else ""
+    is_silent = group.coordinator_id in seen.silent
+    why = "does not answer" if is_silent else "keeps no reasons"
+    cause = Finding(
+        subject,
+        "unknown",
+        f"why it rebalanced is unknown: {seen.address(group.coordinator_id)}, its coordinator, {why}; what it logged "
+        "may tell",
+        certainty=Certainty.UNKNOWN,
+        silent=(group.coordinator_id,) if is_silent else (),
+    )
+    is_on = group.state in _STATES
+    if is_on:
+        text += f": it {_STATES[group.state]}"
+    severity = Severity.PROBLEM if is_on else Severity.FINE
+    verdict = "rebalancing" if is_on else "members-changed" if came or went else "at-rest"
+    return Finding(subject, verdict, text, severity, figures=figures, causes=(cause,), commands=(see,))

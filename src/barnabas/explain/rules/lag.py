@@ -1,0 +1,185 @@
+"""Why is there lag: what keeps a group from what it has not committed yet.
+
+Lag is the distance of the committed offset from the partition's end. Markers of transactions and aborted records count
+in it and can't be read, so records are counted anew as far as was looked, and the age of the first one is told.
+
+Each partition has one cause, the first of these that holds:
+
+    no leader, or one that does not answer    nobody can read, or tell how far behind the group is
+    never committed                           where it begins is auto.offset.reset's business
+    committed below the log's start           that much is lost to it
+    committed above the log's end             the topic was made anew, or the log lost its end
+    committed at the last stable offset       a transaction is open behind it
+    nothing but markers ahead                 no lag at all
+    the group has no members, or rebalances   nobody reads
+    no member has the partition               nobody reads this one
+    held by a quota                           its member's answers wait
+    commits nothing though it has a member    it does not read, or does not commit
+    more comes than goes; or less             when it is done, or never
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.rules.lag_texts import CONSUMING, Behind, tell
+from barnabas.explain.seen import Group, Member, Seen, rate_per_s, still_since_ms
+from barnabas.explain.words import count, duration
+
+# Members commit every 5 s by default: less says nothing.
+_SILENT_MS: Final = 30_000
+# Who is no further behind than this keeps up.
+_FRESH_MS: Final = 10_000
+# One partition is told apart when it has this part of a topic's lag, and that is worth a word.
+_MOST_OF_IT: Final = 0.8
+_MANY: Final = 100
+_REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
+
+
+def explain_lag(seen: Seen) -> list[Finding]:
+    """Explain the lag of each group that was seen, the worst first."""
+    return worst_first(_group(seen, group) for group in seen.groups.values())
+
+
+def _group(seen: Seen, group: Group) -> Finding:
+    owners = group.owners
+    parts = [_behind(seen, group, each, owners.get(each)) for each in sorted(group.committed.keys() | owners.keys())]
+    late = [each for each in parts if each.is_late]
+    causes: dict[tuple[str, str], list[Behind]] = {}
+    for each in late:
+        causes.setdefault(_cause(seen, group, each), []).append(each)
+    told = worst_first(tell(seen, group, *which, behind) for which, behind in causes.items())
+    told = [*_single(parts, told), *told]
+    subject = f"group {group.name}"
+    lag = sum(each.lag or 0 for each in late)
+    records = sum(each.record_count for each in late)
+    age_ms = max((each.age_ms for each in late if each.age_ms is not None), default=None)
+    figures: dict[str, Figure] = {
+        "lag_offsets": lag,
+        "lag_records": records,
+        "is_lag_exact": all(each.ahead is not None and each.ahead.is_whole for each in late),
+        "oldest_ms": age_ms,
+        "partition_count": len(parts),
+        "late_partition_count": len(late),
+    }
+    see = command("groups", "--describe", "--group", group.name)
+    if not parts:
+        text = f"group {group.name} has committed nothing, and its members have no partitions"
+        return Finding(subject, "reads-nothing", text, Severity.NOTICE, figures=figures, commands=(see,))
+    if not records and not any(each.severity for each in told):
+        text = f"group {group.name} has read all of its {count(len(parts), 'partition')}"
+        return Finding(subject, "no-lag", text, figures=figures, causes=tuple(told))
+    age = "" if age_ms is None else f"; the oldest record that it has not committed is {duration(age_ms)} old"
+    text = f"group {group.name} is {count(records, 'record')} behind in {len(late)} of {len(parts)} partitions{age}"
+    return Finding(
+        subject,
+        "behind",
+        text,
+        max((each.severity for each in told), default=Severity.FINE),
+        figures=figures,
+        causes=tuple(told),
+        commands=(see,),
+        silent=tuple(sorted(seen.silent)) if any(each.log is None for each in late) else (),
+    )
+
+
+def _behind(seen: Seen, group: Group, name: TopicPartition, owner: Member | None) -> Behind:
+    committed, log = group.committed.get(name), seen.logs.get(name)
+    if log is None:
+        return Behind(name, committed, None, None, owner, None, None, None, None)
+    lag = max(log.end_offset - max(log.start_offset, committed or 0), 0)
+    ahead = seen.ahead.get((group.name, name))
+    first_ms = None if ahead is None else ahead.first_ms
+    if ahead is not None and not ahead.record_count:
+        first_ms = min((each.started_ms for each in seen.open_transactions if each.partition == name), default=None)
+    age_ms = None if first_ms is None else max(seen.now_ms - first_ms, 0)
+    outgoing = rate_per_s(group.commits.get(name, []), seen.now_ms)
+    return Behind(name, committed, log, ahead, owner, lag, age_ms, rate_per_s(log.ends, seen.now_ms), outgoing)
+
+
+def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
+    """Find what keeps one partition back: a verdict, and whom it is about; those of the same are told together."""
+    name, committed, log = part.name, part.committed, part.log
+    if log is None:
+        known = seen.partitions.get(name)
+        if known is None:
+            return ("no-topic", name.topic)
+        return ("no-leader" if known.leader_id < 0 else "leader-silent", str(known.leader_id))
+    if committed is None:
+        return ("never-committed", name.topic)
+    if committed < log.start_offset:
+        return ("behind-start", name.topic)
+    if committed > log.end_offset:
+        return ("beyond-end", name.topic)
+    is_at_stable = committed <= log.stable_offset and part.ahead is not None and part.ahead.is_whole
+    if is_at_stable and part.ahead is not None and not part.ahead.record_count:
+        if log.stable_offset == log.end_offset:
+            return ("markers-only", "")
+        # Who reads all has no reason to stand exactly here.
+        return ("open-transaction", _opener(seen, name))
+    return _of_members(seen, group, part)
+
+
+def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
+    if not group.members and not part.outgoing:
+        return ("group-empty", "")
+    if group.state in _REBALANCING:
+        return ("rebalancing", "")
+    if part.owner is None and group.members:
+        return ("not-assigned", part.name.topic)
+    client_id = part.owner.client_id if part.owner else None
+    for row in seen.rows("holds", client_id=client_id):
+        if row["quota"] in CONSUMING and row["last_ms"] >= seen.since_ms:
+            return ("held", row["client_id"])
+    since_ms = still_since_ms(group.commits.get(part.name, []))
+    if (
+        part.owner
+        and since_ms is not None
+        and seen.now_ms - since_ms >= _SILENT_MS
+        and (part.age_ms or 0) >= _SILENT_MS
+    ):
+        return ("commits-nothing", part.owner.member_id)
+    if part.age_ms is not None and part.age_ms <= _FRESH_MS:
+        return ("keeps-up", "")
+    if part.incoming is None or part.outgoing is None:
+        return ("unknown", "")
+    return ("catches-up" if part.outgoing > part.incoming else "falls-behind", "")
+
+
+def _opener(seen: Seen, name: TopicPartition) -> str:
+    """Who holds a partition's last stable offset where it is: the producer id, as text; empty: it is not known."""
+    there = [(each.first_offset, each.producer_id) for each in seen.open_transactions if each.partition == name]
+    return str(min(there)[1]) if there else ""
+
+
+def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Finding]:
+    """Tell where one partition has nearly all that a topic's readers have left, and why that may be."""
+    by_topic: dict[str, list[Behind]] = {}
+    for each in all_parts:
+        by_topic.setdefault(each.name.topic, []).append(each)
+    for topic, parts in by_topic.items():
+        total = sum(each.record_count for each in parts)
+        worst = max(parts, key=lambda each: each.record_count)
+        if (
+            len(parts) < 3
+            or worst.record_count < max(_MOST_OF_IT * total, _MANY)
+            or all(not each.severity for each in told)
+        ):
+            continue
+        coming = sum(each.incoming or 0 for each in parts)
+        part_of_it = (worst.incoming or 0) / coming if coming else None
+        why = ""
+        if part_of_it is not None:
+            is_hot = part_of_it >= _MOST_OF_IT
+            why = f", and {part_of_it:.0%} of what comes: " + (
+                "most keys are written there" if is_hot else "its reader is slower than the others"
+            )
+        text = f"{worst.name} alone has {worst.record_count / total:.0%} of the lag of {topic}{why}"
+        figures: dict[str, Figure] = {
+            "partition": str(worst.name),
+            "part_of_lag": worst.record_count / total,
+            "part_of_incoming": part_of_it,
+        }
+        certainty = Certainty.MEASURED if part_of_it is None else Certainty.INFERRED
+        yield Finding(f"topic {topic}", "one-partition", text, Severity.NOTICE, certainty, figures=figures)

@@ -1,0 +1,272 @@
+"""What keeps a group back, as sentences with their figures: one for each verdict of `lag.py`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command
+from barnabas.explain.rules.group import reason_text
+from barnabas.explain.rules.topic import why_offline
+from barnabas.explain.rules.transaction import of_open
+from barnabas.explain.seen import Ahead, Group, Log, Member, Seen, still_since_ms
+from barnabas.explain.words import amount, count, duration, listed
+
+CONSUMING: Final = ("consumer_byte_rate", "request_percentage")
+"""The limits that hold back who reads."""
+_MOST_PARTITIONS: Final = 20
+
+
+class Behind(NamedTuple):
+    """A partition that a group has not read to its end.
+
+    Attributes:
+        committed: None: nothing was.
+        log: None: nobody tells.
+        lag: Offsets; None: it is not known.
+        age_ms: Of the first record that is not committed; None: there is none, or it is not known.
+        incoming, outgoing: Records per second that come, and that are committed; None: it is not known.
+    """
+
+    name: TopicPartition
+    committed: int | None
+    log: Log | None
+    ahead: Ahead | None
+    owner: Member | None
+    lag: int | None
+    age_ms: int | None
+    incoming: float | None
+    outgoing: float | None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether anything of it is to be told: it is not at its end, or nobody knows."""
+        if self.committed is None or self.log is None:
+            return True
+        return self.committed != self.log.end_offset
+
+    @property
+    def record_count(self) -> int:
+        """Records that can be read; where that was not counted to the end, offsets are the bound."""
+        if self.ahead is None or not self.ahead.is_whole:
+            return self.lag or 0
+        open_count = 0 if self.log is None else self.log.end_offset - max(self.log.stable_offset, self.committed or 0)
+        return self.ahead.record_count + max(open_count, 0)
+
+
+def tell(seen: Seen, group: Group, verdict: str, key: str, parts: Sequence[Behind]) -> Finding:
+    """Tell the cause that partitions have together."""
+    names = [each.name for each in parts]
+    where = listed(names)
+    records = sum(each.record_count for each in parts)
+    figures: dict[str, Figure] = {
+        "partitions": [str(each) for each in names[:_MOST_PARTITIONS]],
+        "partition_count": len(names),
+        "lag_records": records,
+    }
+    subject = f"group {group.name}"
+    return _TEXTS[verdict](_Telling(seen, group, subject, verdict, key, parts, where, records, figures))
+
+
+class _Telling(NamedTuple):
+    """What a text is made of."""
+
+    seen: Seen
+    group: Group
+    subject: str
+    verdict: str
+    key: str
+    parts: Sequence[Behind]
+    where: str
+    records: int
+    figures: dict[str, Figure]
+
+    def finding(
+        self,
+        text: str,
+        severity: Severity,
+        certainty: Certainty = Certainty.MEASURED,
+        *,
+        since_ms: int | None = None,
+        causes: Iterable[Finding] = (),
+        commands: Iterable[str] = (),
+        **figures: Figure,
+    ) -> Finding:
+        found = self.figures | figures
+        return Finding(
+            self.subject, self.verdict, text, severity, certainty, since_ms, found, tuple(causes), tuple(commands)
+        )
+
+
+def _no_topic(of: _Telling) -> Finding:
+    text = f"{of.where}: there is no such partition any more, and what was committed of it is of no use"
+    return of.finding(text, Severity.NOTICE, commands=[command("topics", "--list")])
+
+
+def _no_leader(of: _Telling) -> Finding:
+    causes = list(_reasons(of))
+    text = f"{of.where}: no broker leads it, so nobody can read it"
+    return of.finding(text, Severity.URGENT, causes=causes, commands=[command("explain", "topic", of.parts[0].name[0])])
+
+
+def _reasons(of: _Telling) -> Iterator[Finding]:
+    for each in of.parts[:1]:
+        yield from why_offline(of.seen, of.seen.partitions[each.name])
+
+
+def _leader_silent(of: _Telling) -> Finding:
+    leader_id = int(of.key)
+    why = of.seen.silent.get(leader_id, "its answer was an error")
+    text = f"{of.where}: {of.seen.address(leader_id)} leads it and does not say where it ends: {why}"
+    return of.finding(text, Severity.PROBLEM, Certainty.UNKNOWN, commands=[command("cluster", "status")])
+
+
+def _never_committed(of: _Telling) -> Finding:
+    text = (
+        f"{of.where}: nothing was ever committed, or it has expired (offsets.retention.minutes); a member that begins "
+        f"there goes by its auto.offset.reset: latest skips {count(of.records, 'record')}"
+    )
+    reset = ("groups", "--reset-offsets", "--group", of.group.name, "--topic", of.key, "--to-earliest")
+    severity = Severity.NOTICE if of.records else Severity.FINE
+    return of.finding(text, severity, commands=[command(*reset)])
+
+
+def _behind_start(of: _Telling) -> Finding:
+    lost = sum((each.log.start_offset if each.log else 0) - (each.committed or 0) for each in of.parts)
+    text = (
+        f"{of.where}: the log begins behind what was committed, so {count(lost, 'record')} that were never read are "
+        "gone; a member goes on by its auto.offset.reset"
+    )
+    see = command("explain", "disk", of.key), command("configs", "--describe", "--topic", of.key)
+    return of.finding(text, Severity.URGENT, commands=see, lost_records=lost)
+
+
+def _beyond_end(of: _Telling) -> Finding:
+    text = (
+        f"{of.where}: what was committed lies behind the log's end: the topic was deleted and made anew, or its leader "
+        "lost records; a member goes on by its auto.offset.reset"
+    )
+    reset = ("groups", "--reset-offsets", "--group", of.group.name, "--topic", of.key, "--to-latest")
+    return of.finding(text, Severity.PROBLEM, commands=[command(*reset)])
+
+
+def _open_transaction(of: _Telling) -> Finding:
+    causes = of_open(of.seen, {each.name for each in of.parts}, int(of.key) if of.key else None)
+    text = f"{of.where}: who reads committed records gets none behind a transaction that is still open"
+    severity = max((each.severity for each in causes), default=Severity.NOTICE)
+    return of.finding(text, max(severity, Severity.NOTICE), Certainty.INFERRED, causes=causes)
+
+
+def _markers_only(of: _Telling) -> Finding:
+    text = f"{of.where}: what is left are markers of transactions and aborted records: no record, so no lag"
+    return of.finding(text, Severity.FINE)
+
+
+def _group_empty(of: _Telling) -> Finding:
+    last = max(of.seen.rows("groups", group=of.group.name), key=lambda row: len(row["rebalances"]), default=None)
+    went = [each for row in ([] if last is None else last["rebalances"][-1:]) for each in row["went"]]
+    since_ms = None if last is None or not last["rebalances"] else last["rebalances"][-1]["began_ms"]
+    names = listed([f"{each['client_id']} ({each['why']})" for each in went])
+    who = f"; the last that went: {names}" if went else ""
+    text = f"{of.where}: the group has no members, so nobody reads{who}"
+    return of.finding(text, Severity.NOTICE, since_ms=since_ms, commands=[command("explain", "group", of.group.name)])
+
+
+def _rebalancing(of: _Telling) -> Finding:
+    rows = of.seen.rows("groups", group=of.group.name)
+    last = next((each for row in rows for each in reversed(row["rebalances"])), None)
+    why = "" if last is None else f": {reason_text(last)}"
+    text = f"{of.where}: the group rebalances, and its members do not read until it is done{why}"
+    since_ms = None if last is None else last["began_ms"]
+    more = [command("explain", "group", of.group.name)]
+    return of.finding(text, Severity.PROBLEM, since_ms=since_ms, commands=more)
+
+
+def _not_assigned(of: _Telling) -> Finding:
+    text = (
+        f"{of.where}: the group is {of.group.state} and none of its {count(len(of.group.members), 'member')} has it: "
+        "they no longer subscribe to the topic, or do not know of the partition yet (metadata.max.age.ms)"
+    )
+    see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
+    return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[see])
+
+
+def _held(of: _Telling) -> Finding:
+    rows = [row for row in of.seen.rows("holds", client_id=of.key) if row["quota"] in CONSUMING]
+    times = sum(row["count"] for row in rows)
+    total_ms = sum(row["total_ms"] for row in rows)
+    quotas = listed(sorted({row["quota"] for row in rows}))
+    text = f"{of.where}: {of.key} is held by {quotas}: {times:,} times, {duration(total_ms)} in all"
+    user = rows[-1]["user"]
+    see = command("quotas", "explain", "--user", user, "--client-id", of.key)
+    since_ms = min(row["first_ms"] for row in rows)
+    return of.finding(text, Severity.PROBLEM, since_ms=since_ms, commands=[see], hold_count=times, held_ms=total_ms)
+
+
+def _commits_nothing(of: _Telling) -> Finding:
+    owner = of.parts[0].owner
+    assert owner is not None
+    stills = [still_since_ms(of.group.commits[each.name]) or of.seen.now_ms for each in of.parts]
+    since_ms = max(stills)
+    text = (
+        f"{of.where}: {owner.client_id} at {owner.host} has it, lives, and has committed nothing for "
+        f"{duration(of.seen.now_ms - since_ms)}: it works on what it has, reads and does not commit, or is paused"
+    )
+    see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
+    return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, since_ms=since_ms, commands=[see])
+
+
+def _keeps_up(of: _Telling) -> Finding:
+    return of.finding(f"{of.where}: what is not committed has just come", Severity.FINE)
+
+
+def _rates(of: _Telling) -> tuple[float, float]:
+    return sum(each.incoming or 0 for each in of.parts), sum(each.outgoing or 0 for each in of.parts)
+
+
+def _catches_up(of: _Telling) -> Finding:
+    incoming, outgoing = _rates(of)
+    left_ms = of.records * 1_000 / (outgoing - incoming)
+    text = (
+        f"{of.where}: {amount(incoming, 'records/s')} come and {amount(outgoing, 'records/s')} are committed: at this "
+        f"pace all is read in {duration(left_ms)}"
+    )
+    of.figures.update(incoming_per_s=incoming, committed_per_s=outgoing, done_in_ms=round(left_ms))
+    return of.finding(text, Severity.NOTICE, Certainty.INFERRED)
+
+
+def _falls_behind(of: _Telling) -> Finding:
+    incoming, outgoing = _rates(of)
+    text = (
+        f"{of.where}: {amount(incoming, 'records/s')} come and only {amount(outgoing, 'records/s')} are committed: at "
+        "this pace it never catches up"
+    )
+    see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
+    of.figures.update(incoming_per_s=incoming, committed_per_s=outgoing)
+    return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[see])
+
+
+def _unknown(of: _Telling) -> Finding:
+    text = f"{of.where}: how fast records come and go was not seen for long enough to say more"
+    again = command("explain", "lag", of.group.name, "--watch")
+    return of.finding(text, Severity.NOTICE, Certainty.UNKNOWN, commands=[again])
+
+
+_TEXTS: Final = {
+    "no-topic": _no_topic,
+    "no-leader": _no_leader,
+    "leader-silent": _leader_silent,
+    "never-committed": _never_committed,
+    "behind-start": _behind_start,
+    "beyond-end": _beyond_end,
+    "open-transaction": _open_transaction,
+    "markers-only": _markers_only,
+    "group-empty": _group_empty,
+    "rebalancing": _rebalancing,
+    "not-assigned": _not_assigned,
+    "held": _held,
+    "commits-nothing": _commits_nothing,
+    "keeps-up": _keeps_up,
+    "catches-up": _catches_up,
+    "falls-behind": _falls_behind,
+    "unknown": _unknown,
+}

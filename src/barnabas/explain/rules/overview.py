@@ -1,0 +1,40 @@
+"""What is not as it should be: what each question finds, of all that was seen, and nothing that is fine."""
+
+from collections.abc import Iterator
+
+from barnabas.explain.finding import Finding, worst_first
+from barnabas.explain.rules.broker import silent_brokers, stalls
+from barnabas.explain.rules.client import held_clients
+from barnabas.explain.rules.disk import full_disks
+from barnabas.explain.rules.group import explain_group
+from barnabas.explain.rules.lag import explain_lag
+from barnabas.explain.rules.refused import lately_refused
+from barnabas.explain.rules.slow import explain_slow
+from barnabas.explain.rules.topic import explain_topic
+from barnabas.explain.rules.transaction import explain_transaction
+from barnabas.explain.seen import Seen
+from barnabas.explain.words import count
+
+
+def explain_all(seen: Seen) -> list[Finding]:
+    """List what is not as it should be, the worst first; one line says so where all is well."""
+    found = worst_first(each for each in _all(seen) if each.severity)
+    if found:
+        return found
+    brokers = 0 if seen.cluster is None else len(seen.cluster.brokers)
+    text = f"all is well: {count(brokers, 'broker')}, {count(len(seen.partitions), 'partition')}, "
+    text += count(len(seen.groups), "group")
+    return [Finding("cluster", "well", text)]
+
+
+def _all(seen: Seen) -> Iterator[Finding]:
+    yield from silent_brokers(seen)
+    yield from explain_topic(seen)
+    yield from full_disks(seen)
+    yield from explain_lag(seen)
+    yield from explain_group(seen)
+    yield from explain_transaction(seen)
+    yield from held_clients(seen)
+    yield from lately_refused(seen)
+    yield from stalls(seen)
+    yield from explain_slow(seen)

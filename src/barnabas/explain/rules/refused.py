@@ -1,0 +1,215 @@
+"""Why was I refused: which rule denies, which right is missing, why a login failed, which limit was met.
+
+What a Kafka refused it only logs; its access rules are public, so that "may U do X" is answered for it, too. What
+follows from rules is decided where the broker decides it: `wire/security/access_rules.py`.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.seen import Asked, Row, Seen
+from barnabas.explain.words import duration, times
+from barnabas.wire.security.access_rules import Rules
+from barnabas.wire.security.acls import (
+    ANYBODY,
+    OPERATIONS,
+    Binding,
+    Entry,
+    PatternFilter,
+    PatternType,
+    Permission,
+    word,
+)
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+from barnabas.wire.security.principals import USER, Principal
+
+_MOST_ROWS: Final = 20
+_OPTIONS: Final = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+}
+_NOWHERE: Final = "*"
+
+
+class Question(NamedTuple):
+    """May this principal do this?"""
+
+    principal: Principal
+    host: str
+    operation: Operation
+    resource_type: ResourceType
+    name: str
+
+    @property
+    def what(self) -> str:
+        """Say what is wanted: `Write on topic views`."""
+        kind = self.resource_type.name.lower().replace("_", " ")
+        where = "the cluster" if self.resource_type is ResourceType.CLUSTER else f"{kind} {self.name}"
+        return f"{word(self.operation)} on {where}"
+
+
+def explain_refused(seen: Seen) -> list[Finding]:
+    """Explain what was refused of late; with an operation, whether a user may do it and by which rule."""
+    question = question_of(seen.asked)
+    if question is not None:
+        return [may(seen, question)]
+    kept = [row for row in seen.facts.get("refusals", ()) if row["last_ms"] >= seen.since_ms and _is_asked(seen, row)]
+    kept.sort(key=lambda row: -int(row["count"]))
+    found = [_refusal(seen, row) for row in kept[:_MOST_ROWS]]
+    if not found:
+        window = duration(seen.now_ms - seen.since_ms)
+        if seen.tellers:
+            found.append(Finding("cluster", "nothing-refused", f"nothing was refused in the last {window}"))
+        else:
+            text = (
+                "what was refused is unknown: no broker keeps it; a user with --operation (and --topic, --group or "
+                "--transactional-id) is answered by the access rules"
+            )
+            found.append(Finding("cluster", "unknown", text, certainty=Certainty.UNKNOWN))
+    return worst_first(found)
+
+
+def _is_asked(seen: Seen, row: Row) -> bool:
+    if seen.asked.client_id is not None:
+        return bool(row["client_id"] == seen.asked.client_id)
+    return (seen.asked.user or seen.asked.name) in (None, row["user"])
+
+
+def question_of(asked: Asked) -> Question | None:
+    """Return the question that names a user and an operation; None: there is none."""
+    user = asked.user or asked.name
+    if user is None or asked.operation is None:
+        return None
+    principal = Principal(USER, user.removeprefix(f"{USER}:"))
+    for resource_type, name in (
+        (ResourceType.TOPIC, asked.topic),
+        (ResourceType.GROUP, asked.group),
+        (ResourceType.TRANSACTIONAL_ID, asked.transactional_id),
+    ):
+        if name is not None:
+            return Question(principal, asked.host or _NOWHERE, OPERATIONS[asked.operation], resource_type, name)
+    return Question(principal, asked.host or _NOWHERE, OPERATIONS[asked.operation], ResourceType.CLUSTER, CLUSTER)
+
+
+def may(seen: Seen, question: Question) -> Finding:
+    """Say whether a principal may do something, and by which rule, or which right is missing."""
+    principal, what = question.principal, question.what
+    subject = f"user {principal.name}"
+    place: tuple[str, ...] = (
+        () if question.resource_type not in _OPTIONS else (_OPTIONS[question.resource_type], question.name)
+    )
+    place = place or ("--cluster",)
+    if seen.rules is None:
+        text = f"whether {principal} may {what} is unknown: the access rules are not told"
+        return Finding(subject, "unknown", text, Severity.NOTICE, Certainty.UNKNOWN)
+    see = command("acls", "--list", *place, "--resource-pattern-type", "match")
+    about = _about(seen.rules, question)
+    if not about:
+        text = (
+            f"no rule is about {what.partition(' on ')[2]}: whether {principal} may {what} is the broker's "
+            "allow.everyone.if.no.acl.found (false by default) and super.users"
+        )
+        commands = (_allow(question, place), see)
+        return Finding(subject, "no-rule", text, Severity.NOTICE, Certainty.INFERRED, commands=commands)
+    rules = Rules()
+    for each in about:
+        rules.set(each.pattern, rules.entries(each.pattern) | {each.entry})
+    rights = rules.rights(principal, question.host, question.resource_type, question.name) or 0
+    deciding = [each for each in about if _decides(each, question)]
+    denying = [each for each in deciding if each.entry.permission is Permission.DENY]
+    shown = denying or deciding
+    figures: dict[str, Figure] = {"rules": [_rule(each) for each in shown], "rule_count": len(about)}
+    if rights >> question.operation & 1:
+        text = f"{principal} may {what}: {_rule(shown[0])}"
+        return Finding(subject, "allowed", text, figures=figures, commands=(see,))
+    if denying:
+        text = f"{principal} may not {what}: a rule denies it, and what is denied is denied: {_rule(denying[0])}"
+        return Finding(subject, "denied", text, Severity.PROBLEM, figures=figures, commands=(see,))
+    text = (
+        f"{principal} may not {what}: none of {len(about)} rules about it gives him that right"
+        f"{'' if question.host == _NOWHERE else f' from {question.host}'} (super.users may do all)"
+    )
+    commands = (_allow(question, place), see)
+    return Finding(subject, "right-missing", text, Severity.PROBLEM, figures=figures, commands=commands)
+
+
+def _allow(question: Question, place: tuple[str, ...]) -> str:
+    who = ("--allow-principal", question.principal, "--operation", word(question.operation))
+    return command("acls", "--add", *who, *place)
+
+
+def _about(rules: list[Binding], question: Question) -> list[Binding]:
+    wanted = PatternFilter(question.resource_type, question.name, PatternType.MATCH)
+    return [each for each in rules if wanted.selects(each.pattern)]
+
+
+def _decides(binding: Binding, question: Question) -> bool:
+    """Return whether a rule alone allows what is wanted, or denies it where all else would be allowed."""
+    rules = Rules()
+    entries = {binding.entry}
+    is_denial = binding.entry.permission is Permission.DENY
+    if is_denial:
+        entries.add(Entry(ANYBODY, "*", Operation.ALL, Permission.ALLOW))
+    rules.set(binding.pattern, entries)
+    rights = rules.rights(question.principal, question.host, question.resource_type, question.name) or 0
+    return bool(rights >> question.operation & 1) is not is_denial
+
+
+def _rule(binding: Binding) -> str:
+    pattern, entry = binding
+    kind = "prefixed " if pattern.pattern_type is PatternType.PREFIXED else ""
+    return (
+        f"{word(entry.permission)} {entry.principal} {word(entry.operation)} from host {entry.host} on {kind}"
+        f"{word(pattern.resource_type)} {pattern.name}"
+    )
+
+
+def _refusal(seen: Seen, row: Row) -> Finding:
+    """Tell of a refusal that the broker kept, with the rule that follows where rules are told."""
+    who = row["user"] or "somebody who did not log in"
+    where = f"{row['client_id']} at {row['host']}" if row["client_id"] else row["host"]
+    often = times(int(row["count"]))
+    figures: dict[str, Figure] = {
+        "kind": row["kind"],
+        "count": row["count"],
+        "user": row["user"],
+        "host": row["host"],
+        "client_id": row["client_id"],
+    }
+    causes: tuple[Finding, ...] = ()
+    commands: tuple[str, ...] = ()
+    match row["kind"]:
+        case "login":
+            text = f"a login from {where} by {row['mechanism'] or 'TLS'} at {row['listener']} failed {often}"
+            text += f": {row['reason']}"
+            commands = (command("users", "list"),)
+        case "acl":
+            text = f"{who} ({where}) was refused {row['operation']} on {row['resource']} {row['name']} {often}"
+            text += f", when it asked for {row['reason']}" if row["reason"] else ""
+            question = _question(row)
+            if question is not None and seen.rules is not None:
+                causes = (may(seen, question),)
+        case _:
+            text = f"{where} was turned away {often}: {row['reason']}"
+    verdict = f"refused-{row['kind']}"
+    subject = f"user {row['user']}" if row["user"] else f"host {row['host']}"
+    since_ms = int(row["first_ms"])
+    return Finding(
+        subject, verdict, text, Severity.NOTICE, since_ms=since_ms, figures=figures, causes=causes, commands=commands
+    )
+
+
+def _question(row: Row) -> Question | None:
+    types = {each.name: each for each in ResourceType}
+    resource_type = types.get(str(row["resource"]).upper().replace(" ", "_"))
+    operation = {each.name: each for each in Operation}.get(str(row["operation"]).upper())
+    if resource_type is None or operation is None or row["user"] is None:
+        return None
+    return Question(Principal(USER, row["user"]), row["host"], operation, resource_type, row["name"])
+
+
+def lately_refused(seen: Seen) -> Iterator[Finding]:
+    """Tell of refusals alone, and nothing where there are none."""
+    yield from (each for each in explain_refused(seen) if each.verdict.startswith("refused-"))

@@ -1,0 +1,93 @@
+"""Why is a request slow: which of its stages took the time, what it waited for, and what else was at work then."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
+from barnabas.explain.rules.broker import stalls
+from barnabas.explain.seen import Row, Seen
+from barnabas.explain.words import count, duration
+
+_STAGES: Final = {
+    "queue_ms": "waited for its turn: the broker's loop had others to serve",
+    "local_ms": "was worked on: its records were prepared, or read from the disk",
+    "remote_ms": "waited for {}",
+    "send_ms": "waited for its peer to take the answer",
+}
+# By the broker's words, `broker/requests/slow_requests.py`.
+_WAITED_FOR: Final = {
+    "append": "earlier records of its partition to be written",
+    "controller": "the controller",
+    "coordinator": "its coordinator, or other members of its group",
+    "disk": "the disk: what it asked for was not in memory",
+    "executor": "a thread that does the long work",
+    "flush": "the disk to have its records (flush.messages)",
+    "followers": "the followers to have its records (acks=all)",
+    "records": "records to come",
+    "registry": "the cluster's registry",
+}
+_MOST_ROWS: Final = 10
+
+
+def explain_slow(seen: Seen) -> list[Finding]:
+    """Explain slow requests, by API, client and stage, those that took most first; of one client where it is named."""
+    wanted = seen.asked.client_id or seen.asked.name
+    by_kind: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in seen.facts.get("requests", ()):
+        if row["at_ms"] >= seen.since_ms and wanted in (None, row["client_id"]):
+            stage = max(_STAGES, key=lambda name: float(row[name] or 0))
+            key = (row["api"], row["client_id"] or "", stage, row["waited_for"] or "")
+            by_kind.setdefault(key, []).append(row)
+    kinds = sorted(by_kind.items(), key=lambda each: -sum(float(row["total_ms"]) for row in each[1]))
+    found = [_slow(seen, *kind) for kind in kinds[:_MOST_ROWS]]
+    found += _without(seen)
+    if not found and seen.tellers:
+        window = duration(seen.now_ms - seen.since_ms)
+        text = f"no request was slow in the last {window}"
+        found.append(Finding(f"client {wanted}" if wanted else "cluster", "not-slow", text))
+    return worst_first(found)
+
+
+def _slow(seen: Seen, kind: tuple[str, str, str, str], rows: Sequence[Row]) -> Finding:
+    api, client_id, stage, waited_for = kind
+    longest = max(rows, key=lambda row: float(row["total_ms"]))
+    in_stage_ms = sum(float(row[stage] or 0) for row in rows)
+    total_ms = sum(float(row["total_ms"]) for row in rows)
+    why = _STAGES[stage].format(_WAITED_FOR.get(waited_for, waited_for or "others"))
+    text = (
+        f"{count(len(rows), 'request')} {api} of {client_id or 'clients without an id'} took {duration(total_ms)} in "
+        f"all, {duration(longest['total_ms'])} the slowest; {in_stage_ms / max(total_ms, 0.001):.0%} of that "
+        f"{'it' if len(rows) == 1 else 'they'} {why}"
+    )
+    near = {row["broker_id"] for row in rows}
+    held_ms = sum(float(row["throttle_ms"]) for row in rows)
+    text += f"; then a quota held its client for {duration(held_ms)}" if held_ms else ""
+    causes = tuple(each for broker_id in sorted(near) for each in stalls(seen, broker_id))
+    figures: dict[str, Figure] = {
+        "api": api,
+        "client_id": client_id,
+        "request_count": len(rows),
+        "total_ms": total_ms,
+        "slowest_ms": longest["total_ms"],
+        "stage": stage,
+        "stage_ms": in_stage_ms,
+        "waited_for": waited_for or None,
+        "held_ms": held_ms,
+        "brokers": sorted(near),
+    }
+    since_ms = min(int(row["at_ms"]) for row in rows)
+    verdict = f"slow-{stage.removesuffix('_ms')}"
+    subject = f"client {client_id or '-'}"
+    return Finding(subject, verdict, text, Severity.NOTICE, since_ms=since_ms, figures=figures, causes=causes)
+
+
+def _without(seen: Seen) -> Iterator[Finding]:
+    """Tell the round trip of brokers that do not say what their requests take."""
+    for broker_id, took_ms in sorted(seen.round_trips_ms.items()):
+        if broker_id not in seen.tellers:
+            text = (
+                f"{seen.address(broker_id)} answers a request that waits for nothing in {took_ms:.1f} ms; what its "
+                "clients' requests wait for is unknown: it does not tell"
+            )
+            figures: dict[str, Figure] = {"round_trip_ms": took_ms}
+            yield Finding(f"broker {broker_id}", "round-trip", text, certainty=Certainty.UNKNOWN, figures=figures)

@@ -1,0 +1,161 @@
+"""What becomes of transactions: those that are open and whose, those that hang, and why one was aborted."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from barnabas.clients.transaction_log import TransactionState
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.seen import Open, Row, Seen
+from barnabas.explain.words import count, duration, times
+
+# One that is open for so long is worth a word; producers commit every second or so.
+_LONG_MS: Final = 60_000
+_REASONS: Final = {
+    "producer": "its producer aborted it",
+    "timeout": "its producer did not end it within transaction.timeout.ms",
+    "newer_producer": "a newer producer took its transactional id",
+    "command": "it was aborted by a command",
+}
+
+
+def explain_transaction(seen: Seen) -> list[Finding]:
+    """Explain open transactions and aborted ones; those of one transactional id where one is asked about."""
+    wanted = seen.asked.name
+    found = list(of_open(seen, None, None))
+    for state in seen.transactional_ids.values():
+        if wanted == state.transactional_id and not state.status.is_open:
+            found.append(_state(seen, state))
+    found += _aborted(seen)
+    if wanted is not None:
+        found = [each for each in found if each.subject == _subject(wanted)]
+        if not found:
+            text = f"no transaction of {wanted} is kept: its coordinator forgot the id, or never knew it"
+            found.append(Finding(_subject(wanted), "not-known", text, certainty=Certainty.UNKNOWN))
+    return worst_first(found)
+
+
+def _subject(transactional_id: str) -> str:
+    return f"transactional id {transactional_id}"
+
+
+def of_open(seen: Seen, partitions: Collection[TopicPartition] | None, producer_id: int | None) -> list[Finding]:
+    """Tell whose transactions are open in partitions, and when they end.
+
+    Args:
+        seen: What was seen.
+        partitions: Where; None: anywhere.
+        producer_id: Whose; None: anybody's.
+    """
+    by_producer: dict[int, list[Open]] = {}
+    for each in seen.open_transactions:
+        if (partitions is None or each.partition in partitions) and producer_id in (None, each.producer_id):
+            by_producer.setdefault(each.producer_id, []).append(each)
+    return worst_first(_open(seen, *each) for each in by_producer.items())
+
+
+def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
+    first = min(opened, key=lambda each: each.started_ms)
+    state = next((each for each in seen.transactional_ids.values() if each.producer_id == producer_id), None)
+    began_ms = state.started_ms if state is not None and state.started_ms >= 0 else first.started_ms
+    age_ms = max(seen.now_ms - began_ms, 0)
+    figures: dict[str, Figure] = {
+        "producer_id": producer_id,
+        "producer_epoch": first.producer_epoch,
+        "first_offset": first.first_offset,
+        "open_ms": age_ms,
+        "partitions": [str(each.partition) for each in opened[:20]],
+    }
+    where = f"{first.partition} from offset {first.first_offset} on"
+    if first.is_hanging:
+        place = ("--topic", first.partition.topic, "--partition", first.partition.partition)
+        text = (
+            f"the transaction of producer {producer_id} in {where} hangs for {duration(age_ms)}: no coordinator knows "
+            "it, so it never ends"
+        )
+        commands = (
+            command("transactions", "hanging", *place),
+            command("transactions", "abort", *place, "--start-offset", first.first_offset),
+        )
+        subject = f"partition {first.partition}"
+        return Finding(subject, "hanging", text, Severity.URGENT, since_ms=began_ms, figures=figures, commands=commands)
+    if state is None:
+        text = f"a transaction of producer {producer_id} is open in {where} for {duration(age_ms)}; whose is unknown"
+        severity = Severity.PROBLEM if age_ms >= _LONG_MS else Severity.FINE
+        subject = f"partition {first.partition}"
+        return Finding(subject, "open", text, severity, Certainty.UNKNOWN, began_ms, figures)
+    left_ms = state.timeout_ms - age_ms
+    figures |= {"transactional_id": state.transactional_id, "timeout_ms": state.timeout_ms, "ends_in_ms": left_ms}
+    who = next(seen.rows("transactions", transactional_id=state.transactional_id, outcome="open"), None)
+    of_client = f" of {who['client_id']} at {who['host']}" if who is not None and who["client_id"] else ""
+    text = (
+        f"transactional id {state.transactional_id}{of_client} has a transaction open for {duration(age_ms)} in {where}"
+        + (f" and {len(opened) - 1} more" if len(opened) > 1 else "")
+    )
+    text += f"; it is {state.status.name}" if state.status.name != "Ongoing" else ""
+    text += (
+        f"; unless it ends before, its coordinator aborts it in {duration(left_ms)} (transaction.timeout.ms)"
+        if left_ms > 0
+        else "; its timeout is over, and its coordinator is about to end it"
+    )
+    severity = Severity.PROBLEM if age_ms >= _LONG_MS else Severity.FINE
+    see = command("transactions", "describe", "--transactional-id", state.transactional_id)
+    return Finding(
+        _subject(state.transactional_id), "open", text, severity, since_ms=began_ms, figures=figures, commands=(see,)
+    )
+
+
+def _state(seen: Seen, state: TransactionState) -> Finding:
+    """Tell of an id what its coordinator wrote down last."""
+    rows = list(seen.rows("transactions", transactional_id=state.transactional_id))
+    text = (
+        f"transactional id {state.transactional_id} is {state.status.name} for "
+        f"{duration(max(seen.now_ms - state.updated_ms, 0))}, with producer {state.producer_id} of epoch "
+        f"{state.producer_epoch}"
+    )
+    figures: dict[str, Figure] = {
+        "state": state.status.name,
+        "producer_id": state.producer_id,
+        "producer_epoch": state.producer_epoch,
+        "timeout_ms": state.timeout_ms,
+    }
+    causes: tuple[Finding, ...] = ()
+    if not rows and state.status.name == "CompleteAbort":
+        unknown = "why it was aborted is unknown: its coordinator keeps no reasons, or no longer this one"
+        causes = (Finding(_subject(state.transactional_id), "unknown", unknown, certainty=Certainty.UNKNOWN),)
+    return Finding(
+        _subject(state.transactional_id), "last-state", text, since_ms=state.updated_ms, figures=figures, causes=causes
+    )
+
+
+def _aborted(seen: Seen) -> Iterator[Finding]:
+    """Tell of each id how often its transactions were aborted, and why the last time."""
+    by_id: dict[str, list[Row]] = {}
+    for row in seen.rows("transactions", outcome="aborted"):
+        if row["at_ms"] >= seen.since_ms:
+            by_id.setdefault(row["transactional_id"], []).append(row)
+    for transactional_id, rows in by_id.items():
+        last = max(rows, key=lambda row: int(row["at_ms"]))
+        reasons: Counter[str] = Counter()
+        for row in rows:
+            reasons[str(row["reason"])] += int(row["count"])
+        why = _REASONS.get(last["reason"], last["reason"])
+        who = f" by {last['client_id']} at {last['host']}" if last["client_id"] else ""
+        text = f"a transaction of {transactional_id} was aborted {times(reasons.total())}; the last time {why}{who}, "
+        text += f"{duration(max(last['at_ms'] - last['began_ms'], 0))} after it began"
+        owed = int(last.get("markers_owed") or 0)
+        if owed:
+            text += f"; {count(owed, 'marker')} of it could not be written yet"
+        figures: dict[str, Figure] = {f"{name}_count": number for name, number in reasons.items()}
+        is_forced = set(reasons) - {"producer"}
+        severity = Severity.PROBLEM if owed else Severity.NOTICE if is_forced else Severity.FINE
+        yield Finding(
+            _subject(transactional_id),
+            f"aborted-{str(last['reason']).replace('_', '-')}",
+            text,
+            severity,
+            since_ms=last["at_ms"],
+            figures=figures | {"markers_owed": owed},
+            commands=(command("transactions", "describe", "--transactional-id", transactional_id),),
+        )

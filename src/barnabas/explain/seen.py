@@ -1,0 +1,219 @@
+"""What was seen of a cluster at one moment, as plain values: what rules read.
+
+What was not asked for is empty. Who did not answer is in `silent`; who does not know the request `Facts`, as no Kafka
+does, is not in `tellers`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from barnabas.clients.cluster_state import Cluster, Partition
+from barnabas.clients.transaction_log import TransactionState
+from barnabas.core.types import TopicPartition
+from barnabas.wire.quotas.entities import Entity
+from barnabas.wire.security.acls import Binding
+
+Row = Mapping[str, Any]
+"""A row of the answer to `Facts`, with the `broker_id` that told it; its fields are in schemas/facts.json."""
+Series = list[tuple[int, int]]
+"""When (wall milliseconds) which offset was seen, the oldest first."""
+
+
+class Member(NamedTuple):
+    """A member of a group and what it is to read."""
+
+    member_id: str
+    client_id: str
+    host: str
+    assignment: list[TopicPartition]
+
+
+@dataclass(slots=True)
+class Group:
+    """A group as its coordinator tells it.
+
+    Attributes:
+        state: Stable, Empty, PreparingRebalance, CompletingRebalance or Dead.
+        coordinator_id: The broker that told it.
+        committed: Offsets by partition; of those that have one.
+        commits: What was committed when, by partition; ends with what is so now.
+    """
+
+    name: str
+    state: str
+    coordinator_id: int
+    members: list[Member] = field(default_factory=list)
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
+    commits: dict[TopicPartition, Series] = field(default_factory=dict)
+
+    @property
+    def owners(self) -> dict[TopicPartition, Member]:
+        """Who reads each partition."""
+        return {partition: member for member in self.members for partition in member.assignment}
+
+
+class Log(NamedTuple):
+    """Where a partition begins and ends, and how its end moved.
+
+    Attributes:
+        stable_offset: Below it no transaction is open.
+        end_offset: The high watermark.
+        ends: The ends that were seen when; ends with what is so now.
+    """
+
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+    ends: Series
+
+
+class Ahead(NamedTuple):
+    """What lies between a committed offset and the last stable one.
+
+    Attributes:
+        first_ms: The timestamp of the first record that can be read; None: there is none, or it has none.
+        record_count: Records that can be read: no markers, nothing aborted.
+        is_whole: All of it was looked at; else the rest, which is larger than what is looked at, may hold more.
+    """
+
+    first_ms: int | None
+    record_count: int
+    is_whole: bool
+
+
+class Open(NamedTuple):
+    """A transaction that is open in a partition.
+
+    Attributes:
+        is_hanging: No coordinator will end it.
+    """
+
+    partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    started_ms: int
+    is_hanging: bool
+
+
+class Directory(NamedTuple):
+    """A log directory of a broker.
+
+    Attributes:
+        failure: Why it can't be used; empty: it can.
+        logs: Bytes by partition.
+        behind: How many records a replica is behind its partition's high watermark.
+        total_bytes, free_bytes: Of its disk; None where it is not told.
+    """
+
+    broker_id: int
+    path: str
+    failure: str
+    logs: dict[TopicPartition, int]
+    behind: dict[TopicPartition, int]
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+
+
+class Setting(NamedTuple):
+    """A setting in force, and where it stands: `topic`, `broker`, `all brokers`, `file` or `default`."""
+
+    value: str
+    where: str
+
+
+class Asked(NamedTuple):
+    """What is asked about; None: it does not matter."""
+
+    name: str | None = None
+    user: str | None = None
+    client_id: str | None = None
+    host: str | None = None
+    operation: str | None = None
+    topic: str | None = None
+    group: str | None = None
+    transactional_id: str | None = None
+
+
+_NOTHING: Final = Asked()
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen.
+
+    Attributes:
+        now_ms: The asker's wall clock.
+        since_ms: Events before it do not count.
+        tellers: Brokers that answered `Facts`.
+        silent: Why a broker did not answer, by its id.
+        refused: What the asker may not see, in parts of a sentence.
+        rules: Access rules; None: they were not told.
+        limits: What ExplainQuotas told, by broker.
+        configured: All limits that are set, by whom they are for.
+        round_trips_ms: How long a request that waits for nothing took, by broker.
+    """
+
+    now_ms: int
+    since_ms: int
+    asked: Asked = _NOTHING
+    cluster: Cluster | None = None
+    groups: dict[str, Group] = field(default_factory=dict)
+    groups_before: dict[str, Group] = field(default_factory=dict)
+    logs: dict[TopicPartition, Log] = field(default_factory=dict)
+    ahead: dict[tuple[str, TopicPartition], Ahead] = field(default_factory=dict)
+    open_transactions: list[Open] = field(default_factory=list)
+    transactional_ids: dict[str, TransactionState] = field(default_factory=dict)
+    directories: list[Directory] = field(default_factory=list)
+    settings: dict[str, dict[str, Setting]] = field(default_factory=dict)
+    rules: list[Binding] | None = None
+    limits: list[Row] = field(default_factory=list)
+    configured: dict[Entity, dict[str, float]] = field(default_factory=dict)
+    round_trips_ms: dict[int, float] = field(default_factory=dict)
+    facts: dict[str, list[Row]] = field(default_factory=dict)
+    tellers: set[int] = field(default_factory=set)
+    silent: dict[int, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+    def rows(self, subject: str, **wanted: object) -> Iterator[Row]:
+        """The rows of a subject of `Facts` whose fields have these values."""
+        for row in self.facts.get(subject, ()):
+            if all(row[name] == value for name, value in wanted.items()):
+                yield row
+
+    @property
+    def partitions(self) -> dict[TopicPartition, Partition]:
+        """The partitions of the cluster, by name."""
+        return {} if self.cluster is None else {each.name: each for each in self.cluster.partitions}
+
+    def address(self, broker_id: int) -> str:
+        """Name a broker, with where it is if that is known."""
+        broker = None if self.cluster is None else self.cluster.brokers.get(broker_id)
+        if broker is None or broker.address is None:
+            return f"broker {broker_id}"
+        return f"broker {broker_id} ({broker.address[0]}:{broker.address[1]})"
+
+
+def rate_per_s(series: Series, now_ms: int, window_ms: int = 300_000) -> float | None:
+    """Return how fast offsets rose in the last `window_ms`; None where less than a second was seen."""
+    begin_ms = now_ms - window_ms
+    first = None
+    for at_ms, offset in series:
+        if first is None or at_ms <= begin_ms:
+            first = (max(at_ms, begin_ms), offset)
+    if first is None:
+        return None
+    last_ms, last = series[-1]
+    elapsed_ms = max(last_ms, now_ms) - first[0]
+    return (last - first[1]) * 1_000 / elapsed_ms if elapsed_ms >= 1_000 else None
+
+
+def still_since_ms(series: Series) -> int | None:
+    """Return when the offset of now was first seen, if that was not the first of all; else the first look."""
+    since = None
+    for at_ms, offset in reversed(series):
+        if offset != series[-1][1]:
+            break
+        since = at_ms
+    return since

@@ -1,0 +1,98 @@
+"""Why did a group rebalance."""
+
+import pytest
+
+from barnabas.explain.finding import Certainty, Severity
+from barnabas.explain.rules.group import explain_group
+from tests.unit.explain.worlds import (
+    MINUTE_MS,
+    NOW_MS,
+    VIEWS,
+    group,
+    group_facts,
+    member,
+    of,
+    rebalance,
+    seen,
+    verdicts,
+)
+
+REASONS = (
+    "joined",
+    "left",
+    "removed",
+    "session_expired",
+    "poll_interval_exceeded",
+    "subscription_changed",
+    "leader_rejoined",
+    "rejoined",
+    "static_replaced",
+    "assignment_not_stored",
+    "coordinator_moved",
+    "too_many_members",
+    "one_of_a_later_release",
+)
+
+
+def told(*rebalances, state="Stable", **parts):
+    groups = {"billing": group({}, [member(*VIEWS)], state)}
+    return explain_group(seen(groups=groups, facts=group_facts(*rebalances), **parts))
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_each_reason_is_told_as_a_sentence(reason: str) -> None:
+    found = told(rebalance(reason))
+    assert verdicts(found) == ["rebalanced", reason.replace("_", "-")]
+    assert found[0].severity is Severity.FINE
+    assert found[0].causes[0].text.startswith("once: ")
+
+
+def test_a_session_that_is_over_says_when_it_was_heard_last() -> None:
+    row = rebalance("session_expired", heard_ms=NOW_MS - MINUTE_MS - 10_000)
+    assert "no heartbeat of reader at /10.0.0.7 came within session.timeout.ms (the last one came 10.0 s before)" in (
+        told(row)[0].text
+    )
+
+
+def test_a_group_that_rebalances_often_says_how_often_and_how_long_nobody_read() -> None:
+    rows = [rebalance("left", 9), rebalance("joined", 6), rebalance("joined", 3, gather_ms=60_000)]
+    (found,) = told(*rows)
+    assert verdicts([found]) == ["rebalances-often", "joined", "left"]
+    assert found.severity is Severity.PROBLEM
+    assert found.figures["idle_part"] == pytest.approx((60_100 + 2 * 3_100) / (9 * MINUTE_MS))
+    assert found.text == (
+        "group billing rebalanced 3 times, 3 times in the last 10 min; nobody read for 66.3 s meanwhile, 12% of the "
+        "time since the first one; the last one: reader at /10.0.0.7 joined"
+    )
+
+
+def test_the_last_member_is_named_where_others_waited_for_it() -> None:
+    last = {"member": "slow-1", "client_id": "slow", "host": "/10.0.0.8", "instance": None}
+    assert told(rebalance("joined", last=last, gather_ms=40_000))[0].text.endswith(
+        "slow at /10.0.0.8 was waited for longest, 40.0 s"
+    )
+
+
+def test_a_rebalance_that_goes_on_is_a_problem_and_counts_as_idle_until_now() -> None:
+    row = rebalance("left", 2, outcome=None, gather_ms=None, assign_ms=None)
+    (found,) = told(row, state="PreparingRebalance")
+    assert (found.verdict, found.severity, found.figures["idle_ms"]) == ("rebalancing", Severity.PROBLEM, 2 * MINUTE_MS)
+    assert "rebalances now and waits for its members to join" in found.text
+
+
+def test_what_happened_before_the_window_does_not_count() -> None:
+    assert verdicts(told(rebalance("left", 61))) == ["at-rest"]
+
+
+def test_where_no_reasons_are_kept_two_looks_tell_who_came_and_went_and_why_is_unknown() -> None:
+    now = {"billing": group({}, [member(*VIEWS), member(client_id="new")])}
+    before = {"billing": group({}, [member(*VIEWS), member(client_id="old")])}
+    found = explain_group(seen(groups=now, groups_before=before, tellers=set()))
+    assert verdicts(found) == ["members-changed", "unknown"]
+    assert found[0].text == ("group billing is Stable with 2 members; new at /10.0.0.7 came; old at /10.0.0.7 went")
+    assert of(found, "unknown").certainty is Certainty.UNKNOWN
+
+
+def test_a_coordinator_that_does_not_answer_is_named() -> None:
+    found = explain_group(seen(groups={"billing": group({}, [member()])}, silent={1: "refused"}))
+    assert of(found, "unknown").silent == (1,)
