@@ -24,7 +24,7 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/facts.json").read_text
 @pytest.fixture(scope="module")
 def busy() -> Iterator[Broker]:
     """A broker to which something of each kind has happened, and which was killed since."""
-    config = {
+    config: dict[str, str | int] = {
         "group.initial.rebalance.delay.ms": 0,
         "barnabas.http.listeners": "127.0.0.1:0",
         "transaction.state.log.min.isr": 1,
@@ -44,7 +44,7 @@ def busy() -> Iterator[Broker]:
         consumer.subscribe(["t"])
         message = consumer.poll(PATIENCE_S)
         assert message is not None
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
         yield broker
         consumer.close()
 

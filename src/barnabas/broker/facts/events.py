@@ -11,9 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from barnabas.broker.facts.rebalances import Json
-
-Row = dict[str, Json]
+from barnabas.broker.facts import Row
 
 REPEATED_WITHIN_MS: Final = 60_000
 # What Python needs beside a line.
@@ -74,7 +72,7 @@ class RepeatedEvents(Events):
     def note(self, key: tuple[str | None, ...], now_ms: int) -> Row:
         """Count an event; gives its row, whose `count` is 1 where it is new: then the caller says what it was."""
         row = self._open.get(key)
-        if row is not None and now_ms - _number(row["first_ms"]) >= REPEATED_WITHIN_MS:
+        if row is not None and now_ms - row["first_ms"] >= REPEATED_WITHIN_MS:
             self._seal(key)
             row = None
         if row is None:
@@ -84,13 +82,13 @@ class RepeatedEvents(Events):
             self.kept_bytes += _OPEN_ROW_BYTES
             self._make_room()
         row["last_ms"] = now_ms
-        row["count"] = _number(row["count"]) + 1
+        row["count"] = row["count"] + 1
         return row
 
     def seal(self, now_ms: int) -> None:
         """End the rows whose minute is over."""
         for key, row in list(self._open.items()):
-            if now_ms - _number(row["first_ms"]) < REPEATED_WITHIN_MS:
+            if now_ms - row["first_ms"] < REPEATED_WITHIN_MS:
                 return
             self._seal(key)
 
@@ -117,8 +115,3 @@ def encoded(row: Row) -> bytes:
 
 def _nobody(line: bytes) -> None:
     return
-
-
-def _number(value: Json) -> int:
-    assert isinstance(value, int)
-    return value

@@ -9,9 +9,9 @@ Source: docs/explain.md; semantics, group coordinator.
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+from barnabas.broker.facts import Row
 
 MOST_OF_A_GROUP: Final = 20
 MOST_IN_ALL: Final = 5_000
@@ -96,9 +96,9 @@ class Rebalances:
         self._row_count = 0
         self.kept_bytes = self.left_out = 0
         # The group that was quiet for longest first.
-        self._rows: dict[str, deque[dict[str, Json]]] = {}
+        self._rows: dict[str, deque[Row]] = {}
         self._loaded_ms: dict[str, int] = {}
-        self.ended: Callable[[dict[str, Json]], object] = _nobody
+        self.ended: Callable[[Row], object] = _nobody
 
     def note(self, group_id: str, note: Note, now_ms: int) -> None:
         """Keep what a group's machine said."""
@@ -114,7 +114,7 @@ class Rebalances:
             case _ if row is not None:
                 self._go_on(row, note, now_ms)
 
-    def rows(self, group_id: str) -> list[Json]:
+    def rows(self, group_id: str) -> list[Row]:
         """Return a group's rebalances, the earliest first; the last one may be going on."""
         return [*self._rows.get(group_id, ())]
 
@@ -122,12 +122,12 @@ class Rebalances:
         """Return when this broker read the group from the log, as another one led it before; None: not of late."""
         return self._loaded_ms.get(group_id)
 
-    def restore(self, row: dict[str, Json]) -> None:
+    def restore(self, row: Row) -> None:
         """Keep again what was told to `ended` before the broker started anew."""
         self._add(str(row["group"]), row)
 
     def _begin(self, group_id: str, note: Note, now_ms: int) -> None:
-        row: dict[str, Json] = {
+        row: Row = {
             "group": group_id,
             "began_ms": now_ms,
             "reason": _text(note.reason),
@@ -151,26 +151,26 @@ class Rebalances:
                 _add_who(row, "went", note)
         self._add(group_id, row)
 
-    def _go_on(self, row: dict[str, Json], note: Note, now_ms: int) -> None:
+    def _go_on(self, row: Row, note: Note, now_ms: int) -> None:
         match note.turn:
             case Turn.CAME:
                 self.kept_bytes += _add_who(row, "came", note)
             case Turn.WENT:
                 self.kept_bytes += _add_who(row, "went", note)
             case Turn.GATHERED:
-                row["gather_ms"] = now_ms - _number(row["began_ms"])
+                row["gather_ms"] = now_ms - row["began_ms"]
                 row["generation"], row["member_count"] = note.generation, note.member_count
                 row["last"] = None if note.who is None else _named(note.who)
             case Turn.STABLE | Turn.EMPTY | Turn.MOVED:
                 self._end(row, note.turn.value, now_ms)
 
-    def _end(self, row: dict[str, Json], outcome: str, now_ms: int) -> None:
+    def _end(self, row: Row, outcome: str, now_ms: int) -> None:
         row["outcome"] = outcome
-        taken_ms = now_ms - _number(row["began_ms"])
+        taken_ms = now_ms - row["began_ms"]
         if row["gather_ms"] is None:
             row["gather_ms"] = taken_ms
         else:
-            row["assign_ms"] = taken_ms - _number(row["gather_ms"])
+            row["assign_ms"] = taken_ms - row["gather_ms"]
         self.ended(row)
 
     def _loaded(self, group_id: str, now_ms: int) -> None:
@@ -179,7 +179,7 @@ class Rebalances:
         if len(self._loaded_ms) > self._most_rows:
             del self._loaded_ms[next(iter(self._loaded_ms))]
 
-    def _add(self, group_id: str, row: dict[str, Json]) -> None:
+    def _add(self, group_id: str, row: Row) -> None:
         rows = self._rows.pop(group_id, None)
         if rows is None:
             rows = deque()
@@ -193,7 +193,7 @@ class Rebalances:
             oldest = next(iter(self._rows))
             self._forget(oldest, self._rows[oldest])
 
-    def _forget(self, group_id: str, rows: deque[dict[str, Json]]) -> None:
+    def _forget(self, group_id: str, rows: deque[Row]) -> None:
         self.kept_bytes -= _bytes_of(rows.popleft())
         self._row_count -= 1
         self.left_out += 1
@@ -204,7 +204,7 @@ class Rebalances:
 _GOES: Final = (Reason.LEFT, Reason.REMOVED, Reason.SESSION_EXPIRED, Reason.POLL_INTERVAL_EXCEEDED)
 
 
-def _nobody(row: dict[str, Json]) -> None:
+def _nobody(row: Row) -> None:
     return
 
 
@@ -212,20 +212,15 @@ def _text(reason: Reason | None) -> str | None:
     return None if reason is None else reason.value
 
 
-def _number(value: Json) -> int:
-    assert isinstance(value, int)
-    return value
-
-
-def _named(who: Who | None) -> dict[str, Json]:
+def _named(who: Who | None) -> Row:
     member_id, client_id, host, instance = (None, None, None, None) if who is None else who
     return {"member": member_id, "client_id": client_id, "host": host, "instance": instance}
 
 
-def _add_who(row: dict[str, Json], key: str, note: Note) -> int:
+def _add_who(row: Row, key: str, note: Note) -> int:
     """Name one more who came or went, unless very many did; how many bytes that takes."""
-    row[f"{key}_count"] = _number(row[f"{key}_count"]) + 1
-    named = _list(row[key])
+    row[f"{key}_count"] = row[f"{key}_count"] + 1
+    named = row[key]
     if len(named) >= _MOST_NAMED:
         return 0
     who = _named(note.who)
@@ -233,20 +228,15 @@ def _add_who(row: dict[str, Json], key: str, note: Note) -> int:
     return _bytes_of_who(who)
 
 
-def _bytes_of_who(who: dict[str, Json]) -> int:
+def _bytes_of_who(who: Row) -> int:
     return _NAMED_BYTES + _bytes_of_words(who)
 
 
-def _bytes_of(row: dict[str, Json]) -> int:
-    named = [*_list(row["came"]), *_list(row["went"])]
-    return _ROW_BYTES + _bytes_of_words(row) + sum(_bytes_of_who(each) for each in named if isinstance(each, dict))
+def _bytes_of(row: Row) -> int:
+    named = [*row["came"], *row["went"]]
+    return _ROW_BYTES + _bytes_of_words(row) + sum(_bytes_of_who(each) for each in named)
 
 
-def _bytes_of_words(row: dict[str, Json]) -> int:
+def _bytes_of_words(row: Row) -> int:
     words = (row.get(name) for name in _WORDS)
     return _CHARACTER_BYTES * sum(len(each) for each in words if isinstance(each, str))
-
-
-def _list(value: Json) -> list[Json]:
-    assert isinstance(value, list)
-    return value

@@ -19,7 +19,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from barnabas.broker.facts.events import Events, RepeatedEvents, Row
+from barnabas.broker.facts import Row
+from barnabas.broker.facts.events import Events, RepeatedEvents
 from barnabas.broker.facts.rebalances import Rebalances
 from barnabas.broker.facts.series import Series
 from barnabas.broker.facts.transactions import Aborts
@@ -144,7 +145,7 @@ class Facts:
         if kind == "rebalances":
             rows = self.rebalances.rows(str(row["group"]))
             # One that goes on already stays the last one.
-            if not rows or not isinstance(rows[-1], dict) or rows[-1]["outcome"] is not None:
+            if not rows or rows[-1]["outcome"] is not None:
                 self.rebalances.restore(row)
         elif kind == "transactions":
             self.aborts.restore(row)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from barnabas.broker.facts.rebalances import Json
+from barnabas.broker.facts import Row
 
 MOST_ROWS: Final = 1_000
 REPEATED_WITHIN_MS: Final = 60_000
@@ -71,17 +71,17 @@ class Aborts:
         self._most_rows = most_rows
         self.kept_bytes = self.left_out = 0
         # The one that was quiet for longest first.
-        self._rows: dict[_Key, dict[str, Json]] = {}
-        self.ended: Callable[[dict[str, Json]], object] = _nobody
+        self._rows: dict[_Key, Row] = {}
+        self.ended: Callable[[Row], object] = _nobody
 
     def note(self, txn: Aborted, abort: Abort, now_ms: int) -> None:
         """Keep why a transaction is aborted."""
         key = (txn.transactional_id, abort.reason.value, abort.client_id, abort.client_host)
         row = self._rows.pop(key, None)
-        is_repeated = row is not None and now_ms - _number(row["at_ms"]) < REPEATED_WITHIN_MS
+        is_repeated = row is not None and now_ms - row["at_ms"] < REPEATED_WITHIN_MS
         if row is not None:
             self.kept_bytes -= _bytes_of(key)
-        count = _number(row["count"]) + 1 if row is not None and is_repeated else 1
+        count = row["count"] + 1 if row is not None and is_repeated else 1
         self._add(
             key,
             {
@@ -103,7 +103,7 @@ class Aborts:
         if not is_repeated:
             self.ended(self._rows[key])
 
-    def rows(self, transactional_ids: Collection[str] | None = None, since_ms: int = -1) -> list[Json]:
+    def rows(self, transactional_ids: Collection[str] | None = None, since_ms: int = -1) -> list[Row]:
         """Return what is kept since a time, the latest last.
 
         Args:
@@ -112,10 +112,10 @@ class Aborts:
         return [
             row
             for key, row in self._rows.items()
-            if (transactional_ids is None or key[0] in transactional_ids) and _number(row["at_ms"]) >= since_ms
+            if (transactional_ids is None or key[0] in transactional_ids) and row["at_ms"] >= since_ms
         ]
 
-    def restore(self, row: dict[str, Json]) -> None:
+    def restore(self, row: Row) -> None:
         """Keep again what was told to `ended` before the broker started anew."""
         names = (row["transactional_id"], row["reason"], row["client_id"] or "", row["host"] or "")
         key: _Key = (str(names[0]), str(names[1]), str(names[2]), str(names[3]))
@@ -123,7 +123,7 @@ class Aborts:
             self.kept_bytes -= _bytes_of(key)
         self._add(key, row)
 
-    def _add(self, key: _Key, row: dict[str, Json]) -> None:
+    def _add(self, key: _Key, row: Row) -> None:
         self._rows[key] = row
         self.kept_bytes += _bytes_of(key)
         while len(self._rows) > self._most_rows or (self.kept_bytes > self._most_bytes and len(self._rows) > 1):
@@ -133,13 +133,8 @@ class Aborts:
             self.left_out += 1
 
 
-def _nobody(row: dict[str, Json]) -> None:
+def _nobody(row: Row) -> None:
     return
-
-
-def _number(value: Json) -> int:
-    assert isinstance(value, int)
-    return value
 
 
 def _bytes_of(key: _Key) -> int:

@@ -1,10 +1,9 @@
 """What a request for facts asks, as those see it who answer."""
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from barnabas.broker.facts.events import Row
-from barnabas.broker.facts.rebalances import Json
+from barnabas.broker.facts import Row
 from barnabas.broker.facts.series import TICK_MS
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.replicas.partition import Partition
@@ -44,7 +43,7 @@ class Question:
         """The last tick of series that is over."""
         return self.ctx.services.clock.now_ms() // TICK_MS - 1
 
-    def points(self, points: list[tuple[int, int]]) -> list[Json]:
+    def points(self, points: list[tuple[int, int]]) -> list[Any]:
         """Return those of a series that are asked for, from what it was when they begin."""
         before = sum(at_ms < self.since_ms for at_ms, _ in points)
         return [[at_ms, value] for at_ms, value in points[max(before - 1, 0) :]]

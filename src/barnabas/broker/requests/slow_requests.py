@@ -13,7 +13,7 @@ A fetch that waits for records is not slow, as long as it asked to wait.
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from barnabas.broker.facts.events import Row
+from barnabas.broker.facts import Row
 from barnabas.broker.requests.context import ConnectionInfo
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import FETCH_KEY

@@ -2,7 +2,7 @@
 
 import json
 
-from barnabas.broker.facts.events import Row
+from barnabas.broker.facts import Row
 from barnabas.broker.requests.fact_question import Found, Question
 from barnabas.broker.requests.slices import Step
 from barnabas.core.executor import submit

@@ -18,10 +18,10 @@ Rows of what is kept come as lines, and are chosen among in a thread; all others
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from barnabas.broker.facts.events import Events, Row
-from barnabas.broker.facts.rebalances import Json
+from barnabas.broker.facts import Row
+from barnabas.broker.facts.events import Events
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.groups.group import Group, Phase
 from barnabas.broker.log.producers.producer_state import ProducerState
@@ -77,8 +77,7 @@ class Subject(NamedTuple):
 
 
 def _last_ms(row: Row) -> int:
-    at_ms = row["last_ms"] if "last_ms" in row else row["at_ms"]
-    assert isinstance(at_ms, int)
+    at_ms: int = row["last_ms"] if "last_ms" in row else row["at_ms"]
     return at_ms
 
 
@@ -92,7 +91,7 @@ def _client(question: Question) -> Found:
     user, client_id = ctx.connection.principal.name, ctx.client_id
     told: Row = {"user": user, "client_id": client_id, "host": ctx.connection.host}
     for kind, events in (("holds", facts.holds), ("refusals", facts.refusals), ("requests", facts.requests)):
-        rows: list[Json] = []
+        rows: list[Any] = []
         told[kind] = rows
         for line in events.lines():
             row = json.loads(line)
@@ -114,7 +113,7 @@ def _groups(question: Question) -> Found:
         rebalances = [
             _copied(row)
             for row in question.facts.rebalances.rows(group_id)
-            if isinstance(row, dict) and (row["outcome"] is None or _number(row["began_ms"]) >= question.since_ms)
+            if row["outcome"] is None or row["began_ms"] >= question.since_ms
         ]
         # Of what another broker coordinates only what happened here is told.
         if group is not None or rebalances:
@@ -136,7 +135,7 @@ def _copied(row: Row) -> Row:
     return {name: [*value] if isinstance(value, list) else value for name, value in row.items()}
 
 
-def _commits(question: Question, group: Group) -> list[Json]:
+def _commits(question: Question, group: Group) -> list[Any]:
     commits, tick = question.facts.commits, question.tick
     return [
         {
@@ -173,7 +172,7 @@ def _ends(question: Question) -> Found:
         yield MORE
 
 
-def _unstable(producers: ProducerState) -> Json:
+def _unstable(producers: ProducerState) -> Any:
     """Describe the earliest transaction that is open here."""
     for producer_id, first_offset in producers.open_transactions():
         entry = producers.get(producer_id)
@@ -191,8 +190,7 @@ def _transactions(question: Question) -> Found:
     unended = list(question.ctx.services.transactions.unended(question.names))
     owing = {(txn.transactional_id, txn.producer_id): txn for txn in unended if txn.state.is_prepared}
     for row in question.facts.aborts.rows(question.names, question.since_ms):
-        assert isinstance(row, dict)
-        txn = owing.pop((str(row["transactional_id"]), _number(row["producer_id"])), None)
+        txn = owing.pop((str(row["transactional_id"]), row["producer_id"]), None)
         yield {**row, "markers_owed": 0 if txn is None else len(txn.partitions)}
     for txn in unended:
         if not txn.state.is_prepared or (txn.transactional_id, txn.producer_id) in owing:
@@ -218,11 +216,6 @@ def _transaction(txn: Transaction) -> Row:
         "partition_count": len(txn.partitions),
         "markers_owed": len(txn.partitions) if txn.state.is_prepared else 0,
     }
-
-
-def _number(value: Json) -> int:
-    assert isinstance(value, int)
-    return value
 
 
 SUBJECTS: Final = {

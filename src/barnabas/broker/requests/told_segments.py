@@ -5,10 +5,9 @@ The rules are retention's own (`log/retention.py`) and the cleaner's (`log/clean
 
 import json
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from barnabas.broker.facts.events import Row
-from barnabas.broker.facts.rebalances import Json
+from barnabas.broker.facts import Row
 from barnabas.broker.log.appends.rules import COMPACT
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.retention import learn_ages, standings
@@ -32,7 +31,7 @@ _SETTINGS: Final = (
 def segments(question: Question) -> Found:
     """Give a row for each partition that is here, led or followed."""
     services = question.ctx.services
-    removed: dict[tuple[str, int], list[Json]] = {}
+    removed: dict[tuple[str, int], list[Any]] = {}
     for line in question.facts.segments.lines():
         row = json.loads(line)
         if row["at_ms"] >= question.since_ms:
@@ -49,10 +48,10 @@ def segments(question: Question) -> Found:
         yield MORE
 
 
-def _row(question: Question, partition: Partition, log: PartitionLog, removed: list[Json]) -> Row:
+def _row(question: Question, partition: Partition, log: PartitionLog, removed: list[Any]) -> Row:
     services, now_ms = question.ctx.services, question.ctx.services.clock.now_ms()
     topic, index = log.topic_partition
-    told: list[Json] = []
+    told: list[Any] = []
     failure = None
     try:
         told.extend(_segments(partition, log, now_ms))
@@ -78,7 +77,7 @@ def _row(question: Question, partition: Partition, log: PartitionLog, removed: l
     }
 
 
-def _segments(partition: Partition, log: PartitionLog, now_ms: int) -> Iterator[Json]:
+def _segments(partition: Partition, log: PartitionLog, now_ms: int) -> Iterator[Any]:
     for segment, standing in zip(log.segments, standings(log, partition.high_watermark, now_ms), strict=True):
         yield {
             "base": segment.base_offset,
@@ -91,7 +90,7 @@ def _segments(partition: Partition, log: PartitionLog, now_ms: int) -> Iterator[
         }
 
 
-def _compaction(question: Question, partition: Partition, log: PartitionLog, now_ms: int) -> Json:
+def _compaction(question: Question, partition: Partition, log: PartitionLog, now_ms: int) -> Any:
     cleaner = question.ctx.services.log_dirs.cleaner
     if COMPACT not in log.config.cleanup_policy or cleaner is None:
         return None

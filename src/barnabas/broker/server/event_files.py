@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from barnabas.broker.facts.events import Row
+from barnabas.broker.facts import Row
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.log.disk.files import FileSystem
 from barnabas.core.errors import StorageError

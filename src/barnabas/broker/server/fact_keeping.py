@@ -11,9 +11,9 @@ A minute's rates are of what clients used; quantiles of how long requests took a
 from collections.abc import Callable, Iterator
 from operator import sub
 from pathlib import Path
+from typing import Any
 
-from barnabas.broker.facts.events import Row
-from barnabas.broker.facts.rebalances import Json
+from barnabas.broker.facts import Row
 from barnabas.broker.facts.sampler import CommitKey, Sampler
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.requests.services import Services
@@ -84,7 +84,7 @@ class FactKeeping:
                 yield (group.group_id, topic_partition), committed.offset
 
     def _figures(self) -> Row:
-        limits: list[Json] = [{"name": name, "used": used, "most": most} for name, used, most in self._limits()]
+        limits: list[Any] = [{"name": name, "used": used, "most": most} for name, used, most in self._limits()]
         return {"started_ms": self._started_ms, "limits": limits}
 
     # --- minutes
@@ -118,11 +118,11 @@ class FactKeeping:
         )
         self._sums = sums
 
-    def _request_quantiles(self) -> Json:
+    def _request_quantiles(self) -> Any:
         """Return how long the minute's requests took, by API; None: nobody times them."""
         if not self._routes.times:
             return None
-        told: dict[str, Json] = {}
+        told: Row = {}
         for times in self._routes.times.values():
             before = self._totals.get(times.name)
             self._totals[times.name] = total = times.total.copy()

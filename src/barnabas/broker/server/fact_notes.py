@@ -32,8 +32,6 @@ class FactNotes:
         quota = None if bucket is None else bucket.kind.key
         row = self._facts.holds.note((client.user, client.client_id, quota), self._clock.now_ms())
         longest_ms, total_ms = row.get("throttle_ms", 0), row.get("total_ms", 0)
-        assert isinstance(longest_ms, int)
-        assert isinstance(total_ms, int)
         row.update(
             user=client.user,
             client_id=client.client_id,

@@ -20,7 +20,7 @@ from barnabas.core.executor import submit
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
 
 if TYPE_CHECKING:
-    from barnabas.broker.facts.rebalances import Json
+    from barnabas.broker.facts import Row
 
 
 @in_slices
@@ -47,7 +47,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
             yield row
         else:
             found.append(row)
-    told: dict[str, Json] = {
+    told: Row = {
         "broker_id": services.config.broker_id,
         "now_ms": services.clock.now_ms(),
         "kept_since_ms": None if services.facts is None else services.facts.kept_since_ms,
