@@ -141,6 +141,9 @@ class Faults:
     def _some_host(self) -> BrokerHost:
         return self._dice.choice(self._hosts)
 
+    def _host_of(self, broker_id: int) -> BrokerHost | None:
+        return next((host for host in self._hosts if self._history.broker_id(host) == broker_id), None)
+
     async def _wait_for_a_bad_moment(self) -> None:
         """Any moment, or one right after a record is acknowledged, or the leader or those in sync of a partition are
         others: what was promised then must hold already.
@@ -168,15 +171,26 @@ class Faults:
         self._kill_broker(self._history.leader_id(partition))
 
     def _kill_broker(self, broker_id: int) -> None:
-        for host in self._hosts:
-            if self._history.broker_id(host) == broker_id:
-                host.kill()
+        host = self._host_of(broker_id)
+        if host is not None:
+            host.kill()
 
     async def _cut_power(self) -> None:
         if not self._history.is_flushed and not await self._wait_until_whole():
             return
         await self._wait_for_a_bad_moment()
-        self._some_host().cut_power()
+        controller = self._host_of(self._history.controller_id())
+        host = self._some_host() if controller is None or self._dice.random() < 0.5 else controller
+        host.cut_power()
+        if self._dice.random() < 0.5:
+            # It is back before anybody has seen it go.
+            others = [each for each in self._hosts if each is not host]
+            for each in others:
+                each.stand_still()
+            host.start()
+            await asyncio.sleep(self._dice.uniform(0.5, 3))
+            for each in others:
+                each.go_on()
 
     async def _stop(self) -> None:
         await self._end(self._some_host())
