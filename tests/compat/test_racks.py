@@ -1,7 +1,7 @@
 """Consumers read from a replica in their own rack (KIP-392), whether it and the leader are Kafka 2.7.2's or ours.
 
-librdkafka says how many bytes it received from each broker: nearly all cross between racks without `client.rack`,
-and nearly none with it.
+librdkafka and Java's consumer say how many bytes they received from each broker: nearly all cross between racks without
+`client.rack`, and nearly none with it.
 """
 
 import json
@@ -21,9 +21,11 @@ from barnabas.wire.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from tests.clusters import Member, barnabas_member, kafka_member, servers_of, wait_for_in_sync, wait_for_members
+from tests.compat.clients.java import JavaClient
 from tests.compat.raw import ask
-from tests.compat.reading import until
+from tests.compat.reading import read, until
 from tests.patience import PATIENCE_S
+from tools.kafka.jars import KAFKA
 from tools.kafka.server import QuickKafkaServer
 
 LEADER, FOLLOWER = 1, 2
@@ -31,7 +33,11 @@ COUNT, SIZE = 2_000, 1_000
 
 
 def member(kind: str, place: Path, connect: str, broker_id: int) -> Broker | QuickKafkaServer:
-    settings = {"broker.rack": f"rack-{broker_id}", "replica.selector.class": RACK_AWARE_SELECTOR}
+    settings = {
+        "broker.rack": f"rack-{broker_id}",
+        "replica.selector.class": RACK_AWARE_SELECTOR,
+        "offsets.topic.replication.factor": "2",
+    }
     if kind == "kafka":
         return kafka_member(place, connect, broker_id, settings)
     return barnabas_member(place, connect, broker_id, settings)
@@ -141,3 +147,26 @@ def test_bytes_stay_in_the_rack(
     for rack, count in crossed.items():
         record_property(f"bytes from the other rack, client.rack={rack or 'unset'}", count)
     assert crossed[""] >= COUNT * SIZE
+
+
+@pytest.mark.parametrize("members", [("barnabas", "barnabas")], indirect=True)
+def test_javas_consumer_reads_in_its_own_rack(
+    members: dict[int, Member], name: str, record_property: Callable[[str, object], None]
+) -> None:
+    servers = servers_of(members)
+    produce(servers, name, range(COUNT))
+    java = JavaClient(servers, KAFKA)
+    received = {}
+    try:
+        for rack in ("", f"rack-{FOLLOWER}"):
+            consumer = java.consumer(name, f"{name}-{rack}", rack=rack)
+            assert [int(each.value or b"") for each in read(consumer, COUNT)] == list(range(COUNT))
+            received[rack] = consumer.received_bytes(LEADER), consumer.received_bytes(FOLLOWER)
+            consumer.close()
+            record_property(f"bytes from the other rack, Java, client.rack={rack or 'unset'}", received[rack][0])
+    finally:
+        java.close()
+    across, within = received[f"rack-{FOLLOWER}"]
+    assert across < 10 * SIZE
+    assert within >= COUNT * SIZE
+    assert received[""][0] >= COUNT * SIZE

@@ -84,7 +84,7 @@ class JavaClient:
             producer.close()
 
     def consumer(
-        self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False
+        self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False, rack: str = ""
     ) -> "JavaConsumer":
         handle = self.handle(
             "consumer",
@@ -95,6 +95,7 @@ class JavaClient:
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
             **({} if instance is None else {"group_instance_id": instance}),
             **({"partition_assignment_strategy": _COOPERATIVE} if is_cooperative else {}),
+            **({"client_rack": rack} if rack else {}),
         )
         self.call("subscribe", handle, topic)
         return JavaConsumer(self, handle, topic)
@@ -170,6 +171,10 @@ class JavaConsumer:
 
     def end_offset(self, partition: int) -> int:
         return int(self._client.call("end-offset", self._handle, self._topic, partition)[0])
+
+    def received_bytes(self, broker_id: int) -> int:
+        """Return how much came from a broker, but for what it said as the group's coordinator."""
+        return int(self._client.call("received-bytes", self._handle, broker_id)[0])
 
     def close(self) -> None:
         self._client.call("close-consumer", self._handle)

@@ -117,6 +117,8 @@ public final class ClientDriver {
             case "end-offset":
                 TopicPartition asked = partition(tokens[2], tokens[3]);
                 return "\t" + consumers.get(id).endOffsets(Collections.singleton(asked)).get(asked);
+            case "received-bytes":
+                return "\t" + receivedBytes(consumers.get(id), tokens[2]);
             case "close-consumer":
                 consumers.remove(id).close();
                 return "";
@@ -258,6 +260,14 @@ public final class ClientDriver {
             answer.append('\t').append(partition);
         }
         return answer.toString();
+    }
+
+    private static long receivedBytes(KafkaConsumer<byte[], byte[]> consumer, String broker) {
+        return consumer.metrics().entrySet().stream()
+                .filter(each -> each.getKey().name().equals("incoming-byte-total"))
+                .filter(each -> ("node-" + broker).equals(each.getKey().tags().get("node-id")))
+                .mapToLong(each -> ((Number) each.getValue().metricValue()).longValue())
+                .sum();
     }
 
     private String offsetForTime(String id, TopicPartition partition, long timestamp) {
