@@ -17,7 +17,7 @@ class Question:
     Attributes:
         since_ms: What ended before is of no interest; -1: all is.
         names: Of these alone, of those that may be seen; None: of all.
-        unseen_count: How many names may not be seen.
+        left_out: How many names may not be seen, and how many rows there are beside those that are told.
         facts: What is kept; of nobody where nothing is.
     """
 
@@ -25,7 +25,7 @@ class Question:
         self.ctx = ctx
         self.since_ms = since_ms
         self.names = names
-        self.unseen_count = 0
+        self.left_out = 0
         self.facts = ctx.services.facts or Facts(0, ctx.services.clock.now_ms())
 
     def concerns(self, name: str) -> bool:

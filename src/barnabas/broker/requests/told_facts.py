@@ -58,7 +58,7 @@ class Subject(NamedTuple):
         if self.named is None or names is None:
             return ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER)
         question.names = frozenset(each for each in names if ctx.may_unlogged(Operation.DESCRIBE, self.named, each))
-        question.unseen_count = len(names) - len(question.names)
+        question.left_out = len(names) - len(question.names)
         return True
 
     def read(self, question: Question, found: Iterable[Row | bytes]) -> list[Row]:

@@ -169,3 +169,11 @@ def test_where_nothing_is_kept_what_is_known_anyway_is_told(asked: Asked) -> Non
     assert told["kept_since_ms"] is None
     assert [(each["topic"], each["end"], each["ends"]) for each in told["ends"]] == [("t", 0, [])]
     assert asked.told("requests")["requests"] == []
+
+
+def test_rows_that_are_made_are_bounded_too(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.broker.requests.told_facts.MOST_ROWS", 2)
+    for topic in "abc":
+        asked.data_path.create(topic)
+    told = asked.told("ends")
+    assert (len(told["ends"]), told["left_out"]) == (2, 1)

@@ -45,8 +45,11 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
     for row in subject.find(question):
         if isinstance(row, Step):
             yield row
-        else:
+        elif len(found) < MOST_ROWS or isinstance(row, bytes):
             found.append(row)
+        else:
+            # Lines are chosen among once they are read; others only counted.
+            question.left_out += 1
     told: Row = {
         "broker_id": services.config.broker_id,
         "now_ms": services.clock.now_ms(),
@@ -55,7 +58,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
 
     def make() -> FactsResponse:
         rows = subject.read(question, found)
-        told["left_out"] = question.unseen_count + max(len(rows) - MOST_ROWS, 0)
+        told["left_out"] = question.left_out + max(len(rows) - MOST_ROWS, 0)
         told[request.subject] = [*rows[-MOST_ROWS:]]
         return FactsResponse(error_message=None, answer=json.dumps(told, separators=(",", ":")).encode())
 
