@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from barnabas.broker.facts.events import Events, RepeatedEvents, encoded
+from barnabas.broker.facts.events import Events, RepeatedEvents, Row, encoded
 from barnabas.broker.facts.rebalances import Note, Reason, Turn
 from barnabas.broker.facts.store import Facts
 from barnabas.core.types import TopicPartition
@@ -83,7 +83,8 @@ def test_it_goes_on_after_a_restart() -> None:
         after.restore(kind, json.loads(line))
     assert [*map(len, (after.requests.lines(), after.holds.lines(), after.stalls.lines()))] == [1, 1, 1]
     assert (before.kept_since_ms, after.kept_since_ms) == (5_000, 1)
-    for kind, row in (("nonsense", {"at_ms": 1}), ("requests", {})):
+    broken: list[tuple[str, Row]] = [("nonsense", {"at_ms": 1}), ("requests", {})]
+    for kind, row in broken:
         with pytest.raises((KeyError, TypeError)):
             after.restore(kind, row)
 

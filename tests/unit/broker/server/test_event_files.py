@@ -24,7 +24,7 @@ class Kept:
         # What was read is taken over some in a turn.
         clock.advance(0)
 
-    def happen(self, *names: object) -> None:
+    def happen(self, *names: str) -> None:
         for name in names:
             self.facts.requests.add({"at_ms": 1, "api": name})
 
