@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from barnabas.broker.facts.events import Events, RepeatedEvents, Row, encoded
+from barnabas.broker.facts import Row
+from barnabas.broker.facts.events import Events, RepeatedEvents, encoded
 from barnabas.broker.facts.rebalances import Note, Reason, Turn
 from barnabas.broker.facts.store import Facts
 from barnabas.core.types import TopicPartition

@@ -41,7 +41,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
     if not subject.admit(question):
         yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         return
-    found = []
+    found: list[Row | bytes] = []
     for row in subject.find(question):
         if isinstance(row, Step):
             yield row
