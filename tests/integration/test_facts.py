@@ -14,11 +14,11 @@ from barnabas.clients.admin_facts import FactsAdmin
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.explain.json_schema import complaints
 from barnabas.testing import Broker
-from tests.json_schema import complaints
 from tests.patience import PATIENCE_S
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/facts.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "src/barnabas/explain/facts.json").read_text())
 
 
 @pytest.fixture(scope="module")

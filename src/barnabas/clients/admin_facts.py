@@ -3,7 +3,7 @@
 A request of Barnabas's own. A Kafka closes the connection where it is asked; that is told as UNSUPPORTED_VERSION, so
 that it need be asked only once.
 
-Source: docs/explain.md; schemas/facts.json; schemas/messages/FactsRequest.json.
+Source: docs/explain.md; explain/facts.json; schemas/messages/FactsRequest.json.
 """
 
 import json
@@ -24,7 +24,7 @@ class FactsAdmin(AdminCalls):
     """Questions to single brokers."""
 
     async def ask(self, node_id: int, subject: str, names: Iterable[str] | None = None, since_ms: int = -1) -> Told:
-        """Return what a broker tells about a subject (`schemas/facts.json`).
+        """Return what a broker tells about a subject (`explain/facts.json`).
 
         Args:
             names: Of which groups, topics, transactional ids or client ids; None: of all.
@@ -32,7 +32,7 @@ class FactsAdmin(AdminCalls):
 
         Raises:
             KafkaError: CLUSTER_AUTHORIZATION_FAILED; UNSUPPORTED_VERSION of a broker that does not know the request;
-                what tells that it can't be reached.
+                UNKNOWN_SERVER_ERROR: its answer is no JSON; what tells that it can't be reached.
         """
         channel = await self.pool.broker(node_id)
         request = FactsRequest(subject, None if names is None else list(names), since_ms)
@@ -50,5 +50,10 @@ class FactsAdmin(AdminCalls):
             ) from error
         refused = response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         raise_for(response.error_code, _NO_RIGHT if refused else response.error_message or f"{subject} is not told")
-        told: Told = json.loads(response.answer or b"{}")
+        try:
+            told = json.loads(response.answer or b"")
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"what it tells of {subject} can't be read")
         return told

@@ -33,6 +33,7 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.reading import RecordCount
 from barnabas.explain.seen import Ahead, Asked, Directory, Group, Log, Member, Open, Seen, Series, Setting
+from barnabas.explain.told import fitting
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.security.acls import BindingFilter
 
@@ -234,8 +235,11 @@ class Gatherer:
         for broker_id, answers in (await self._of_each(ask, there)).items():
             for subject, told in answers:
                 seen.tellers.add(broker_id)
-                seen.since_ms = max(seen.since_ms, told["kept_since_ms"] or 0)
-                for row in told[subject]:
+                seen.since_ms = max(seen.since_ms, told.get("kept_since_ms") or 0)
+                rows, wrong = fitting(subject, told.get(subject, ()))
+                if wrong:
+                    seen.refused.append(f"some of what broker {broker_id} keeps, as it has another form: {wrong[:200]}")
+                for row in rows:
                     parts = {kind: row[kind] for kind in _OWN} if is_own else {subject: [row]}
                     for kind, rows in parts.items():
                         seen.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)

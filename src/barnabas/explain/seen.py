@@ -15,7 +15,7 @@ from barnabas.wire.quotas.entities import Entity
 from barnabas.wire.security.acls import Binding
 
 Row = Mapping[str, Any]
-"""A row of the answer to `Facts`, with the `broker_id` that told it; its fields are in schemas/facts.json."""
+"""A row of the answer to `Facts`, with the `broker_id` that told it; its fields are in explain/facts.json."""
 Series = list[tuple[int, int]]
 """When (wall milliseconds) which offset was seen, the oldest first."""
 

@@ -3,4 +3,4 @@
 from typing import Any, TypeAlias
 
 Row: TypeAlias = dict[str, Any]
-"""One thing that happened, as it is told in JSON: names and what is known of them (schemas/facts.json)."""
+"""One thing that happened, as it is told in JSON: names and what is known of them (explain/facts.json)."""

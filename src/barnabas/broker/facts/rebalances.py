@@ -19,6 +19,8 @@ MOST_IN_ALL: Final = 5_000
 _MOST_NAMED: Final = 20
 _ROW_BYTES, _NAMED_BYTES, _CHARACTER_BYTES = 1_200, 300, 4
 _WORDS: Final = ("group", "member", "client_id", "host", "instance")
+# What this module itself reads of a row.
+_READ: Final = frozenset(("group", "began_ms", "outcome", "gather_ms", "came", "went"))
 
 
 class Turn(Enum):
@@ -123,8 +125,18 @@ class Rebalances:
         return self._loaded_ms.get(group_id)
 
     def restore(self, row: Row) -> None:
-        """Keep again what was told to `ended` before the broker started anew."""
-        self._add(str(row["group"]), row)
+        """Keep again what was told to `ended` before the broker started anew; one that goes on stays the last.
+
+        Raises:
+            KeyError: It is half a row.
+        """
+        if not row.keys() >= _READ:
+            raise KeyError(*(_READ - row.keys()))
+        group_id = str(row["group"])
+        self._add(group_id, row)
+        rows = self._rows[group_id]
+        if len(rows) > 1 and rows[-2]["outcome"] is None:
+            rows[-1], rows[-2] = rows[-2], rows[-1]
 
     def _begin(self, group_id: str, note: Note, now_ms: int) -> None:
         row: Row = {

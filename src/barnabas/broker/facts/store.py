@@ -143,10 +143,7 @@ class Facts:
         if not isinstance(began_ms, int):
             raise TypeError(f"it began at {began_ms!r}")
         if kind == "rebalances":
-            rows = self.rebalances.rows(str(row["group"]))
-            # One that goes on already stays the last one.
-            if not rows or rows[-1]["outcome"] is not None:
-                self.rebalances.restore(row)
+            self.rebalances.restore(row)
         elif kind == "transactions":
             self.aborts.restore(row)
         else:

@@ -139,8 +139,10 @@ def test_ten_thousand_partitions_and_a_thousand_groups_stay_below_24_mib() -> No
 def test_a_rebalance_that_goes_on_stays_the_last_one() -> None:
     facts = Facts(MIB, 0)
     facts.rebalances.note("g", Note(Turn.BEGAN, Reason.JOINED), 5_000)
-    facts.restore("rebalances", {"group": "g", "began_ms": 1, "outcome": "stable", "came": [], "went": []})
+    old: Row = {"group": "g", "began_ms": 1, "outcome": "stable", "gather_ms": 1, "came": [], "went": []}
+    facts.restore("rebalances", old)
     facts.rebalances.note("g", Note(Turn.EMPTY), 6_000)
-    (row,) = facts.rebalances.rows("g")
-    assert isinstance(row, dict)
-    assert row["outcome"] == "empty"
+    assert [row["outcome"] for row in facts.rebalances.rows("g")] == ["stable", "empty"]
+    with pytest.raises(KeyError):
+        facts.restore("rebalances", {"group": "g", "began_ms": 1})
+    assert len(facts.rebalances.rows("g")) == 2

@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.broker.facts.store import Facts
 from barnabas.core.pending import Pending
+from barnabas.explain.json_schema import complaints
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
-from tests.json_schema import complaints
 from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a fixture
     header,
     heartbeat,
@@ -18,7 +18,7 @@ from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a
     until,
 )
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "schemas/facts.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[4] / "src/barnabas/explain/facts.json").read_text())
 SLOW_MS, QUICK_MS = 700, 400
 
 

@@ -20,17 +20,17 @@ from barnabas.broker.server.fact_notes import FactNotes
 from barnabas.broker.server.watchdog import IDLE_INTERVAL_MS, Watchdog
 from barnabas.core.config import BrokerConfig
 from barnabas.core.types import TopicPartition
+from barnabas.explain.json_schema import complaints
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.quotas.entities import Entity
 from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.security.access_rules import Rules
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
-from tests.json_schema import complaints
 from tests.unit.broker.requests.conftest import data_path, make_data_path  # noqa: F401  # fixtures
 from tests.unit.broker.server.test_watchdog import SlowTimers
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "schemas/facts.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[4] / "src/barnabas/explain/facts.json").read_text())
 
 
 class Noted:

@@ -1,7 +1,7 @@
 """Facts (API key 10049, v0), our own: what happened of late on this broker, as JSON, for `barnabas explain`.
 
 What each subject tells, and which right it takes, stands in `requests/told_facts.py`; what the answers look like in
-`schemas/facts.json`. Rows are found in slices, and made text in a thread.
+`explain/facts.json`. Rows are found in slices, and made text in a thread.
 
 ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
 
