@@ -7,6 +7,7 @@ from barnabas.testing import Broker
 MODULES = "org.apache.kafka.common.security"
 USER, PASSWORD = "broker", "secret"
 SCRAM = f'{MODULES}.scram.ScramLoginModule required username="{USER}" password="{PASSWORD}";'
+PLAIN = f'{MODULES}.plain.PlainLoginModule required username="{USER}" password="{PASSWORD}" user_{USER}="{PASSWORD}";'
 
 
 class Meeting(Broker):

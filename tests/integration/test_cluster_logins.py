@@ -19,11 +19,9 @@ from barnabas.testing.certificates import Authority, Certified
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
 from tests.clusters import create_topic, servers_of, wait_for_in_sync, wait_for_members
 from tests.compat.reading import until
-from tests.meeting import MODULES, PASSWORD, SCRAM, USER, Meeting
+from tests.meeting import PASSWORD, PLAIN, SCRAM, USER, Meeting
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
-
-PLAIN = f'{MODULES}.plain.PlainLoginModule required username="{USER}" password="{PASSWORD}" user_{USER}="{PASSWORD}";'
 
 
 class Place:
