@@ -25,10 +25,8 @@ REASONS = (
     "poll_interval_exceeded",
     "subscription_changed",
     "leader_rejoined",
-    "rejoined",
     "static_replaced",
     "assignment_not_stored",
-    "coordinator_moved",
     "too_many_members",
     "one_of_a_later_release",
 )
@@ -96,3 +94,15 @@ def test_where_no_reasons_are_kept_two_looks_tell_who_came_and_went_and_why_is_u
 def test_a_coordinator_that_does_not_answer_is_named() -> None:
     found = explain_group(seen(groups={"billing": group({}, [member()])}, silent={1: "refused"}))
     assert of(found, "unknown").silent == (1,)
+
+
+def test_a_coordinator_that_is_new_is_told_where_a_rebalance_followed() -> None:
+    groups = {"billing": group({}, [member(*VIEWS)], "Stable")}
+    rows = [rebalance("leader_rejoined", 5), rebalance("joined", 1)]
+    (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
+    assert verdicts([found]) == ["rebalanced", "leader-rejoined", "joined", "coordinator-moved"]
+    cause = found.causes[-1]
+    assert (cause.certainty, cause.figures["rebalance_count"]) == (Certainty.INFERRED, 1)
+    assert cause.text.startswith("broker 1 became its coordinator, or was started, 60.0 s before one of them")
+    (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 30 * MINUTE_MS)))
+    assert "coordinator-moved" not in verdicts([found])

@@ -96,8 +96,9 @@ def rebalance(reason: str = "joined", minutes_ago: float = 1, client_id: str | N
     return {**row, "generation": 3, "gather_ms": 3_000, "assign_ms": 100, "outcome": "stable", **more}
 
 
-def group_facts(*rebalances: Any) -> dict[str, list[Any]]:
-    return {"groups": [{"group": "billing", "broker_id": 1, "rebalances": list(rebalances), "commits": []}]}
+def group_facts(*rebalances: Any, loaded_ms: int | None = None) -> dict[str, list[Any]]:
+    row = {"group": "billing", "broker_id": 1, "loaded_ms": loaded_ms, "rebalances": list(rebalances), "commits": []}
+    return {"groups": [row]}
 
 
 def all_of(findings: Iterable[Finding]) -> Iterator[Finding]:

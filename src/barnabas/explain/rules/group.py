@@ -15,6 +15,8 @@ from barnabas.explain.words import count, duration, listed, times
 # A group that rebalances so often, or is idle for so much of the time, is in trouble.
 _OFTEN: Final = 3
 _OFTEN_MS: Final = 600_000
+# What begins so soon after the group was read by another broker is likely to come of that.
+_MOVED_MS: Final = 120_000
 _IDLE_PART: Final = 0.1
 _STATES: Final = {
     "PreparingRebalance": "waits for its members to join",
@@ -34,10 +36,8 @@ _REASONS: Final = {
     "poll_interval_exceeded": "{} did not come back within max.poll.interval.ms: it works too long on what it fetched",
     "subscription_changed": "{} subscribes to other topics",
     "leader_rejoined": "{}, its leader, asked for it: there are new partitions or topics",
-    "rejoined": "{} joined again",
     "static_replaced": "{} came in the place of another one with its group.instance.id",
     "assignment_not_stored": "what its leader had assigned could not be stored",
-    "coordinator_moved": "another broker became its coordinator",
     "too_many_members": "{} was turned away: group.max.size members are there",
 }
 _ADVICE: Final = {
@@ -46,7 +46,6 @@ _ADVICE: Final = {
     "joined": "with a group.instance.id a member that comes back within its session begins no rebalance",
     "left": "with a group.instance.id a member that comes back within its session begins no rebalance",
     "assignment_not_stored": "its partition of __consumer_offsets takes no acks=all: see `barnabas explain topic`",
-    "coordinator_moved": "see `barnabas explain broker` for what became of the one before",
     "too_many_members": "raise group.max.size, or run fewer members",
 }
 
@@ -101,7 +100,7 @@ def _group(seen: Seen, group: Group) -> Finding:
     is_bad = recent >= _OFTEN or (recent > 1 and idle_part >= _IDLE_PART)
     severity = Severity.PROBLEM if is_on or is_bad else Severity.FINE
     since_ms = int(kept[-1]["began_ms"])
-    causes = tuple(_causes(subject, kept, severity))
+    causes = (*_causes(subject, kept, severity), *_moves(subject, rows, kept))
     verdict = "rebalancing" if is_on else "rebalances-often" if is_bad else "rebalanced"
     return Finding(subject, verdict, text, severity, since_ms=since_ms, figures=figures, causes=causes, commands=(see,))
 
@@ -137,6 +136,28 @@ def _causes(subject: str, kept: Sequence[Row], severity: Severity) -> Iterator[F
         yield Finding(
             subject, reason.replace("_", "-"), text, severity, since_ms=int(newest["began_ms"]), figures=figures
         )
+
+
+def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[Finding]:
+    """Tell of brokers that became its coordinator a moment before a rebalance."""
+    for row in rows:
+        moved_ms = row["loaded_ms"]
+        followed = [each for each in kept if moved_ms is not None and 0 <= each["began_ms"] - moved_ms <= _MOVED_MS]
+        if followed:
+            before = duration(followed[0]["began_ms"] - moved_ms)
+            text = (
+                f"broker {row['broker_id']} became its coordinator, or was started, {before} before one of them: "
+                "members look for it, and join again"
+            )
+            yield Finding(
+                subject,
+                "coordinator-moved",
+                text,
+                certainty=Certainty.INFERRED,
+                since_ms=moved_ms,
+                figures={"broker_id": row["broker_id"], "rebalance_count": len(followed)},
+                commands=(command("explain", "broker", row["broker_id"]),),
+            )
 
 
 def _by_looking(seen: Seen, group: Group, figures: dict[str, Any], see: str) -> Finding:
