@@ -1,5 +1,8 @@
 """Brings the controller's requests to the brokers: to each in order, one at a time, until it has them or is gone.
 
+A broker that says that a request was for an earlier registration (STALE_BROKER_EPOCH) gets nothing more until it is
+seen anew: what waits for it was decided of the one that it was, and below protocol 2.2 no request says so.
+
 Source: semantics, controller (requests to one broker).
 """
 
@@ -10,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from barnabas.broker.controller.requests import ControlRequest, ControlResponse
 from barnabas.core.clock import Clock
+from barnabas.core.error_code import ErrorCode
 from barnabas.core.histogram import Durations
 from barnabas.core.timers import Timers
 
@@ -58,7 +62,11 @@ class _Entry:
 
 
 class _Channel:
-    """The requests of one broker; the first in the queue is the one in flight."""
+    """The requests of one registration of a broker; the first in the queue is the one in flight.
+
+    Attributes:
+        is_closed: It is over: the broker is gone, or is another one by now.
+    """
 
     __slots__ = ("is_closed", "is_sending", "link", "queue", "times")
 
@@ -72,6 +80,13 @@ class _Channel:
 
 def _ignore(response: ControlResponse | None) -> None:
     return
+
+
+def _close(channel: _Channel) -> None:
+    channel.is_closed = True
+    queue, channel.queue = channel.queue, deque()
+    for entry in queue:
+        entry.then(None)
 
 
 class Sender:
@@ -94,17 +109,13 @@ class Sender:
     def remove(self, broker_id: int) -> None:
         """Forget a broker that is gone; its requests that are not answered yet get None."""
         channel = self._channels.pop(broker_id, None)
-        if channel is None:
-            return
-        channel.is_closed = True
-        queue, channel.queue = channel.queue, deque()
-        for entry in queue:
-            entry.then(None)
+        if channel is not None:
+            _close(channel)
 
     def send(self, broker_id: int, request: ControlRequest, then: Delivered = _ignore) -> None:
         """Queue a request; `then` gets the answer, or None when the broker is gone."""
         channel = self._channels.get(broker_id)
-        if channel is None:
+        if channel is None or channel.is_closed:
             then(None)
             return
         channel.queue.append(_Entry(request, then, self._clock.monotonic_ns()))
@@ -147,7 +158,10 @@ class Sender:
             if response is None:
                 self._timers.call_later(RETRY_BACKOFF_MS, self._retry, channel)
                 return
-            channel.queue.popleft().then(response)
+            entry = channel.queue.popleft()
+            if response.error_code == ErrorCode.STALE_BROKER_EPOCH:
+                _close(channel)
+            entry.then(response)
             if not is_looping:
                 self._continue(channel)
 

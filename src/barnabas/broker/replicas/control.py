@@ -5,8 +5,9 @@
 Invariants:
 
 - What was meant for an earlier registration of this broker, or comes from a controller older than the newest one that
-  was seen, changes nothing. Before this broker is registered nobody knows for which registration a request is: it
-  waits. The controller sends to an address, and may not have heard yet that it is another process that listens there.
+  was seen, changes nothing. The controller sends to an address, and may not have heard yet that it is another process
+  that listens there: what came before this broker asked to be registered is for the one that it was. What comes until
+  that is answered waits. Below protocol 2.2 no request says for which registration it is: then that is all that tells.
 - Requests are carried out one after the other, in the order in which they came; whoever sends one has the answer when
   all that follows from it here is done.
 - The settings of a topic are known before its first replica is made.
@@ -65,27 +66,41 @@ class ControlRequests:
         self._load_settings = load_settings
         self._spawner = spawner
         self._controller_epoch = 0
-        # What came before this broker was registered.
-        self._early: list[Callable[[], object]] | None = []
+        # What came before this broker was registered: carried out if it is told so, else refused.
+        self._early: list[Callable[[bool], object]] | None = []
         self._queue: deque[Callable[[], Pending[None]]] = deque()
         self._is_working = False
+
+    def registers(self) -> None:
+        """This broker asks to be registered now: what came before is for the one that it was, and is refused."""
+        early, self._early = self._early or (), []
+        for settle in early:
+            settle(False)
 
     def registered(self) -> None:
         """This broker is registered, and knows its epoch: requests are judged from now on."""
         early, self._early = self._early or (), None
-        for judge in early:
-            judge()
+        for settle in early:
+            settle(True)
 
-    def _once_registered(self, judge: Callable[[], Pending[T]]) -> Pending[T]:
+    def _once_registered(self, judge: Callable[[], Pending[T]], refuse: Callable[[ErrorCode], T]) -> Pending[T]:
         if self._early is None:
             return judge()
         answer: Pending[T] = Pending()
-        self._early.append(lambda: judge().then(answer.complete, answer.fail))
+
+        def settle(is_for_this: bool) -> None:
+            if is_for_this:
+                judge().then(answer.complete, answer.fail)
+            else:
+                answer.complete(refuse(ErrorCode.STALE_BROKER_EPOCH))
+
+        self._early.append(settle)
         return answer
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Lead partitions and follow others, as the controller says; their logs are created where they have none."""
-        return self._once_registered(partial(self._judge_leaders, grouped_leaders(request)))
+        grouped = grouped_leaders(request)
+        return self._once_registered(partial(self._judge_leaders, grouped), partial(refused_leaders, grouped))
 
     def _judge_leaders(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
@@ -119,7 +134,7 @@ class ControlRequests:
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
         """Stop hosting partitions; answered when the logs that were to go are gone."""
-        return self._once_registered(partial(self._judge_stop, grouped_stops(request)))
+        return self._once_registered(partial(self._judge_stop, grouped_stops(request)), StopReplicaResponse)
 
     def _judge_stop(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
@@ -129,7 +144,7 @@ class ControlRequests:
 
     def update_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
         """Take over what the cluster looks like."""
-        return self._once_registered(partial(self._judge_metadata, grouped_metadata(request)))
+        return self._once_registered(partial(self._judge_metadata, grouped_metadata(request)), UpdateMetadataResponse)
 
     def _judge_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)

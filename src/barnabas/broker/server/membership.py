@@ -38,12 +38,14 @@ class Membership:
         view: ClusterView,
         registration: Callable[[], BrokerRegistration],
         session_timeout_ms: int,
+        registers: Callable[[], object],
     ) -> None:
         """Args:
         registry: One that waits for a connection.
         view: Is told the broker epoch.
         registration: What to announce, as it is now.
         session_timeout_ms: After which a broker that was killed is registered no more.
+        registers: Told at the start each time that this broker is about to ask for its registration.
         """
         self._registry = registry
         self._clock = clock
@@ -51,6 +53,7 @@ class Membership:
         self._view = view
         self._registration = registration
         self._session_timeout_ms = session_timeout_ms
+        self._registers = registers
         self._broker_id = registration().broker_id
         # The session that it is registered in; 0: none yet.
         self._session_id = 0
@@ -76,6 +79,7 @@ class Membership:
         deadline_ms = self._clock.monotonic_ms() + self._session_timeout_ms + _GRACE_MS
         was_told = False
         while True:
+            self._registers()
             try:
                 await self.ensure()
                 return

@@ -211,9 +211,9 @@ class Node:
             self._spawner,
         )
         self._throttles.on_follower_change = self._replication.fetchers.go_on
-        membership = self._new_membership(registry)
-        replicas.on_failed_directory = lambda: self._spawner.spawn(membership.tell_failed_directory())
         control = ControlRequests(replicas, self._view, self._load_topic_settings, self._spawner)
+        membership = self._new_membership(registry, control)
+        replicas.on_failed_directory = lambda: self._spawner.spawn(membership.tell_failed_directory())
         controller = self._new_controller(session, control, membership)
         topics = self._new_topic_admin(registry, controller)
         await self.logins.open(registry, self._spawner, self._executors.log)
@@ -458,7 +458,7 @@ class Node:
         transactions.start()
         return transactions
 
-    def _new_membership(self, registry: Registry) -> Membership:
+    def _new_membership(self, registry: Registry, control: ControlRequests) -> Membership:
         self._view.on_change(self._on_image)
         # As they are set in the registry, too.
         self._listeners.bind()
@@ -470,6 +470,7 @@ class Node:
             self._view,
             self._registration,
             self.config.zookeeper_session_timeout_ms,
+            control.registers,
         )
         return membership
 

@@ -1,5 +1,6 @@
 from barnabas.broker.controller.requests import ControlRequest, ControlResponse
 from barnabas.broker.controller.sender import RETRY_BACKOFF_MS, Delivered, Sender
+from barnabas.core.error_code import ErrorCode
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
@@ -85,6 +86,24 @@ def test_a_broker_that_is_gone_gets_nothing_more_and_who_waits_is_told() -> None
     sender.send(1, request(2), answers.append)
     assert answers == [None, None, None]
     assert link.sent == [0]
+
+
+def test_one_that_is_another_one_by_now_gets_nothing_more_until_it_is_seen_anew() -> None:
+    link, clock = HeldLink(), ManualClock()
+    sender = Sender(clock, clock, lambda _: link)
+    answers: list[ControlResponse | None] = []
+    sender.add(1)
+    for number in range(3):
+        sender.send(1, request(number), answers.append)
+    stale = UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH)
+    link.reply(stale)
+    sender.send(1, request(3), answers.append)
+    assert (link.sent, answers) == ([0], [None, None, stale, None])
+    assert [(each.broker_id, each.waiting_count) for each in sender.figures()] == [(1, 0)]
+    sender.add(1)
+    sender.send(1, request(4), answers.append)
+    link.reply()
+    assert (link.sent, answers[-1]) == ([0, 4], OK)
 
 
 def test_a_broker_that_is_gone_is_not_tried_again() -> None:

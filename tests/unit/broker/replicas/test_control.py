@@ -106,6 +106,26 @@ def test_what_was_meant_for_an_earlier_registration_changes_nothing(door):
         assert code(door.control.update_metadata(metadata(6, broker_epoch))) == ErrorCode.NONE
 
 
+def test_what_comes_before_this_broker_asks_to_be_registered_is_for_the_one_that_it_was(door):
+    """Below protocol 2.2 a request says nothing of that: an empty machine in the place of a broker must not lead."""
+    control = ControlRequests(door.replicas, door.view, door.load, door.spawner)
+    control.registers()
+    early: list[Pending] = [
+        control.leader_and_isr(leaders()),
+        control.stop_replica(stop()),
+        control.update_metadata(metadata(brokers=[3])),
+    ]
+    assert not any(answer.is_done for answer in early)
+    # The one that it was is registered still: it asks again.
+    control.registers()
+    assert {code(answer) for answer in early} == {ErrorCode.STALE_BROKER_EPOCH}
+    assert [each.error_code for each in early[0].value.partition_errors] == [ErrorCode.STALE_BROKER_EPOCH]
+    told = control.update_metadata(metadata(brokers=[4]))
+    control.registered()
+    assert code(told) == ErrorCode.NONE
+    assert (door.replicas.came, list(door.view.image.brokers)) == ([], [4])
+
+
 def test_what_comes_before_this_broker_is_registered_waits_and_is_judged_then(door):
     control = ControlRequests(door.replicas, door.view, door.load, door.spawner)
     door.view.set_topic_overrides("t", {})

@@ -29,7 +29,16 @@ class Place:
         self.clock = clock
         self.view = ClusterView("cluster")
         self.port = 9092
-        self.membership = Membership(registry, clock, clock, self.view, self.registration, TIMEOUT_MS)
+        self.asked_ms: list[int] = []
+        self.membership = Membership(
+            registry,
+            clock,
+            clock,
+            self.view,
+            self.registration,
+            TIMEOUT_MS,
+            lambda: self.asked_ms.append(clock.monotonic_ms()),
+        )
 
     def registration(self) -> BrokerRegistration:
         return BrokerRegistration(0, (Endpoint("PLAINTEXT", "here", self.port, "PLAINTEXT"),))
@@ -91,6 +100,9 @@ def test_what_a_killed_broker_left_is_waited_for() -> None:
             place.clock.advance(LOOK_AGAIN_MS)
         await joining
         assert (await place.registered())[2] == place.registry.session_id
+        # What came in between was for the one that is gone.
+        assert len(place.asked_ms) > 3
+        assert len(set(place.asked_ms)) == len(place.asked_ms)
 
     play(story)
 
