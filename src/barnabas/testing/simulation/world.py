@@ -394,8 +394,12 @@ class BrokerHost:
         self.disk.kill()
         self._simulation.network.kill(self.name)
 
-    def cut_power(self) -> None:
-        """Lose what is not safe on the disk, and the network without a word."""
+    def cut_power(self, dice: Random | None = None) -> None:
+        """Lose what is not safe on the disk, and the network without a word.
+
+        Args:
+            dice: Says what of it stays; None: those of the simulation.
+        """
         simulation = self._simulation
         process, self._process = self._process, None
         simulation.note(f"power {self.name}")
@@ -403,7 +407,7 @@ class BrokerHost:
             process.is_alive = False
             self._graves.append(process)
         simulation.network.cut_power(self.name)
-        self.disk.cut_power(simulation.new_dice())
+        self.disk.cut_power(dice or simulation.new_dice())
 
     def close(self) -> None:
         """Let go of what the dead left behind."""
