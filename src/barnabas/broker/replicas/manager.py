@@ -133,6 +133,7 @@ class ReplicaManager:
         topics: What is done to topics, in numbers.
         leading: The followers of what this broker leads.
         on_failed_directory: Told when a directory fails, after its partitions are gone.
+        defer: Runs `callback(*args)` in the loop's next turn.
         on_change: Told of each partition that was here and has another leader now, or is offline.
         fetchers: Copy what it follows.
     """
@@ -151,10 +152,10 @@ class ReplicaManager:
         fetches: Told of every append, under the partition; appends that must wait for the disk do so there too.
         topic_config: A topic's settings as they are now.
         append_executor: Where appends are prepared that take long.
-        defer: Runs `callback(*args)` in the loop's next turn.
         """
         self._broker_id = broker_id
         self._executor = append_executor
+        self.defer = defer
         self.leading = leading
         self.fetchers: FollowsPartitions = NobodyToFollow()
         # Whoever leads a partition that is appended to; nobody once the broker stops.
@@ -524,7 +525,10 @@ def _when_idle(opened: PartitionLog | None) -> PartitionLog | Pending[PartitionL
 
 
 class _LeadershipChange:
-    """One LeaderAndIsr request while its logs are being created, so many at a time: others have their turns between."""
+    """One LeaderAndIsr request while its logs are being created, so many at a time: others have their turns between.
+
+    So they have where all logs are there.
+    """
 
     def __init__(self, replicas: ReplicaManager, request: LeaderAndIsrRequest) -> None:
         self._replicas = replicas
@@ -552,11 +556,16 @@ class _LeadershipChange:
             # One was there already: the loop below goes on.
             return
         self._is_beginning = True
-        while self._waiting and self._opening_count < _LOGS_OPENED_AT_ONCE:
+        begun_count = 0
+        while self._waiting and self._opening_count < _LOGS_OPENED_AT_ONCE and begun_count < _LOGS_OPENED_AT_ONCE:
+            begun_count += 1
             self._opening_count += 1
             self._begin(*self._waiting.popleft())
         self._is_beginning = False
-        if not self._waiting and not self._opening_count:
+        if self._waiting and self._opening_count < _LOGS_OPENED_AT_ONCE:
+            # Their logs were there already; the next ones come after others had their turn.
+            self._replicas.defer(self._go_on)
+        elif not self._waiting and not self._opening_count:
             self._replicas.tell_leadership(self._led, self._others)
             self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))
 
