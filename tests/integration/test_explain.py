@@ -142,7 +142,8 @@ def test_every_question_is_answered_from_what_a_broker_tells(servers: str) -> No
     records(servers, "kept", 5)
     for question in QUESTIONS:
         answer = explain(servers, question)
-        assert answer["findings"]
+        # Of groups and transactions there may be none yet.
+        assert answer["findings"] or question in ("group", "lag", "transaction")
         assert answer["brokers_with_facts"] == [0]
         assert answer["silent_brokers"] == {}
     assert verdicts(servers, "disk", "kept") == ["kept", "kept-retention-ms"]

@@ -122,7 +122,7 @@ def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
 
 
 def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
-    if not group.members and not part.outgoing:
+    if not group.members and (_was_left(seen, group) or not part.outgoing):
         return ("group-empty", "")
     if group.state in _REBALANCING:
         return ("rebalancing", "")
@@ -145,6 +145,12 @@ def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
     if part.incoming is None or part.outgoing is None:
         return ("unknown", "")
     return ("catches-up" if part.outgoing > part.incoming else "falls-behind", "")
+
+
+def _was_left(seen: Seen, group: Group) -> bool:
+    """Return whether the last of a group's members has gone; who takes partitions by himself commits without any."""
+    ended = [row["rebalances"][-1] for row in seen.rows("groups", group=group.name) if row["rebalances"]]
+    return any(each["outcome"] == "empty" for each in ended)
 
 
 def _opener(seen: Seen, name: TopicPartition) -> str:
