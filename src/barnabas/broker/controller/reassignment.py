@@ -108,8 +108,15 @@ async def _begin(term: Term, partition: TopicPartition, target: Sequence[int] | 
             return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     if not here.replicas or partition.topic in state.deleting:
         return _UNKNOWN
+    there, leadership = here.to(target), state.leaders.get(partition)
+    in_sync = () if leadership is None else leadership.node.isr
+    if in_sync and not set(in_sync) & set(there.replicas):
+        # differs from Kafka (last-in-sync-stays): it deletes what they alone have, and nobody leads then.
+        listed = ", ".join(map(str, in_sync))
+        reason = f"None of the replicas that would be left is in sync, only those on brokers {listed} are."
+        return ReassignmentResult(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     try:
-        is_there = await _take_step(term, partition, here.to(target))
+        is_there = await _take_step(term, partition, there)
     except (ControllerMovedError, RegistryClosedError):
         raise
     except Exception as error:

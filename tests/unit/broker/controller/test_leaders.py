@@ -1,5 +1,7 @@
 """Elections and reassignments that an administrator asks for."""
 
+from dataclasses import replace
+
 from barnabas.broker.administration.leadership import LeadershipAdmin
 from barnabas.broker.administration.topic_rules import NewTopic
 from barnabas.broker.controller.leaders import Election
@@ -100,6 +102,26 @@ def test_an_election_that_takes_too_long_is_told_of() -> None:
         assert waiting.value[T0].error_code == E.REQUEST_TIMED_OUT
         cluster.replicas.release()
         await until(lambda: cluster.view.image.has_leaders("t", 1))
+
+    play(story)
+
+
+def test_what_one_replica_alone_has_is_not_deleted_by_taking_its_reassignment_back() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(9)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9])])], 1000)
+        await cluster.remove_broker(9)
+        admin = admin_of(cluster)
+        assert (await admin.reassign({T0: [0]}))[T0].error_code == E.NONE
+        # The one that is added has caught up, and the others have gone since.
+        state = cluster.controller.state
+        assert state is not None
+        known = state.leaders[T0]
+        state.leaders[T0] = known._replace(node=replace(known.node, isr=(0,)))
+        refused = (await admin.reassign({T0: None}))[T0]
+        assert refused.error_code == E.INVALID_REPLICA_ASSIGNMENT
+        assert refused.message == "None of the replicas that would be left is in sync, only those on brokers 0 are."
+        assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
 
     play(story)
 
