@@ -23,13 +23,14 @@ from typing import Any, Final, NamedTuple
 from barnabas.broker.facts import Row
 from barnabas.broker.facts.events import Events
 from barnabas.broker.facts.store import Facts
-from barnabas.broker.groups.group import Group, Phase
+from barnabas.broker.groups.group import CommittedOffset, Phase
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.requests.fact_question import Found, Question
 from barnabas.broker.requests.slices import MORE
 from barnabas.broker.requests.told_broker import broker
 from barnabas.broker.requests.told_segments import segments
 from barnabas.broker.transactions.transaction import Transaction, TransactionState
+from barnabas.core.types import TopicPartition
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 MOST_ROWS: Final = 1_000
@@ -115,6 +116,11 @@ def _groups(question: Question) -> Found:
             for row in question.facts.rebalances.rows(group_id)
             if row["outcome"] is None or row["began_ms"] >= question.since_ms
         ]
+        commits: list[Row] = []
+        # One group may have committed for very many partitions, and others have their turn meanwhile.
+        for partition, committed in [] if group is None else list(group.offsets.items()):
+            commits.append(_commit(question, group_id, partition, committed))
+            yield MORE
         # Of what another broker coordinates only what happened here is told.
         if group is not None or rebalances:
             yield {
@@ -125,7 +131,7 @@ def _groups(question: Question) -> Found:
                 "member_count": 0 if group is None else len(group.members),
                 "loaded_ms": question.facts.rebalances.loaded_ms(group_id),
                 "rebalances": [*rebalances],
-                "commits": [] if group is None else _commits(question, group),
+                "commits": commits,
             }
         yield MORE
 
@@ -135,18 +141,15 @@ def _copied(row: Row) -> Row:
     return {name: [*value] if isinstance(value, list) else value for name, value in row.items()}
 
 
-def _commits(question: Question, group: Group) -> list[Any]:
-    commits, tick = question.facts.commits, question.tick
-    return [
-        {
-            "topic": partition.topic,
-            "partition": partition.partition,
-            "offset": committed.offset,
-            "at_ms": committed.commit_timestamp_ms,
-            "offsets": question.points(commits.points((group.group_id, partition), tick)),
-        }
-        for partition, committed in group.offsets.items()
-    ]
+def _commit(question: Question, group_id: str, partition: TopicPartition, committed: CommittedOffset) -> Row:
+    points = question.facts.commits.points((group_id, partition), question.tick)
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "offset": committed.offset,
+        "at_ms": committed.commit_timestamp_ms,
+        "offsets": question.points(points),
+    }
 
 
 # --- partitions

@@ -1,14 +1,18 @@
 """Facts: who may ask for what, and what is told."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from barnabas.broker.facts.series import TICK_MS
 from barnabas.broker.facts.store import Facts
+from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.handlers.facts import facts
+from barnabas.broker.requests.slices import MORE
+from barnabas.broker.requests.told_facts import SUBJECTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
@@ -177,3 +181,21 @@ def test_rows_that_are_made_are_bounded_too(asked: Asked, monkeypatch: pytest.Mo
         asked.data_path.create(topic)
     told = asked.told("ends")
     assert (len(told["ends"]), told["left_out"]) == (2, 1)
+
+
+def test_a_group_that_has_committed_for_very_many_partitions_leaves_others_their_turns() -> None:
+    group = Group("g", GroupSettings())
+    group.offsets = {TopicPartition("t", index): CommittedOffset(index) for index in range(500)}
+    services = SimpleNamespace(groups=SimpleNamespace(describe=lambda group_id: (ErrorCode.NONE, group)))
+    question: Any = SimpleNamespace(
+        ctx=SimpleNamespace(services=services),
+        names=frozenset({"g"}),
+        facts=Facts(1 << 20, 0),
+        since_ms=-1,
+        tick=1,
+        points=lambda points: [],
+    )
+    found = list(SUBJECTS["groups"].find(question))
+    assert sum(each is MORE for each in found) >= len(group.offsets)
+    (row,) = (each for each in found if isinstance(each, dict))
+    assert [each["offset"] for each in row["commits"]] == list(range(500))
