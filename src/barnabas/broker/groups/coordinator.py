@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_GROUPS_PER_TURN = 200
+_GROUPS_PER_TURN = 50
 # One group takes no more of the room for all than this part.
 _GROUPS_THAT_FILL = 8
 _NO_TOPICS: frozenset[str] = frozenset()
