@@ -32,13 +32,14 @@ class SpawnedService:
         raise NotImplementedError("only for tests that start a broker of their own")
 '''
 # The clients forget a subscription that is made while their first metadata request is under way, until the next one: by
-# default that is 300 s later, and a test of theirs fails now and then on a loaded machine, on Kafka, too.
-_SHORT_AGE = '''"""The clients of these tests ask for metadata every two seconds."""
+# default that is 300 s later, and a test of theirs fails now and then on a loaded machine, on Kafka, too. Some of them
+# wait for two seconds in all.
+_SHORT_AGE = '''"""The clients of these tests ask for metadata every 300 ms."""
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 for client in (KafkaAdminClient, KafkaConsumer, KafkaProducer):
-    client.DEFAULT_CONFIG["metadata_max_age_ms"] = 2_000
+    client.DEFAULT_CONFIG["metadata_max_age_ms"] = 300
 '''
 _ADDITIONS = {"test/__init__.py": _SHORT_AGE, "test/service.py": _SERVICE}
 _NEW = sdists.SourceDistribution(
