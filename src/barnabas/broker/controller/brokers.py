@@ -62,7 +62,7 @@ async def brokers_changed(term: Term, admits: Admits) -> None:
     log.info("brokers: new %s, back %s, gone %s", change.new, change.bounced, change.dead)
     for broker_id in [*change.bounced, *change.dead]:
         term.sender.remove(broker_id)
-    for broker_id in [*change.new, *change.bounced]:
+    for broker_id in change.new:
         term.sender.add(broker_id)
     if change.new:
         state.brokers.update({broker_id: found[broker_id] for broker_id in change.new})
@@ -72,6 +72,9 @@ async def brokers_changed(term: Term, admits: Admits) -> None:
             del state.brokers[broker_id]
         await _brokers_failed(term, change.bounced)
         state.brokers.update({broker_id: found[broker_id] for broker_id in change.bounced})
+        # Not before: what was decided until here is of the registration that is over; its refusal ends a channel.
+        for broker_id in change.bounced:
+            term.sender.add(broker_id)
         await brokers_started(term, change.bounced)
     if change.dead:
         for broker_id in change.dead:

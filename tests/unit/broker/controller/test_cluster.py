@@ -29,7 +29,7 @@ from barnabas.wire.protocol.messages.stop_replica import (
 from barnabas.wire.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import CreateOp, DeleteOp, SessionState, SetOp
+from barnabas.wire.registry.store import CreateOp, DeleteOp, Op, SessionState, SetOp
 from barnabas.wire.registry.znodes.brokers import encode_registration
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from tests.unit.broker.controller.harness import Cluster, metadata_topics, play, registration, settle, until
@@ -182,6 +182,27 @@ def test_a_broker_that_bounced_is_one_that_failed_and_came() -> None:
         assert metadata_topics(first) == {"t": {0: 2}}
         assert all(each.broker_epoch == epoch_of(cluster, 1) for each in cluster.links[1].requests)
         assert leaders_of(cluster.links[1].of(LeaderAndIsrRequest)[0]) == {("t", 0): (2, 1, False)}
+
+    play(story)
+
+
+def test_a_broker_that_bounced_while_another_one_came_hears_nothing_that_was_for_the_one_before() -> None:
+    async def story(cluster: Cluster) -> None:
+        await three_brokers(cluster, {0: [1, 2]})
+        before = cluster.links[1]
+        data, path = encode_registration(registration(1)), paths.broker(1)
+        # Seen at once.
+        other, other_data = paths.broker(3), encode_registration(registration(3))
+        bounce: list[Op] = [DeleteOp(path), CreateOp(path, is_ephemeral=True), SetOp(path, data)]
+        await cluster.registry.multi([*bounce, CreateOp(other, is_ephemeral=True), SetOp(other, other_data)])
+        await settle()
+        assert cluster.links[1] is not before
+        # A request of an earlier epoch would be refused, and nothing more sent.
+        assert {each.broker_epoch for each in cluster.links[1].requests} == {epoch_of(cluster, 1)}
+        first, *_ = cluster.links[1].requests
+        assert isinstance(first, UpdateMetadataRequest)
+        assert metadata_topics(first) == {"t": {0: 2}}
+        assert {each.id for each in first.live_brokers} == {0, 1, 2, 3}
 
     play(story)
 
