@@ -106,13 +106,14 @@ class Membership:
             stat = await self._registry.exists(paths.broker(self._broker_id))
             if stat is not None and stat.ephemeral_owner == session_id:
                 return
-            log.warning("somebody deleted the registration of broker %d", self._broker_id)
+            if self._registry.session_id == session_id:
+                log.warning("somebody deleted the registration of broker %d", self._broker_id)
         epoch = await bootstrap.register_broker(self._registry, self._registration(), self._session_id)
         if self._session_id:
             log.info("broker %d is registered again, with epoch %d", self._broker_id, epoch)
         self._view.broker_epoch = epoch
-        # If yet another one began meanwhile, this is not the one, and it is done again.
-        self._session_id = session_id
+        # The one that it has by now: another may have begun while this waited for a connection.
+        self._session_id = self._registry.session_id
 
     async def update(self) -> None:
         """Announce what is so now."""

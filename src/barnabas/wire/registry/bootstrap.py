@@ -176,7 +176,11 @@ async def register_broker(registry: Registry, broker: BrokerRegistration, previo
                 raise BrokerIdTakenError(
                     f"broker id {broker.broker_id} is taken by a broker that is alive; set another broker.id"
                 ) from None
-            await registry.set(path, encode_registration(broker))
+            try:
+                await registry.set(path, encode_registration(broker))
+            except NoNodeError:
+                # The session ended before it got there, and the node with it.
+                continue
         registered = await registry.exists(path)
         # The session may have expired in the meantime, and the node with it.
         if registered is not None and registered.ephemeral_owner == registry.session_id:

@@ -15,6 +15,7 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import bootstrap
+from barnabas.wire.registry.store import Stat, Watch
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
 from barnabas.wire.registry.znodes.cluster import encode_controller
 
@@ -136,6 +137,33 @@ def test_another_session_is_registered_in_anew_with_what_is_so_then() -> None:
         await place.membership.ensure()
         assert place.view.broker_epoch > first
         assert await place.registered() == (9093, place.view.broker_epoch, place.registry.session_id)
+
+    play(story)
+
+
+def test_a_session_that_begins_while_one_is_asked_for_is_registered_in_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(place: Place) -> None:
+        await place.joined()
+        real, is_late = place.registry.exists, False
+
+        async def exists_late(path: str, watch: Watch | None = None) -> Stat | None:
+            nonlocal is_late
+            if not is_late:
+                is_late = True
+                await place.registry.delete(paths.broker(0))
+                place.expire()
+            return await real(path, watch)
+
+        monkeypatch.setattr(place.registry, "exists", exists_late)
+        await place.membership.ensure()
+        assert place.membership.is_registered
+        assert "somebody deleted" not in caplog.text
+        registered = await place.registry.get(paths.broker(0))
+        await place.membership.ensure()
+        # Nothing was written again.
+        assert await place.registry.get(paths.broker(0)) == registered
 
     play(story)
 

@@ -26,7 +26,7 @@ from barnabas.wire.registry.bootstrap import (
     new_cluster_id,
     register_broker,
 )
-from barnabas.wire.registry.store import CreateOp, NodeExistsError
+from barnabas.wire.registry.store import ANY_VERSION, CreateOp, NodeExistsError, Stat
 from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
 
 BROKER = BrokerRegistration(0, (Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"),), timestamp_ms=5)
@@ -80,6 +80,26 @@ def test_a_registration_has_version_1_and_its_transaction_is_the_epoch() -> None
         assert decode_registration(0, data) == BROKER
         assert (stat.version, stat.czxid, stat.ephemeral_owner) == (1, epoch, registry.session_id)
         assert await register_broker(registry, BROKER) == epoch
+
+    asyncio.run(story())
+
+
+def test_a_session_that_ends_before_its_registration_is_written_again_is_followed_by_the_next() -> None:
+    class Expiring(EmbeddedRegistry):
+        async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat:
+            await self.delete(path)
+            self._session_id += 1
+            return await super().set(path, data, version)
+
+    async def story() -> None:
+        registry = await Expiring.open(None, ManualClock(), InlineExecutor())
+        await bootstrap(registry, Random(1))
+        first, first_session = await register_broker(registry, BROKER), registry.session_id
+        epoch = await register_broker(registry, BROKER)
+        _, stat = await registry.get("/brokers/ids/0")
+        assert epoch > first
+        assert (stat.czxid, stat.ephemeral_owner) == (epoch, registry.session_id)
+        assert registry.session_id != first_session
 
     asyncio.run(story())
 
