@@ -65,9 +65,10 @@ _WHERE: Final = {
 
 
 class Part(Enum):
-    """What may be asked for."""
+    """What may be asked for; LOGS are those of partitions that groups read, LAG what lies ahead of them there, too."""
 
     GROUPS = auto()
+    LOGS = auto()
     LAG = auto()
     DIRECTORIES = auto()
     SETTINGS = auto()
@@ -124,8 +125,9 @@ class Gatherer:
         if Part.DIRECTORIES in parts:
             found = await self._of_each(self._directories)
             seen.directories = [each for directories in found.values() for each in directories]
-        if Part.GROUPS in parts or Part.LAG in parts:
-            await self._look(facts, with_logs=Part.LAG in parts)
+        with_logs = Part.LOGS in parts or Part.LAG in parts
+        if Part.GROUPS in parts or with_logs:
+            await self._look(facts, with_logs=with_logs)
         elif facts:
             await self._facts(facts)
         self._measure_disks()
