@@ -17,7 +17,10 @@ BARNABAS = Path(sys.executable).with_name("barnabas")
 COMMANDS = tuple(name for name in barnabas.cli.commands.COMMANDS if name != "pipeline")
 DOCUMENTS = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("cli", "explain", "operations", "testing", "pipeline", "moving", "replacing")),
+    *(
+        f"docs/{name}.md"
+        for name in ("cli", "explain", "page", "operations", "testing", "pipeline", "moving", "replacing")
+    ),
 )
 
 
@@ -74,6 +77,7 @@ def test_the_readme_shows_commands() -> None:
         "configs",
         "acls",
         "explain",
+        "page",
         "delete-records",
         "log-dirs",
         "elect-leaders",

@@ -43,6 +43,7 @@ _RUN_ELSEWHERE = {
     "barnabas groups migrate": "tests/integration/test_groups_migrate.py",
     "barnabas mirror": "tests/integration/test_mirror_command.py",
     "barnabas explain": "tests/integration/test_explain.py",
+    "barnabas page": "tests/integration/test_page.py",
     "barnabas acls": "tests/compat/test_cli_acls.py",
     **{f"barnabas users {name}": "tests/compat/test_cli_users.py" for name in SUBCOMMANDS["users"]},
     "barnabas configs": "tests/compat/test_cli_configs.py",

@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "elect-leaders": "Have the leaders of partitions elected.",
     "reassign": "Move replicas to other brokers and log directories.",
     "explain": "Explain why: lag, rebalances, refusals, what is slow, offline, full or aborted.",
+    "page": "Show clusters in a browser: what is wrong and why, topics, groups.",
     "quotas": "Set quotas, and show what holds clients, who uses how much, what another limit would do.",
     "transactions": "Show transactions, find those that hang, and abort them.",
     "users": "Show and change the users that log in with SCRAM.",

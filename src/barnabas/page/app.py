@@ -1,0 +1,222 @@
+"""The page's answers: which path shows which view, as HTML, as JSON, or as a stream of its changes.
+
+GET  /                   the first cluster
+GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` gives its value, `text/event-stream` its
+                         HTML each time that it is made anew
+GET  /login, POST /login, POST /logout
+GET  /static/FILE
+"""
+
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.peer_text import to_json
+from barnabas.page.cluster import Cluster
+from barnabas.page.door.door import Door
+from barnabas.page.door.login import LoginRefusedError, Logins
+from barnabas.page.door.sessions import LONGEST_S, Session, Sessions
+from barnabas.page.live import Live, Moment
+from barnabas.page.rendering import load_assets, new_environment
+from barnabas.page.settings import Settings
+from barnabas.page.view import Asked, ViewKind, as_json, reason
+from barnabas.page.views import VIEWS
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+# Where commands go without being told.
+DEFAULT_SERVER: Final = "127.0.0.1:9092"
+_MOST_QUERY: Final = 4_096
+_STATUSES: Final = {
+    ErrorCode.GROUP_ID_NOT_FOUND: 404,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: 404,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: 403,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: 403,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: 403,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 403,
+}
+
+
+class Page:
+    """The page of some clusters. `app` is what a server runs; `close` ends all connections."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._live = Live()
+        self._assets = load_assets()
+        self._templates = new_environment(settings.root_path)
+        guest = Session()
+        if not settings.mechanisms:
+            clusters = settings.clusters.items()
+            guest.clusters = {name: Cluster(name, servers, "", settings.security) for name, servers in clusters}
+        self._sessions = Sessions(guest)
+        self._logins = Logins(settings)
+        # Browsers keep one for all ports of a host.
+        self._cookie = f"barnabas-page-{settings.listeners[0][1]}"
+        routes = [
+            Route("/", self._front),
+            Route("/login", self._login_form),
+            Route("/login", self._log_in, methods=["POST"]),
+            Route("/logout", self._log_out, methods=["POST"]),
+            Route("/static/{name}", self._static),
+            *(Route(f"/c/{{cluster}}{kind.path}", self._endpoint(kind)) for kind in VIEWS),
+        ]
+        self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
+
+    def stop(self) -> None:
+        """End all streams, so that a server can stop."""
+        self._live.stop()
+
+    async def close(self) -> None:
+        """End all sessions and connections."""
+        await self._sessions.close()
+
+    # --- views
+
+    def _endpoint(self, kind: ViewKind) -> Endpoint:
+        async def show(request: Request) -> Response:
+            name = request.path_params["cluster"]
+            if name not in self._settings.clusters:
+                return self._problem(request, 404, "There is no such cluster.")
+            session: Session = request.state.session
+            accept = request.headers.get("accept", "")
+            if name not in session.clusters:
+                if "text/html" in accept or not accept:
+                    return self._to(f"/login?cluster={name}")
+                return PlainTextResponse("Log in first.\n", 401)
+            if len(request.url.query) > _MOST_QUERY:
+                return self._problem(request, 414, "This asks for too much.")
+            asked = Asked(session.clusters[name], dict(request.query_params))
+            if accept.startswith("text/event-stream"):
+                return self._stream(kind, asked)
+            moment = await self._live.get(kind, asked)
+            if accept.startswith("application/json"):
+                return _json(moment)
+            return self._whole(request, kind, asked, moment)
+
+        return show
+
+    def _whole(self, request: Request, kind: ViewKind, asked: Asked, moment: Moment) -> Response:
+        status = 200 if moment.view is not None else _status(moment.failure)
+        address = f"{self._settings.root_path}{request.url.path}"
+        text = self._render(
+            "window.html.jinja",
+            request,
+            kind=kind,
+            asked=asked,
+            address=f"{address}?{request.url.query}" if request.url.query else address,
+            fragment=self._fragment(kind, asked, moment),
+        )
+        return Response(text, status, media_type="text/html", headers={"vary": "accept"})
+
+    def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment) -> str:
+        """What is made anew: it holds nothing of a session, for those who look at it share it."""
+        return self._templates.get_template("fragment.html.jinja").render(
+            kind=kind,
+            view=moment.view,
+            failure=None if moment.failure is None else reason(moment.failure),
+            cluster=asked.cluster.name,
+            here=f"{self._settings.root_path}/c/{asked.cluster.name}",
+            connection=_connection(self._settings.clusters[asked.cluster.name]),
+        )
+
+    def _stream(self, kind: ViewKind, asked: Asked) -> Response:
+        if self._live.is_full:
+            return PlainTextResponse("Too many windows look at once.\n", 503)
+
+        async def events() -> AsyncIterator[bytes]:
+            async for moment in self._live.watch(kind, asked):
+                lines = self._fragment(kind, asked, moment).splitlines()
+                yield ("event: view\n" + "".join(f"data: {line}\n" for line in lines) + "\n").encode()
+
+        return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+    # --- logins
+
+    async def _login_form(self, request: Request) -> Response:
+        if not self._settings.mechanisms:
+            return self._to("/")
+        return self._show_login(request, request.query_params.get("cluster", ""), 200, "")
+
+    def _show_login(self, request: Request, cluster: str, status: int, refusal: str) -> Response:
+        text = self._render("login.html.jinja", request, cluster=cluster, refusal=refusal)
+        return Response(text, status, media_type="text/html")
+
+    async def _log_in(self, request: Request) -> Response:
+        form: dict[str, str] = request.state.form
+        name = form.get("cluster", "")
+        try:
+            cluster = await self._logins.log_in(
+                name, form.get("mechanism", ""), form.get("user", ""), form.get("password", ""), request.state.address
+            )
+        except LoginRefusedError as refused:
+            return self._show_login(request, name, refused.status, str(refused))
+        session_id = self._sessions.replace(request.state.session_id, cluster)
+        answer = self._to(f"/c/{name}/")
+        answer.set_cookie(
+            self._cookie,
+            session_id,
+            max_age=LONGEST_S,
+            path=self._settings.root_path or "/",
+            secure=self._settings.is_secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    async def _log_out(self, request: Request) -> Response:
+        self._sessions.end(request.state.session_id)
+        answer = self._to("/")
+        answer.delete_cookie(self._cookie, path=self._settings.root_path or "/")
+        return answer
+
+    # --- the rest
+
+    async def _front(self, request: Request) -> Response:
+        names = request.state.session.clusters or self._settings.clusters
+        return self._to(f"/c/{next(iter(names))}/")
+
+    async def _static(self, request: Request) -> Response:
+        asset = self._assets.get(request.path_params["name"])
+        if asset is None:
+            return PlainTextResponse("There is no such file.\n", 404)
+        headers = {"cache-control": "public, max-age=31536000, immutable"}
+        return Response(asset.data, media_type=asset.media_type, headers=headers)
+
+    def _to(self, path: str) -> RedirectResponse:
+        return RedirectResponse(f"{self._settings.root_path}{path}", 303)
+
+    def _problem(self, request: Request, status: int, text: str) -> Response:
+        shown = self._render("problem.html.jinja", request, text=text)
+        return Response(shown, status, media_type="text/html")
+
+    def _render(self, template: str, request: Request, **values: object) -> str:
+        session: Session = request.state.session
+        return self._templates.get_template(template).render(
+            settings=self._settings, session=session, kinds=VIEWS, csrf=session.csrf, **values
+        )
+
+
+def _connection(servers: str) -> str:
+    """What makes a command of ours go to a cluster, as it stands behind it."""
+    return "" if servers == DEFAULT_SERVER else f" --bootstrap-server {shlex.quote(servers)}"
+
+
+def _status(failure: BarnabasError | None) -> int:
+    return _STATUSES.get(failure.code, 503) if isinstance(failure, KafkaError) else 503
+
+
+def _json(moment: Moment) -> Response:
+    failure = None if moment.failure is None else reason(moment.failure)
+    status = 200 if moment.view is not None else _status(moment.failure)
+    text = to_json({"view": as_json(moment.view), "failure": failure})
+    return Response(text, status, media_type="application/json", headers={"vary": "accept"})

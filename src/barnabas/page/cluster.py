@@ -1,0 +1,65 @@
+"""One cluster as one user sees it: connections of his own, and what `explain` makes of what he may see."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from barnabas.clients.pool import Pool
+from barnabas.clients.security import ClientSecurity
+from barnabas.explain.gather import Gatherer
+from barnabas.explain.questions import Question
+from barnabas.explain.seen import Asked, Seen
+
+A = TypeVar("A")
+
+_CLIENT_ID: Final = "barnabas-page"
+# A broker that says nothing for so long is named; who looks is to hear of it within 5 s.
+PATIENCE_MS: Final = 4_000
+WINDOW_MS: Final = 3_600_000
+# Each remembers up to 60 looks, which is what a view of a Kafka has of the time before.
+_MOST_GATHERERS: Final = 20
+
+
+class Cluster:
+    """A cluster and who looks at it.
+
+    Attributes:
+        name: As it was given at the start.
+        user: Who is logged in; empty: nobody, or whoever the page itself logs in as.
+        pool: Connections; they end with `close`.
+    """
+
+    def __init__(self, name: str, servers: str, user: str = "", security: ClientSecurity | None = None) -> None:
+        """Raises BarnabasError: the addresses are not of this form."""
+        self.name = name
+        self.user = user
+        self.pool = Pool(
+            servers, _CLIENT_ID, connect_timeout_ms=PATIENCE_MS, request_timeout_ms=PATIENCE_MS, security=security
+        )
+        self._gatherers: OrderedDict[tuple[Question, Asked], tuple[Gatherer, asyncio.Lock]] = OrderedDict()
+
+    def admin(self, kind: Callable[[Pool, int], A]) -> A:
+        """An administration of it: a class of `clients/admin_*.py`."""
+        return kind(self.pool, PATIENCE_MS)
+
+    async def see(self, question: Question, asked: Asked | None = None) -> Seen:
+        """Ask for what a question wants to see; how it moves is known from the second time on.
+
+        Raises:
+            KafkaError: No broker can be asked, or what is asked about does not exist.
+        """
+        asked = asked or Asked()
+        key = (question, asked)
+        if key not in self._gatherers:
+            self._gatherers[key] = Gatherer(self.pool, PATIENCE_MS, asked, WINDOW_MS), asyncio.Lock()
+            if len(self._gatherers) > _MOST_GATHERERS:
+                self._gatherers.popitem(last=False)
+        self._gatherers.move_to_end(key)
+        gatherer, lock = self._gatherers[key]
+        async with lock:
+            return await gatherer.gather(question.parts, question.facts)
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self.pool.close()

@@ -1,0 +1,1 @@
+"""What stands between a stranger's browser and the page: hosts, headers, sessions, tokens, guesses."""

@@ -1,0 +1,144 @@
+"""The door: what each request meets before a page is asked for.
+
+    it comes by the proxy, if there is one
+    its Host is one of ours, and it has at most 64 headers
+    a POST is small, in time, from a page of ours, with its session's token
+
+What goes out has the headers that keep a browser from running, framing or telling anything else.
+"""
+
+import asyncio
+from typing import Final
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from barnabas.page.door.hosts import is_from_own_page, is_known_host
+from barnabas.page.door.sessions import Sessions
+from barnabas.page.settings import Settings
+
+MOST_HEADERS: Final = 64
+MOST_BODY_BYTES: Final = 65_536
+_MOST_FIELDS: Final = 200
+_BODY_WITHIN_S: Final = 10.0
+_FORM: Final = "application/x-www-form-urlencoded"
+
+SECURITY_HEADERS: Final = {
+    "content-security-policy": (
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class _RefusedError(Exception):
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Door:
+    """An ASGI application around another one.
+
+    A request that comes through has in its `state`: `session`, `session_id`, `address` and, of a POST, `form`.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions, cookie: str) -> None:
+        self._app = app
+        self._settings = settings
+        self._sessions = sessions
+        self._cookie = cookie
+        self._hosts = frozenset(each.lower() for each in settings.host_names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers[name] = value
+                if self._settings.is_secure:
+                    headers["strict-transport-security"] = "max-age=31536000"
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        try:
+            await self._check(request)
+        except _RefusedError as refused:
+            await PlainTextResponse(f"{refused.reason}\n", refused.status)(scope, receive, send_guarded)
+            return
+        await self._app(scope, receive, send_guarded)
+
+    async def _check(self, request: Request) -> None:
+        headers = request.headers
+        address = self._address(request)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not is_known_host(hosts[0], self._hosts):
+            raise _RefusedError(
+                421, "This name is not known here: use the address, or start the page with --host-name."
+            )
+        if len(headers) > MOST_HEADERS:
+            raise _RefusedError(431, "There are too many headers.")
+        session_id = request.cookies.get(self._cookie)
+        request.state.address = address
+        request.state.session_id = session_id
+        request.state.session = self._sessions.of(session_id)
+        match request.method:
+            case "GET" | "HEAD":
+                return
+            case "POST":
+                await self._check_post(request, headers)
+            case _:
+                raise _RefusedError(405, "There is nothing to be done so.")
+
+    def _address(self, request: Request) -> str:
+        """Return who asks: behind a proxy, whom it names last."""
+        peer = "" if request.client is None else request.client.host
+        if self._settings.trusted_proxy is None:
+            return peer
+        if peer != self._settings.trusted_proxy:
+            raise _RefusedError(403, "Come by the proxy.")
+        return request.headers.get("x-forwarded-for", peer).rpartition(",")[2].strip()[:64]
+
+    async def _check_post(self, request: Request, headers: Headers) -> None:
+        if not is_from_own_page(headers, is_secure=self._settings.is_secure):
+            raise _RefusedError(403, "This came from elsewhere.")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+            raise _RefusedError(415, "This is no form.")
+        request.state.form = _fields(await _body(request))
+        if not request.state.session.has_token(request.state.form.get("csrf", "")):
+            raise _RefusedError(403, "This form is too old: go back, load the page again, and send it again.")
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_BODY_WITHIN_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MOST_BODY_BYTES:
+                    raise _RefusedError(413, "This is too much.")
+    except TimeoutError:
+        raise _RefusedError(408, "This came too slowly.") from None
+    return bytes(body)
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except (ValueError, UnicodeError):
+        raise _RefusedError(400, "This form can't be read.") from None
+    return dict(pairs)

@@ -1,0 +1,80 @@
+"""Log in: the cluster itself says whether it is so; the page asks it on connections of the user's own."""
+
+import asyncio
+from typing import Final
+
+from barnabas.clients.security import ClientSecurity
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.page.cluster import PATIENCE_MS, Cluster
+from barnabas.page.door.guesses import Guesses
+from barnabas.page.settings import Settings
+from barnabas.page.view import reason
+from barnabas.wire.security.jaas import JaasEntry
+
+# So many are tried at the same time.
+_MOST_TRIES: Final = 8
+_LONGEST: Final = 1_024
+
+
+class LoginRefusedError(Exception):
+    """Why somebody is not logged in, and with which status that is told."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Logins:
+    """Asks clusters who somebody is."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._guesses = Guesses()
+        self._tries = asyncio.Semaphore(_MOST_TRIES)
+
+    async def log_in(self, name: str, mechanism: str, user: str, password: str, address: str) -> Cluster:
+        """Return a cluster as this user sees it; it is the caller's to close.
+
+        Args:
+            name: One of the clusters.
+            address: Where he is.
+
+        Raises:
+            LoginRefusedError: He is not who he claims to be, or that can't be found out now.
+        """
+        if name not in self._settings.clusters or mechanism not in self._settings.mechanisms:
+            raise LoginRefusedError(400, "There is no such cluster, or no such way to log in.")
+        if not user or not password or max(len(user), len(password)) > _LONGEST:
+            raise LoginRefusedError(400, "Type a user and a password.")
+        now_s = asyncio.get_running_loop().time()
+        wait_s = self._guesses.wait_s(address, user, now_s)
+        if wait_s > 0:
+            raise LoginRefusedError(429, f"There were too many wrong passwords: wait {wait_s:.0f} s.")
+        # Counted before it is tried: many at once are as many guesses.
+        self._guesses.was_wrong(address, user, now_s)
+        async with self._tries:
+            cluster = await self._try(name, mechanism, user, password)
+        self._guesses.was_right(address, user)
+        return cluster
+
+    async def _try(self, name: str, mechanism: str, user: str, password: str) -> Cluster:
+        base = self._settings.security
+        login = JaasEntry("", {"username": user, "password": password})
+        security = ClientSecurity(None if base is None else base.tls, mechanism, login)
+        cluster = Cluster(name, self._settings.clusters[name], user, security)
+        try:
+            async with asyncio.timeout(PATIENCE_MS / 1_000):
+                await cluster.pool.any_broker()
+        except TimeoutError:
+            await cluster.close()
+            raise LoginRefusedError(503, "The cluster does not answer.") from None
+        except BarnabasError as error:
+            await cluster.close()
+            if isinstance(error, KafkaError) and error.code is ErrorCode.SASL_AUTHENTICATION_FAILED:
+                raise LoginRefusedError(401, "The cluster does not know this user with this password.") from None
+            raise LoginRefusedError(503, f"The cluster can't be asked: {reason(error)}") from None
+        except asyncio.CancelledError:
+            await cluster.close()
+            raise
+        return cluster

@@ -1,0 +1,102 @@
+"""Sessions: who is logged in to which clusters, in memory alone.
+
+A session begins at a login, with a new id (what was there before is not taken over), and ends at a logout, after eight
+hours, or when too many others are in use: the one that was used least lately goes. With it go its connections.
+
+Without logins there is one session for all, `guest`; with them it has no cluster, and its token is for the login.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from typing import Final
+
+from barnabas.page.cluster import Cluster
+
+MOST_SESSIONS: Final = 100
+LONGEST_S: Final = 8 * 3_600
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """Who looks.
+
+    Attributes:
+        csrf: What each form holds.
+        clusters: Those that can be looked at, by name.
+    """
+
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    clusters: dict[str, Cluster] = field(default_factory=dict)
+
+    def has_token(self, text: str) -> bool:
+        """Return whether a form holds this session's token."""
+        return compare_digest(text.encode(errors="replace"), self.csrf.encode())
+
+    async def close(self) -> None:
+        """Close its connections."""
+        clusters = list(self.clusters.values())
+        self.clusters.clear()
+        await asyncio.gather(*(each.close() for each in clusters))
+
+
+class Sessions:
+    """All sessions, by id; the one used last stands last."""
+
+    def __init__(self, guest: Session) -> None:
+        self.guest = guest
+        self._by_id: dict[str, Session] = {}
+        self._ends: dict[str, asyncio.TimerHandle] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def of(self, session_id: str | None) -> Session:
+        """Return the session of an id, or the guest's."""
+        session = None if session_id is None else self._by_id.pop(session_id, None)
+        if session is None or session_id is None:
+            return self.guest
+        self._by_id[session_id] = session
+        return session
+
+    def begin(self, session: Session) -> str:
+        """Take a session in; return its id, which nobody can guess."""
+        while len(self._by_id) >= MOST_SESSIONS:
+            self.end(next(iter(self._by_id)))
+        session_id = secrets.token_urlsafe(32)
+        self._by_id[session_id] = session
+        self._ends[session_id] = asyncio.get_running_loop().call_later(LONGEST_S, self.end, session_id)
+        return session_id
+
+    def replace(self, session_id: str | None, cluster: Cluster) -> str:
+        """Have a session look at a cluster, under a new id and a new token; return the id."""
+        before = None if session_id is None else self._by_id.pop(session_id, None)
+        others: dict[str, Cluster] = {}
+        if before is not None and session_id is not None:
+            self._ends.pop(session_id).cancel()
+            others = before.clusters
+            if (same := others.pop(cluster.name, None)) is not None:
+                self._close([same])
+        return self.begin(Session(clusters={**others, cluster.name: cluster}))
+
+    def end(self, session_id: str | None) -> None:
+        """End a session, if there is one of this id."""
+        session = None if session_id is None else self._by_id.pop(session_id, None)
+        if session is not None and session_id is not None:
+            self._ends.pop(session_id).cancel()
+            self._close([session])
+
+    def _close(self, those: Iterable[Session | Cluster]) -> None:
+        for each in those:
+            task = asyncio.get_running_loop().create_task(each.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """End all."""
+        for session_id in list(self._by_id):
+            self.end(session_id)
+        await asyncio.gather(self.guest.close(), *self._closing)

@@ -1,0 +1,127 @@
+"""Views that stay up to date while somebody looks: each is computed once for all who look with the same rights.
+
+A value is good for its kind's `every_s`, or ten times as long as it took, if that is more. Whoever wants it when it is
+older has it computed, and all others wait for the same task. So nothing runs while nobody looks. A value that can't be
+had leaves the one before in its place, with the reason.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from barnabas.core.errors import BarnabasError
+from barnabas.page.view import Asked, View, ViewKind
+
+MOST_KEPT: Final = 100
+MOST_STREAMS: Final = 200
+# One that takes long is not asked for all the time.
+_REST: Final = 10
+_LONGEST_S: Final = 60.0
+
+Key = tuple[str, str, str, tuple[tuple[str, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A view at one moment.
+
+    Attributes:
+        number: Rises with each.
+        view: None: it could never be had.
+        failure: Why what is shown is old, or missing.
+        good_for_s: How long it need not be made anew.
+    """
+
+    number: int
+    view: View | None
+    failure: BarnabasError | None
+    good_for_s: float
+
+
+class _Shared:
+    """One view, for all who look at it."""
+
+    def __init__(self) -> None:
+        self.moment = Moment(0, None, None, 0)
+        self.watchers = 0
+        self._made_s = float("-inf")
+        self._making: asyncio.Task[None] | None = None
+
+    async def fresh(self, kind: ViewKind, asked: Asked) -> Moment:
+        """Return what is not too old."""
+        loop = asyncio.get_running_loop()
+        if self._making is None and loop.time() - self._made_s >= self.moment.good_for_s:
+            self._making = loop.create_task(self._make(kind, asked))
+        if self._making is not None:
+            # Who goes away takes it from nobody else.
+            await asyncio.shield(self._making)
+        return self.moment
+
+    async def _make(self, kind: ViewKind, asked: Asked) -> None:
+        loop = asyncio.get_running_loop()
+        begin_s = loop.time()
+        view, failure = self.moment.view, None
+        try:
+            view = await kind.build(asked)
+        except BarnabasError as error:
+            failure = error
+        finally:
+            self._made_s = loop.time()
+            self._making = None
+        took_s = self._made_s - begin_s
+        good_for_s = max(kind.every_s, min(took_s * _REST, _LONGEST_S))
+        self.moment = Moment(self.moment.number + 1, view, failure, good_for_s)
+
+
+class Live:
+    """All views that somebody looks at, or has just looked at."""
+
+    def __init__(self) -> None:
+        self._shared: OrderedDict[Key, _Shared] = OrderedDict()
+        self._streams = 0
+        self._stopped = asyncio.Event()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more windows can be kept up to date."""
+        return self._streams >= MOST_STREAMS or self._stopped.is_set()
+
+    async def get(self, kind: ViewKind, asked: Asked) -> Moment:
+        """Return a view as it is now."""
+        return await self._of(kind, asked).fresh(kind, asked)
+
+    async def watch(self, kind: ViewKind, asked: Asked) -> AsyncIterator[Moment]:
+        """Yield a view each time that it is made anew, until the page stops."""
+        shared = self._of(kind, asked)
+        self._streams += 1
+        shared.watchers += 1
+        try:
+            last = -1
+            while not self._stopped.is_set():
+                moment = await shared.fresh(kind, asked)
+                if moment.number != last:
+                    last = moment.number
+                    yield moment
+                try:
+                    await asyncio.wait_for(self._stopped.wait(), max(moment.good_for_s, 0.5))
+                except TimeoutError:
+                    continue
+        finally:
+            self._streams -= 1
+            shared.watchers -= 1
+
+    def _of(self, kind: ViewKind, asked: Asked) -> _Shared:
+        key = (asked.cluster.name, asked.cluster.user, kind.path, tuple(sorted(asked.query.items())))
+        shared = self._shared.pop(key, None) or _Shared()
+        self._shared[key] = shared
+        if len(self._shared) > MOST_KEPT:
+            unwatched = (each for each, kept in self._shared.items() if not kept.watchers and each != key)
+            if (oldest := next(unwatched, None)) is not None:
+                del self._shared[oldest]
+        return shared
+
+    def stop(self) -> None:
+        """End all streams."""
+        self._stopped.set()

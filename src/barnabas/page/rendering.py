@@ -1,0 +1,93 @@
+"""Views as HTML: templates that escape all that comes from a cluster.
+
+A name may be any text. Beside HTML's marks, what can't be printed in it is shown as `\\n` or `\\u202e`, as in a
+terminal: a line break would hide, and a mark that turns the writing round would make it look like another.
+"""
+
+from hashlib import sha256
+from importlib import resources
+from typing import Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from barnabas.core.peer_text import on_one_line
+from barnabas.explain.finding import Finding, Severity
+from barnabas.explain.words import amount, count, duration
+from barnabas.page.view import moment
+
+_MEDIA_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+
+
+class Asset:
+    """A file of static/, and the text that tells it from other releases'."""
+
+    __slots__ = ("data", "media_type", "tag")
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.data = data
+        self.media_type = _MEDIA_TYPES[name.rpartition(".")[2]]
+        self.tag = sha256(data).hexdigest()[:12]
+
+
+def load_assets() -> dict[str, Asset]:
+    """Return the files that browsers may ask for, by name."""
+    static = resources.files("barnabas.page").joinpath("static")
+    return {each.name: Asset(each.name, each.read_bytes()) for each in static.iterdir() if each.name[-3:] != ".md"}
+
+
+def new_environment(root_path: str) -> Environment:
+    """Return the templates' world; links of theirs begin with `root_path`."""
+    made = Environment(
+        loader=PackageLoader("barnabas.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+        # The page is one release: its templates stay.
+        auto_reload=False,
+    )
+    made.filters |= {
+        "number": _number,
+        "rate": _rate,
+        "bytes": _bytes,
+        "duration": lambda value: "–" if value is None else duration(value),
+        "moment": moment,
+        "severity": _severity,
+        "items": count,
+    }
+    tags = {name: each.tag for name, each in load_assets().items()}
+    made.globals |= {"root": root_path, "query": _query, "tags": tags}
+    return made
+
+
+def _shown(value: object) -> object:
+    """What is written into a page; text of a cluster on one line."""
+    if isinstance(value, Markup):
+        return value
+    return on_one_line(value, 1_000) if isinstance(value, str) else value
+
+
+def _number(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _rate(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}/s" if value >= 10 or value == 0 else f"{value:.2g}/s"
+
+
+def _bytes(value: int | None) -> str:
+    return "–" if value is None else amount(value, "bytes")
+
+
+def _severity(finding: Finding) -> str:
+    return {Severity.FINE: "fine"}.get(finding.severity, finding.severity.name.lower())
+
+
+def _query(**values: object) -> str:
+    """What stands behind the `?` of a link."""
+    return urlencode({name: value for name, value in values.items() if value not in ("", None)}, errors="replace")

@@ -1,0 +1,100 @@
+"""What a page is told at its start, and whether that is safe.
+
+Beyond loopback anybody may knock: there the page wants logins, and TLS of its own or a proxy's.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from barnabas.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from barnabas.clients.security import ClientSecurity
+
+DEFAULT_LISTENER: Final = "127.0.0.1:9645"
+MOST_CLUSTERS: Final = 20
+_CLUSTER_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_HOST_NAME: Final = re.compile(r"[A-Za-z0-9.-]{1,253}")
+_ROOT_PATH: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a page is told.
+
+    Attributes:
+        clusters: Where each cluster's brokers are (`host:port,...`), by name.
+        listeners: Addresses and ports that it listens on.
+        security: How brokers are reached, and without logins, as whom; None: in the clear.
+        mechanisms: How users may log in, the first one unless they say otherwise; empty: nobody logs in.
+        tls: Files of the certificate and its key; None: it speaks in the clear.
+        trusted_proxy: The address of the proxy that browsers come by; None: they come by themselves.
+        root_path: What the proxy takes off paths; links begin with it.
+        host_names: Names by which browsers reach it, beside localhost and addresses.
+        allows_changes: Whether it changes anything when a user asks for it.
+    """
+
+    clusters: Mapping[str, str]
+    listeners: Sequence[tuple[str, int]] = (("127.0.0.1", 9645),)
+    security: "ClientSecurity | None" = field(default=None, repr=False)
+    mechanisms: Sequence[str] = ()
+    tls: tuple[str, str] | None = None
+    trusted_proxy: str | None = None
+    root_path: str = ""
+    host_names: frozenset[str] = frozenset()
+    allows_changes: bool = False
+
+    def check(self) -> None:
+        """Raise ConfigError where strangers could see or overhear what is not theirs, or a value can't be."""
+        if not 1 <= len(self.clusters) <= MOST_CLUSTERS:
+            raise ConfigError(f"--cluster: between 1 and {MOST_CLUSTERS} clusters, not {len(self.clusters)}")
+        for name in self.clusters:
+            if not _CLUSTER_NAME.fullmatch(name) or name in (".", ".."):
+                raise ConfigError(f"--cluster {name}: a name is made of letters, digits, '.', '_' and '-'")
+        for name in self.host_names:
+            if not _HOST_NAME.fullmatch(name):
+                raise ConfigError(f"--host-name {name} is no name of a host")
+        if self.root_path and not _ROOT_PATH.fullmatch(self.root_path):
+            raise ConfigError(f"--root-path {self.root_path}: write it as /kafka, without a '/' at its end")
+        open_to_all = [host for host, _ in self.listeners if not ip_address(host).is_loopback]
+        if open_to_all and not (self.mechanisms and (self.tls or self.trusted_proxy)):
+            raise ConfigError(
+                f"--listeners {open_to_all[0]}: beyond loopback the page wants --login, and --tls-certificate with "
+                "--tls-key or --trusted-proxy; strangers could see, or overhear, what is not theirs"
+            )
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers come over TLS."""
+        return self.tls is not None or self.trusted_proxy is not None
+
+
+def parse_listeners(text: str) -> list[tuple[str, int]]:
+    """Read `address:port,...`; IPv6 in brackets, port 0 lets the system choose. Raises ConfigError."""
+    found = []
+    for part in text.split(","):
+        host, _, port = part.strip().rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        try:
+            found.append((str(ip_address("127.0.0.1" if host == "localhost" else host)), int(port)))
+        except ValueError:
+            raise ConfigError(f"--listeners {part}: write it as {DEFAULT_LISTENER}") from None
+        if not 0 <= found[-1][1] < 65_536:
+            raise ConfigError(f"--listeners {part}: {port} is no port")
+    return found
+
+
+def parse_clusters(texts: Sequence[str]) -> dict[str, str]:
+    """Read `NAME=host:port,...`. Raises ConfigError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, servers = text.partition("=")
+        if not equals or not servers:
+            raise ConfigError(f"--cluster {text}: write it as NAME=HOST:PORT,...")
+        if name in found:
+            raise ConfigError(f"--cluster {text}: there is another one of this name")
+        found[name] = servers
+    return found

@@ -1,0 +1,21 @@
+// Close a window's stream while nobody sees the window, open it again when somebody does, and say where it is not live.
+(() => {
+  const root = document.documentElement;
+  let source = null;
+  htmx.createEventSource = (url) => {
+    source = new EventSource(url);
+    if (document.hidden) source.close();
+    return source;
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (source === null) return;
+    if (document.hidden) source.close();
+    // The extension opens a new one for one that is closed and tells of an error.
+    else if (source.readyState === EventSource.CLOSED) source.dispatchEvent(new Event("error"));
+  });
+  document.addEventListener("htmx:sseOpen", () => (root.dataset.live = "yes"));
+  document.addEventListener("htmx:sseError", () => (root.dataset.live = "no"));
+  // What the reader has opened or types stays as it is when the view comes anew.
+  Idiomorph.defaults.ignoreActiveValue = true;
+  Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+})();

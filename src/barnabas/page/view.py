@@ -1,0 +1,144 @@
+"""What a view is: one value, shown as HTML by its template, or as JSON; and what is asked for."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Finding
+from barnabas.explain.seen import Seen
+from barnabas.page.cluster import Cluster
+
+T = TypeVar("T")
+
+MOST_ROWS: Final = 200
+
+
+class Asked(NamedTuple):
+    """What a window looks at.
+
+    Attributes:
+        cluster: As its user sees it.
+        query: What stands behind the `?`, each name once.
+    """
+
+    cluster: Cluster
+    query: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What each view tells beside its own.
+
+    Attributes:
+        now_ms: When it was seen.
+        silent: Why a broker did not answer, by its id.
+        not_told: What the user may not see, and what right that takes.
+    """
+
+    now_ms: int
+    silent: Mapping[int, str]
+    not_told: tuple[str, ...]
+
+
+class ViewKind(NamedTuple):
+    """A page.
+
+    Attributes:
+        path: Below the cluster's; `/` is its first one.
+        title: Of the page, and in the menu.
+        template: In templates/.
+        build: Makes the value. Raises KafkaError: it can't be seen now.
+        every_s: How long a value is good; it is made anew then for as long as somebody looks.
+        menu: Which entry of the menu it belongs to: a path.
+    """
+
+    path: str
+    title: str
+    template: str
+    build: Callable[[Asked], Awaitable[View]]
+    every_s: float
+    menu: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Generic[T]):
+    """Some of many rows.
+
+    Attributes:
+        begin: The number of the first one shown, from 0.
+        count: How many match what is looked for.
+        find: What is looked for in names.
+    """
+
+    rows: tuple[T, ...]
+    begin: int
+    count: int
+    find: str
+
+    @property
+    def end(self) -> int:
+        return self.begin + len(self.rows)
+
+
+def cut(rows: Sequence[T], asked: Asked, name_of: Callable[[T], str]) -> Cut[T]:
+    """Take those of `rows` whose name has `?find=` in it, `MOST_ROWS` of them from the number `?from=` on."""
+    find = asked.query.get("find", "").strip()[:200]
+    found = [each for each in rows if find.casefold() in name_of(each).casefold()] if find else rows
+    number = asked.query.get("from", "")
+    begin = int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 0
+    begin = min(begin, max(len(found) - 1, 0) // MOST_ROWS * MOST_ROWS)
+    return Cut(tuple(found[begin : begin + MOST_ROWS]), begin, len(found), find)
+
+
+class Known(NamedTuple):
+    """What `View` has of what was seen; give it as `**known(seen)._asdict()`."""
+
+    now_ms: int
+    silent: Mapping[int, str]
+    not_told: tuple[str, ...]
+
+
+def known(seen: Seen) -> Known:
+    """Return when it was seen, who was silent, and what was not told."""
+    return Known(seen.now_ms, dict(sorted(seen.silent.items())), tuple(dict.fromkeys(seen.refused)))
+
+
+def as_json(value: object) -> object:
+    """Return a view, or what is in one, as JSON has it."""
+    match value:
+        case Finding():
+            return value.as_dict()
+        case TopicPartition():
+            return str(value)
+        case Enum():
+            return value.name.lower()
+        case Mapping():
+            return {str(name): as_json(each) for name, each in value.items()}
+        case tuple() if hasattr(value, "_asdict"):
+            return as_json(value._asdict())
+        case tuple() | list():
+            return [as_json(each) for each in value]
+    if is_dataclass(value):
+        return {each.name: as_json(getattr(value, each.name)) for each in fields(value)}
+    return value
+
+
+def reason(error: BarnabasError) -> str:
+    """What a user is told of an error."""
+    return error.message if isinstance(error, KafkaError) else str(error)
+
+
+def moment(timestamp_ms: int | None) -> str:
+    """A time of day in UTC, with the date where that is not today's; empty for None."""
+    if timestamp_ms is None:
+        return ""
+    try:
+        at, now = time.gmtime(timestamp_ms / 1_000), time.gmtime()
+        return time.strftime("%H:%M:%S UTC" if at[:3] == now[:3] else "%Y-%m-%d %H:%M:%S UTC", at)
+    except (OverflowError, ValueError, OSError):
+        # A timestamp may be any number.
+        return str(timestamp_ms)

@@ -1,0 +1,82 @@
+"""Consumer groups: how far behind each is, how many read, and what began its last rebalance."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from barnabas.explain.finding import Finding, Severity
+from barnabas.explain.gather import Part
+from barnabas.explain.questions import Question
+from barnabas.explain.rules.group import explain_group, reason_text
+from barnabas.explain.seen import Group, Seen
+from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+
+_QUESTION: Final = Question(
+    "what groups are there", frozenset({Part.GROUPS, Part.LOGS}), ("groups", "ends"), explain_group
+)
+
+
+class GroupRow(NamedTuple):
+    """A group; figures are None where they are not told, `finding` is what is wrong with its rebalances."""
+
+    name: str
+    state: str
+    member_count: int
+    partition_count: int
+    topics: tuple[str, ...]
+    lag: int | None
+    last_rebalance_ms: int | None
+    last_reason: str
+    finding: Finding | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups(View):
+    """All groups, or those that are looked for."""
+
+    groups: Cut[GroupRow]
+
+
+async def build(asked: Asked) -> Groups:
+    """Ask for the groups, their offsets, and what happened to them. Raises KafkaError."""
+    seen = await asked.cluster.see(_QUESTION)
+    return Groups(**known(seen)._asdict(), groups=cut(group_rows(seen), asked, lambda row: row.name))
+
+
+def group_rows(seen: Seen) -> list[GroupRow]:
+    """Return the groups by name."""
+    wrong = {each.subject: each for each in explain_group(seen) if each.severity > Severity.FINE}
+    last = {
+        row["group"]: max(row["rebalances"], key=lambda each: int(each["began_ms"]))
+        for row in seen.rows("groups")
+        if row["rebalances"]
+    }
+    rows = []
+    for name, group in sorted(seen.groups.items()):
+        rebalance = last.get(name)
+        rows.append(
+            GroupRow(
+                name,
+                group.state,
+                len(group.members),
+                len(group.committed.keys() | group.owners.keys()),
+                tuple(sorted({each.topic for each in (*group.committed, *group.owners)})),
+                lag_of(seen, group),
+                None if rebalance is None else rebalance["began_ms"],
+                "" if rebalance is None else reason_text(rebalance),
+                wrong.get(f"group {name}"),
+            )
+        )
+    return rows
+
+
+def lag_of(seen: Seen, group: Group) -> int | None:
+    """Return how many offsets lie ahead of a group in all; None where an end is not known, or it never committed."""
+    lags = [
+        max(log.end_offset - offset, 0)
+        for name, offset in group.committed.items()
+        if (log := seen.logs.get(name)) is not None
+    ]
+    return sum(lags) if lags and len(lags) == len(group.committed) else None
+
+
+VIEW = ViewKind("/groups", "Groups", "groups.html.jinja", build, 5, "/groups")

@@ -1,0 +1,82 @@
+"""What is not as it should be, the worst first; who the brokers are, and how much there is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from barnabas.explain.finding import Finding
+from barnabas.explain.questions import EVERYTHING
+from barnabas.explain.seen import Seen
+from barnabas.page.view import Asked, View, ViewKind, known
+
+
+class BrokerRow(NamedTuple):
+    """A broker; `failure` says why it does not answer, `log_bytes` is None where that is not told."""
+
+    broker_id: int
+    address: str
+    software: str
+    is_controller: bool
+    leader_count: int
+    replica_count: int
+    log_bytes: int | None
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview(View):
+    """The cluster as a whole."""
+
+    cluster_id: str
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    brokers: tuple[BrokerRow, ...]
+
+
+async def build(asked: Asked) -> Overview:
+    """Ask for all that `barnabas explain` asks for. Raises KafkaError."""
+    seen = await asked.cluster.see(EVERYTHING)
+    brokers = _brokers(seen)
+    counts = {
+        "brokers": len(brokers),
+        "topics": len({each.topic for each in seen.partitions}),
+        "partitions": len(seen.partitions),
+        "groups": len(seen.groups),
+    }
+    return Overview(
+        **known(seen)._asdict(),
+        cluster_id=(seen.cluster and seen.cluster.cluster_id) or "",
+        counts=counts,
+        findings=tuple(EVERYTHING.rule(seen)),
+        brokers=brokers,
+    )
+
+
+def _brokers(seen: Seen) -> tuple[BrokerRow, ...]:
+    if seen.cluster is None:
+        return ()
+    leaders: dict[int, int] = {}
+    replicas: dict[int, int] = {}
+    for each in seen.cluster.partitions:
+        leaders[each.leader_id] = leaders.get(each.leader_id, 0) + 1
+        for broker_id in each.replicas:
+            replicas[broker_id] = replicas.get(broker_id, 0) + 1
+    sizes: dict[int, int] = {}
+    for directory in seen.directories:
+        sizes[directory.broker_id] = sizes.get(directory.broker_id, 0) + sum(directory.logs.values())
+    return tuple(
+        BrokerRow(
+            broker_id,
+            "" if broker.address is None else f"{broker.address[0]}:{broker.address[1]}",
+            broker.software or "",
+            broker_id == seen.cluster.controller_id,
+            leaders.get(broker_id, 0),
+            replicas.get(broker_id, 0),
+            sizes.get(broker_id),
+            broker.failure or seen.silent.get(broker_id, ""),
+        )
+        for broker_id, broker in seen.cluster.brokers.items()
+    )
+
+
+VIEW = ViewKind("/", "Overview", "overview.html.jinja", build, 10, "/")

@@ -1,0 +1,118 @@
+"""Topics: how fast they grow, how large they are, what their partitions lack, who reads them and how far behind."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from barnabas.clients.cluster_state import Partition, troubles
+from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.core.types import TopicPartition
+from barnabas.explain.gather import Part
+from barnabas.explain.questions import Question
+from barnabas.explain.seen import Seen, Series, rate_per_s
+from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+
+_QUESTION: Final = Question(
+    "what topics are there", frozenset({Part.LOGS, Part.DIRECTORIES}), ("groups", "ends"), lambda seen: []
+)
+
+
+class Reader(NamedTuple):
+    """A group that has offsets of a topic; its lag is None where an end is not known."""
+
+    group: str
+    lag: int | None
+
+
+class TopicRow(NamedTuple):
+    """A topic; figures are None where they are not told. `rate_per_s` is of records and markers, of five minutes."""
+
+    name: str
+    is_internal: bool
+    partition_count: int
+    replication_factor: int
+    troubles: tuple[str, ...]
+    rate_per_s: float | None
+    size_bytes: int | None
+    readers: tuple[Reader, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics(View):
+    """All topics, or those that are looked for."""
+
+    topics: Cut[TopicRow]
+
+
+async def build(asked: Asked) -> Topics:
+    """Ask for the topics, their logs and their groups. Raises KafkaError."""
+    seen = await asked.cluster.see(_QUESTION)
+    return Topics(**known(seen)._asdict(), topics=cut(topic_rows(seen), asked, lambda row: row.name))
+
+
+def topic_rows(seen: Seen) -> list[TopicRow]:
+    """Return the topics by name."""
+    partitions: dict[str, list[Partition]] = {}
+    for each in seen.partitions.values():
+        partitions.setdefault(each.name.topic, []).append(each)
+    rates, sizes, readers = _rates(seen), _sizes(seen), _readers(seen)
+    return [
+        TopicRow(
+            name,
+            name in INTERNAL_TOPICS,
+            len(parts),
+            max(len(each.replicas) for each in parts),
+            tuple(dict.fromkeys(trouble.value for each in parts for trouble in troubles(each))),
+            rates.get(name),
+            sizes.get(name),
+            tuple(readers.get(name, ())),
+        )
+        for name, parts in sorted(partitions.items())
+    ]
+
+
+def _ends(seen: Seen) -> Iterator[tuple[TopicPartition, Series]]:
+    """How ends moved: as leaders tell it, who keep one point where nothing did, and else as it was seen."""
+    told = set()
+    for row in seen.rows("ends"):
+        name = TopicPartition(row["topic"], row["partition"])
+        points = [(at_ms, offset) for at_ms, offset in row["ends"]]
+        if points:
+            told.add(name)
+            before = [(seen.since_ms, points[0][1])] if len(points) == 1 else []
+            yield name, [*before, *points, (seen.now_ms, row["high_watermark"])]
+    for name, log in seen.logs.items():
+        if name not in told:
+            yield name, log.ends
+
+
+def _rates(seen: Seen) -> dict[str, float]:
+    rates: dict[str, float] = {}
+    for name, series in _ends(seen):
+        rate = rate_per_s(series, seen.now_ms)
+        if rate is not None:
+            rates[name.topic] = rates.get(name.topic, 0.0) + max(rate, 0.0)
+    return rates
+
+
+def _sizes(seen: Seen) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for directory in seen.directories:
+        for name, size in directory.logs.items():
+            sizes[name.topic] = sizes.get(name.topic, 0) + size
+    return sizes
+
+
+def _readers(seen: Seen) -> dict[str, list[Reader]]:
+    readers: dict[str, list[Reader]] = {}
+    for group in sorted(seen.groups.values(), key=lambda each: each.name):
+        lags: dict[str, int | None] = {}
+        for name, offset in group.committed.items():
+            log, before = seen.logs.get(name), lags.get(name.topic, 0)
+            lags[name.topic] = None if log is None or before is None else before + max(log.end_offset - offset, 0)
+        for topic, lag in lags.items():
+            readers.setdefault(topic, []).append(Reader(group.name, lag))
+    return readers
+
+
+VIEW = ViewKind("/topics", "Topics", "topics.html.jinja", build, 5, "/topics")

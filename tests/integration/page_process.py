@@ -1,0 +1,71 @@
+"""A page in a process of its own, and a browser's side of HTTP, as small as tests want it."""
+
+import http.client
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from tests.patience import PATIENCE_S
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
+class Window:
+    """Who looks: keeps its cookie, and knows the last page's token."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.cookie = ""
+        self.token = ""
+
+    def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, {"cookie": self.cookie, "accept": "text/html", **named})
+            answer = connection.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        if "set-cookie" in found:
+            self.cookie = found["set-cookie"].partition(";")[0]
+        token = re.search(r'name="csrf" value="([^"]+)"', text)
+        self.token = token[1] if token else self.token
+        return Answer(answer.status, found, text)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.ask("GET", path, **headers)
+
+    def post(self, path: str, fields: dict[str, str] | None = None, **headers: str) -> Answer:
+        form = {"csrf": self.token, **(fields or {})}
+        sent = {"content_type": "application/x-www-form-urlencoded", "sec_fetch_site": "same-origin", **headers}
+        return self.ask("POST", path, urlencode(form), **sent)
+
+    def log_in(self, user: str, password: str, mechanism: str = "PLAIN", cluster: str = "cluster") -> Answer:
+        self.get("/login")
+        fields = {"cluster": cluster, "mechanism": mechanism, "user": user, "password": password}
+        return self.post("/login", fields)
+
+
+@contextmanager
+def running_page(*options: str) -> Iterator[int]:
+    """Start `barnabas page`; its port. It ends well with SIGTERM."""
+    command = [sys.executable, "-P", "-m", "barnabas.cli.main", "page", "--listeners", "127.0.0.1:0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            yield int(line.rstrip("/\n").rpartition(":")[2])
+            process.terminate()
+            assert process.wait(PATIENCE_S) == 0
+        finally:
+            process.kill()

@@ -1,0 +1,159 @@
+"""What the page's door decides: hosts, where a POST comes from, sessions, guesses, where it may listen."""
+
+import asyncio
+import dataclasses
+
+import pytest
+
+from barnabas.core.errors import ConfigError
+from barnabas.page.cluster import Cluster
+from barnabas.page.door.guesses import MOST_KEPT, Guesses
+from barnabas.page.door.hosts import is_from_own_page, is_known_host
+from barnabas.page.door.sessions import MOST_SESSIONS, Session, Sessions
+from barnabas.page.settings import MOST_CLUSTERS, Settings, parse_clusters, parse_listeners
+
+NAMES = frozenset({"kafka.example.org"})
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("127.0.0.1:9645", True),
+        ("[::1]:9645", True),
+        ("localhost", True),
+        ("KAFKA.example.org:443", True),
+        ("evil.example.org", False),
+        ("127.0.0.1.evil.example.org:9645", False),
+        ("localhost.evil.example.org", False),
+        ("kafka.example.org.", False),
+        ("[evil.example.org]:9645", False),
+        ("", False),
+    ],
+)
+def test_a_name_is_taken_where_it_is_known(host: str, known: bool) -> None:
+    assert is_known_host(host, NAMES) is known
+
+
+@pytest.mark.parametrize(
+    ("headers", "own"),
+    [
+        ({"sec-fetch-site": "same-origin", "origin": "null"}, True),
+        ({"sec-fetch-site": "same-site", "origin": "http://h:1", "host": "h:1"}, False),
+        ({"sec-fetch-site": "cross-site"}, False),
+        ({"sec-fetch-site": "none"}, False),
+        ({"origin": "http://h:1", "host": "h:1"}, True),
+        ({"origin": "https://h:1", "host": "h:1"}, False),
+        ({"origin": "http://h:2", "host": "h:1"}, False),
+        ({"origin": "null", "host": "h:1"}, False),
+        ({"host": "h:1"}, False),
+    ],
+)
+def test_a_post_comes_from_a_page_of_ours(headers: dict[str, str], own: bool) -> None:
+    assert is_from_own_page(headers, is_secure=False) is own
+
+
+def cluster(name: str = "c", user: str = "alice") -> Cluster:
+    return Cluster(name, "127.0.0.1:1", user)
+
+
+def test_a_login_gets_a_new_id_and_a_new_token_and_keeps_the_other_clusters() -> None:
+    async def play() -> None:
+        sessions = Sessions(Session())
+        first = sessions.replace("chosen by somebody else", cluster("a"))
+        assert first != "chosen by somebody else"
+        token = sessions.of(first).csrf
+        second = sessions.replace(first, cluster("b"))
+        assert sessions.of(first) is sessions.guest
+        assert sessions.of(second).clusters.keys() == {"a", "b"}
+        assert not sessions.of(second).has_token(token)
+        assert sessions.of(second).has_token(sessions.of(second).csrf)
+        sessions.end(second)
+        assert sessions.of(second) is sessions.guest
+        await sessions.close()
+
+    asyncio.run(play())
+
+
+def test_the_session_used_least_lately_makes_room() -> None:
+    async def play() -> None:
+        sessions = Sessions(Session())
+        ids = [sessions.replace(None, cluster()) for _ in range(MOST_SESSIONS)]
+        sessions.of(ids[0])
+        sessions.replace(None, cluster())
+        assert len(sessions) == MOST_SESSIONS
+        assert sessions.of(ids[1]) is sessions.guest
+        assert sessions.of(ids[0]) is not sessions.guest
+        await sessions.close()
+        assert len(sessions) == 0
+
+    asyncio.run(play())
+
+
+def test_guesses_wait_longer_and_longer_by_address_and_by_user() -> None:
+    guesses = Guesses()
+    waits = []
+    for number in range(12):
+        waits.append(guesses.wait_s("1.2.3.4", "alice", 100))
+        guesses.was_wrong("1.2.3.4", "alice" if number % 2 else "bob", 100)
+    assert waits == [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60]
+    assert guesses.wait_s("5.6.7.8", "alice", 100) == 2
+    assert guesses.wait_s("5.6.7.8", "carol", 100) == 0
+    guesses.was_wrong("5.6.7.8", "alice", 100)
+    guesses.was_right("5.6.7.8", "alice")
+    assert guesses.wait_s("5.6.7.8", "alice", 100) == 0
+    assert guesses.wait_s("1.2.3.4", "alice", 100) == 60
+    assert guesses.wait_s("1.2.3.4", "alice", 2_000) == 0
+
+
+def test_guesses_are_bounded() -> None:
+    guesses = Guesses()
+    for number in range(MOST_KEPT):
+        guesses.was_wrong("1.2.3.4", f"user {number}", 0)
+    assert len(guesses._wrong) <= MOST_KEPT
+    assert guesses.wait_s("1.2.3.4", "anybody", 0) == 60
+
+
+BEYOND = Settings({"c": "h:1"}, [("0.0.0.0", 9645)])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings({"c": "h:1"}),
+        Settings({"c": "h:1"}, [("::1", 9645)]),
+        dataclasses.replace(BEYOND, mechanisms=["PLAIN"], tls=("a", "b")),
+        dataclasses.replace(BEYOND, mechanisms=["PLAIN"], trusted_proxy="10.0.0.1"),
+    ],
+)
+def test_it_starts_where_that_is_safe(settings: Settings) -> None:
+    settings.check()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        BEYOND,
+        dataclasses.replace(BEYOND, mechanisms=["PLAIN"]),
+        dataclasses.replace(BEYOND, tls=("a", "b")),
+        dataclasses.replace(BEYOND, listeners=[("127.0.0.1", 1), ("10.0.0.1", 1)]),
+        Settings({}),
+        Settings({f"c{number}": "h:1" for number in range(MOST_CLUSTERS + 1)}),
+        Settings({"..": "h:1"}),
+        Settings({"c": "h:1"}, root_path="//evil.example.org"),
+        Settings({"c": "h:1"}, root_path="/kafka/"),
+    ],
+)
+def test_it_does_not_start_where_that_is_not(settings: Settings) -> None:
+    with pytest.raises(ConfigError, match="--"):
+        settings.check()
+
+
+def test_addresses_and_clusters_are_read() -> None:
+    assert parse_listeners("127.0.0.1:1, [::1]:2,localhost:3") == [("127.0.0.1", 1), ("::1", 2), ("127.0.0.1", 3)]
+    assert parse_clusters(["a=h:1,i:2", "b=h:2"]) == {"a": "h:1,i:2", "b": "h:2"}
+    for wrong in ("9645", "name:1", "127.0.0.1:x", "127.0.0.1:65536"):
+        with pytest.raises(ConfigError):
+            parse_listeners(wrong)
+    for texts in (["a"], ["a="], ["a=h:1", "a=h:2"]):
+        with pytest.raises(ConfigError):
+            parse_clusters(texts)

@@ -1,0 +1,133 @@
+"""Views as values, of clusters that were made up, and what HTML and JSON make of them."""
+
+import asyncio
+import json
+
+import pytest
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.page.cluster import Cluster
+from barnabas.page.live import Live
+from barnabas.page.rendering import new_environment
+from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, as_json, cut
+from barnabas.page.views.group import partition_rows
+from barnabas.page.views.groups import group_rows
+from barnabas.page.views.topics import Reader, topic_rows
+from tests.unit.explain.worlds import NOW_MS, VIEWS, behind, directory, group, log, member, partition, seen
+
+
+def asked(**query: str) -> Asked:
+    return Asked(Cluster("c", "127.0.0.1:1"), query)
+
+
+def test_a_topic_tells_its_rate_size_lag_and_what_it_lacks() -> None:
+    ends = [
+        {
+            "topic": "views",
+            "partition": index,
+            "high_watermark": 1_000,
+            "ends": [[NOW_MS - 100_000, 0], [NOW_MS - 50_000, 1_000]],
+        }
+        for index in (0, 1)
+    ]
+    world = seen(
+        partition(VIEWS[0], isr=(1,)),
+        partition(VIEWS[1]),
+        groups={"billing": group({VIEWS[0]: 400})},
+        logs={VIEWS[0]: log()},
+        directories=[directory()],
+        facts={"ends": ends},
+    )
+    (row,) = topic_rows(world)
+    assert (row.name, row.partition_count, row.replication_factor) == ("views", 2, 3)
+    assert row.rate_per_s == pytest.approx(20)
+    assert row.size_bytes == 3_000
+    assert row.readers == (Reader("billing", 600),)
+    assert row.troubles == ("under min.insync.replicas", "under-replicated")
+
+
+def test_what_nobody_tells_is_no_figure() -> None:
+    (row,) = topic_rows(seen(partition(VIEWS[0]), groups={"billing": group({VIEWS[0]: 400})}))
+    assert (row.rate_per_s, row.size_bytes, row.readers) == (None, None, (Reader("billing", None),))
+
+
+def test_a_group_tells_its_lag_in_all_and_by_partition() -> None:
+    world = behind(400, log(per_s=10), [member(VIEWS[0], VIEWS[1])], per_s=5)
+    (row,) = group_rows(world)
+    assert (row.name, row.state, row.member_count, row.partition_count, row.lag) == ("billing", "Stable", 1, 2, 600)
+    first, second = partition_rows(world, world.groups["billing"])
+    assert (first.committed, first.end_offset, first.lag, first.member) == (400, 1_000, 600, "reader at /10.0.0.7")
+    assert (first.in_per_s, first.out_per_s) == (pytest.approx(10), pytest.approx(5))
+    assert (second.partition, second.committed, second.lag) == (VIEWS[1], None, None)
+
+
+def test_rows_are_cut_and_looked_for() -> None:
+    names = [f"t{number:04}" for number in range(MOST_ROWS + 50)]
+    whole = cut(names, asked(), str)
+    assert (len(whole.rows), whole.end, whole.count) == (MOST_ROWS, MOST_ROWS, MOST_ROWS + 50)
+    assert cut(names, asked(**{"from": str(MOST_ROWS)}), str).rows == tuple(names[MOST_ROWS:])
+    assert cut(names, asked(find="T0007"), str).rows == ("t0007",)
+    for wrong in ("-1", "x", "9" * 30, "²", "99999999"):
+        assert cut(names, asked(**{"from": wrong}), str).begin in (0, MOST_ROWS)
+    assert cut([], asked(), str).rows == ()
+
+
+def test_json_has_all_of_a_value() -> None:
+    world = behind(400, log())
+    told = json.loads(json.dumps(as_json(tuple(partition_rows(world, world.groups["billing"])))))
+    assert told[0]["partition"] == str(VIEWS[0])
+    assert as_json({TopicPartition("t", 1): 2**63 - 1}) == {"t-1": 9_223_372_036_854_775_807}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("\"'>x", "&#34;&#39;&gt;x"),
+        ("a\nb", r"a\nb"),
+        ("a\u202eb", r"a\u202eb"),
+        ("{{ 7 * 7 }}", "{{ 7 * 7 }}"),
+        ("é漢", "é漢"),
+    ],
+)
+def test_any_name_is_shown_and_nothing_more(name: str, shown: str) -> None:
+    made = new_environment("").from_string('<a title="{{ name }}">{{ name }}</a>').render(name=name)
+    assert made == f'<a title="{shown}">{shown}</a>'
+
+
+def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
+    async def play() -> None:
+        calls = 0
+        failure: KafkaError | None = None
+
+        async def build(_: Asked) -> View:
+            nonlocal calls
+            calls += 1
+            await asyncio.sleep(0)
+            if failure is not None:
+                raise failure
+            return View(now_ms=calls, silent={}, not_told=())
+
+        kind = ViewKind("/", "", "", build, 0, "/")
+        live, windows = Live(), [asked(), asked()]
+        moments = await asyncio.gather(*(live.get(kind, each) for each in windows))
+        assert calls == 1
+        assert {each.number for each in moments} == {1}
+        # Another user, another value.
+        other = Asked(Cluster("c", "127.0.0.1:1", "bob"), {})
+        assert (await live.get(kind, other)).view.now_ms == 2
+        failure = KafkaError(ErrorCode.NETWORK_EXCEPTION, "it is gone")
+        moment = moments[0]
+        while moment.failure is None:
+            moment = await live.get(kind, windows[0])
+        assert (moment.view.now_ms, str(moment.failure)) == (1, str(failure))
+
+        watching = live.watch(kind, windows[1])
+        assert (await anext(watching)).number >= moment.number
+        live.stop()
+        assert [each async for each in watching] == []
+        assert live.is_full
+
+    asyncio.run(play())
