@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -53,26 +54,32 @@ def test_each_view_is_html_json_and_a_stream(port: int) -> None:
         assert "As of" in page.text
         told = json.loads(window.get(f"/c/cluster{path}", accept="application/json").text)
         assert (told["failure"], told["view"]["silent"], told["view"]["not_told"]) == (None, {}, [])
-        assert "<h1>" in first_event(port, f"/c/cluster{path}")
+        with stream(port, f"/c/cluster{path}") as events:
+            assert "<h1>" in next_event(events)
     groups = json.loads(window.get("/c/cluster/groups", accept="application/json").text)["view"]["groups"]
     assert [each["name"] for each in groups["rows"]] == sorted([HOSTILE, "billing", "spies"])
     assert window.get("/c/cluster/group?name=none").status == 404
     assert window.get("/c/another/").status == 404
 
 
-def first_event(port: int, path: str) -> str:
+@contextmanager
+def stream(port: int, path: str, cookie: str = "") -> Iterator[http.client.HTTPResponse]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
-        connection.request("GET", path, headers={"accept": "text/event-stream"})
+        connection.request("GET", path, headers={"accept": "text/event-stream", "cookie": cookie})
         answer = connection.getresponse()
         assert answer.headers["content-type"].startswith("text/event-stream")
-        lines = []
-        while line := answer.readline().decode().rstrip("\n"):
-            lines.append(line)
-        assert lines[0] == "event: view"
-        return "\n".join(each.removeprefix("data: ") for each in lines[1:])
+        yield answer
     finally:
         connection.close()
+
+
+def next_event(events: http.client.HTTPResponse) -> str:
+    lines = []
+    while line := events.readline().decode().rstrip("\n"):
+        lines.append(line)
+    assert lines[:1] == ["event: view"]
+    return "\n".join(each.removeprefix("data: ") for each in lines[1:])
 
 
 def test_a_name_that_wants_to_be_a_script_is_text(port: int) -> None:
@@ -209,6 +216,16 @@ def test_a_user_sees_what_he_may_see(port_with_logins: int) -> None:
     assert alice.get("/c/cluster/topics").headers["location"] == "/login?cluster=cluster"
     assert alice.get("/c/cluster/topics", accept="application/json").status == 401
     assert names(admin, "/topics") == ["orders", "secrets"]
+
+
+def test_a_stream_ends_with_its_session(port_with_logins: int) -> None:
+    window = Window(port_with_logins)
+    assert window.log_in("admin", "secret0").status == 303
+    with stream(port_with_logins, window.get("/").headers["location"], window.cookie) as events:
+        assert "<h1>Overview" in next_event(events)
+        window.get("/c/cluster/")
+        assert window.post("/logout").status == 303
+        assert events.read() == b""
 
 
 def test_a_cookie_of_before_the_login_is_worth_nothing(port_with_logins: int) -> None:

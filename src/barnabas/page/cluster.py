@@ -7,6 +7,8 @@ from typing import Final, TypeVar
 
 from barnabas.clients.pool import Pool
 from barnabas.clients.security import ClientSecurity
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
 from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import Question
 from barnabas.explain.seen import Asked, Seen
@@ -28,12 +30,14 @@ class Cluster:
         name: As it was given at the start.
         user: Who is logged in; empty: nobody, or whoever the page itself logs in as.
         pool: Connections; they end with `close`.
+        closed: Set when that was called: nothing is asked for any more.
     """
 
     def __init__(self, name: str, servers: str, user: str = "", security: ClientSecurity | None = None) -> None:
         """Raises BarnabasError: the addresses are not of this form."""
         self.name = name
         self.user = user
+        self.closed = asyncio.Event()
         self.pool = Pool(
             servers, _CLIENT_ID, connect_timeout_ms=PATIENCE_MS, request_timeout_ms=PATIENCE_MS, security=security
         )
@@ -49,6 +53,8 @@ class Cluster:
         Raises:
             KafkaError: No broker can be asked, or what is asked about does not exist.
         """
+        if self.closed.is_set():
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "the session has ended")
         asked = asked or Asked()
         key = (question, asked)
         if key not in self._gatherers:
@@ -61,5 +67,11 @@ class Cluster:
             return await gatherer.gather(question.parts, question.facts)
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close its connections, those of what is being asked for, too."""
+        self.closed.set()
+        await self.pool.close()
+        for _, lock in list(self._gatherers.values()):
+            async with lock:
+                pass
+        # It may have opened some again.
         await self.pool.close()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from barnabas.core.errors import BarnabasError
+from barnabas.page.cluster import Cluster
 from barnabas.page.view import Asked, View, ViewKind
 
 MOST_KEPT: Final = 100
@@ -93,24 +94,30 @@ class Live:
         return await self._of(kind, asked).fresh(kind, asked)
 
     async def watch(self, kind: ViewKind, asked: Asked) -> AsyncIterator[Moment]:
-        """Yield a view each time that it is made anew, until the page stops."""
+        """Yield a view each time that it is made anew, until the page stops or the session ends."""
         shared = self._of(kind, asked)
         self._streams += 1
         shared.watchers += 1
         try:
             last = -1
-            while not self._stopped.is_set():
+            while not self._stopped.is_set() and not asked.cluster.closed.is_set():
                 moment = await shared.fresh(kind, asked)
                 if moment.number != last:
                     last = moment.number
                     yield moment
-                try:
-                    await asyncio.wait_for(self._stopped.wait(), max(moment.good_for_s, 0.5))
-                except TimeoutError:
-                    continue
+                await self._rest(asked.cluster, max(moment.good_for_s, 0.5))
         finally:
             self._streams -= 1
             shared.watchers -= 1
+
+    async def _rest(self, cluster: Cluster, seconds: float) -> None:
+        """Wait, but not for what has ended."""
+        ends = [asyncio.ensure_future(each.wait()) for each in (self._stopped, cluster.closed)]
+        try:
+            await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in ends:
+                each.cancel()
 
     def _of(self, kind: ViewKind, asked: Asked) -> _Shared:
         key = (asked.cluster.name, asked.cluster.user, kind.path, tuple(sorted(asked.query.items())))

@@ -103,8 +103,13 @@ class Known(NamedTuple):
 
 
 def known(seen: Seen) -> Known:
-    """Return when it was seen, who was silent, and what was not told."""
-    return Known(seen.now_ms, dict(sorted(seen.silent.items())), tuple(dict.fromkeys(seen.refused)))
+    """Return when it was seen, who was silent, and what was not told, each reason once."""
+    whats: dict[str, dict[str, None]] = {}
+    for text in seen.refused:
+        what, _, why = text.rpartition(": ")
+        whats.setdefault(why, {})[what] = None
+    not_told = (f"{', '.join(filter(None, each))}: {why}".removeprefix(": ") for why, each in whats.items())
+    return Known(seen.now_ms, dict(sorted(seen.silent.items())), tuple(not_told))
 
 
 def as_json(value: object) -> object:

@@ -11,7 +11,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.page.cluster import Cluster
 from barnabas.page.live import Live
 from barnabas.page.rendering import new_environment
-from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, as_json, cut
+from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, as_json, cut, known
 from barnabas.page.views.group import partition_rows
 from barnabas.page.views.groups import group_rows
 from barnabas.page.views.topics import Reader, topic_rows
@@ -61,6 +61,11 @@ def test_a_group_tells_its_lag_in_all_and_by_partition() -> None:
     assert (first.committed, first.end_offset, first.lag, first.member) == (400, 1_000, 600, "reader at /10.0.0.7")
     assert (first.in_per_s, first.out_per_s) == (pytest.approx(10), pytest.approx(5))
     assert (second.partition, second.committed, second.lag) == (VIEWS[1], None, None)
+
+
+def test_what_may_not_be_seen_is_told_once_for_each_reason() -> None:
+    world = seen(refused=["groups: it takes a right", "ends: it takes a right", "not now", "ends: it takes a right"])
+    assert known(world).not_told == ("groups, ends: it takes a right", "not now")
 
 
 def test_rows_are_cut_and_looked_for() -> None:
