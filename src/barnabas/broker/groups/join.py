@@ -131,7 +131,10 @@ def _rejoin(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> No
     if is_unchanged and (group.phase is Phase.COMPLETING_REBALANCE or (group.phase is Phase.STABLE and not is_leader)):
         effects.append(AnswerJoin(join_answer(group, member)))
         return
+    reason = Reason.SUBSCRIPTION_CHANGED
+    # Of a group that was read from the log only the protocol that it had chosen is known.
+    if set(member.protocols) <= set(event.protocols):
+        reason = Reason.LEADER_REJOINED if is_leader else Reason.JOINED
     group.replace_protocols(member, event.protocols)
     await_join(group, member, effects)
-    reason = Reason.LEADER_REJOINED if is_unchanged else Reason.SUBSCRIPTION_CHANGED
     maybe_prepare_rebalance(group, reason, member, now_ms, effects)

@@ -15,7 +15,7 @@ from barnabas.broker.groups.events import (
 )
 from barnabas.broker.groups.group import GroupSettings
 from barnabas.core.error_code import ErrorCode
-from tests.unit.broker.groups.conftest import Story, join_event
+from tests.unit.broker.groups.conftest import RANGE, Story, join_event
 
 OTHER = (("range", b"other topics"),)
 
@@ -143,6 +143,15 @@ def test_a_group_that_was_loaded_is_too_large():
     story.happen(Loaded())
     assert last(story)["reason"] == "too_many_members"
     assert story.rebalances.loaded_ms("g") == story.now_ms
+
+
+@pytest.mark.parametrize(("member", "reason"), [("m1", "leader_rejoined"), ("m2", "joined")])
+def test_who_joins_again_with_what_was_not_stored_has_no_other_subscription(member, reason):
+    both = (*RANGE, ("roundrobin", b"topics of a member"))
+    story = Story(GroupSettings(initial_rebalance_delay_ms=0))
+    story.stabilize("m1", "m2")
+    story.happen(join_event(member, protocols=both))
+    assert last(story)["reason"] == reason
 
 
 def test_a_coordinator_that_moves_ends_it(stable_story):
