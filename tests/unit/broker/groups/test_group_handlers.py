@@ -1,11 +1,13 @@
 """The handlers of the group APIs: from a request in its version to the response as a client decodes it."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.facts.store import Facts
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.registry.tree import Tree
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
@@ -48,6 +50,19 @@ from barnabas.wire.protocol.messages.txn_offset_commit import (
 )
 from barnabas.wire.protocol.wire import WireBuffer
 from tests.unit.broker.groups.asking import Client, become_member, commit_errors, commit_request, join_request
+from tests.unit.broker.groups.conftest import MOST_BYTES
+
+
+def test_who_finds_a_group_full_is_told_of_by_facts(client):
+    kept = client.services.facts = Facts(25_000_000, 0)
+    for group_id in ("g", "full"):
+        request = join_request(group_id=group_id)
+        request.protocols[0].metadata = bytes(MOST_BYTES // 10)
+        client.begin(join_group, 3, request)
+        assert len(kept.refusals.lines()) == 0
+    assert client.ask(join_group, 3, request).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    (row,) = map(json.loads, kept.refusals.lines())
+    assert (row["kind"], row["client_id"], row["reason"], row["name"]) == ("limit", "client", "group.max.size", "full")
 
 
 @pytest.mark.parametrize("version", range(8))

@@ -44,7 +44,20 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
         instance_id,
     )
-    return groups.join(request.group_id, event).shaped(partial(_response, ctx.api_version))
+    answer = groups.join(request.group_id, event)
+    if answer.is_done and answer.error is None and answer.value.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED:
+        _note_full(ctx, request.group_id)
+    return answer.shaped(partial(_response, ctx.api_version))
+
+
+def _note_full(ctx: RequestContext, group_id: str) -> None:
+    """Keep that somebody was turned away; he is no member, so nothing of the group tells of him."""
+    facts = ctx.services.facts
+    if facts is not None:
+        user, host, listener = ctx.connection.principal.name, ctx.connection.host, ctx.connection.listener_name
+        now_ms = ctx.services.clock.now_ms()
+        who = {"user": user, "client_id": ctx.client_id, "listener": listener}
+        facts.note_refusal(now_ms, "limit", host=host, reason="group.max.size", resource="GROUP", name=group_id, **who)
 
 
 def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:
