@@ -71,6 +71,15 @@ def test_the_last_member_is_named_where_others_waited_for_it() -> None:
     )
 
 
+def test_who_made_a_rebalance_wait_in_vain_comes_before_who_began_it() -> None:
+    slow = {"member": "slow-1", "client_id": "slow", "host": "/10.0.0.8", "instance": None}
+    went = [{**slow, "why": "poll_interval_exceeded"}]
+    (found,) = told(rebalance("joined", went=went, gather_ms=60_000, last=slow))
+    assert verdicts([found]) == ["rebalanced", "poll-interval-exceeded", "joined"]
+    assert found.text.endswith("reader at /10.0.0.7 joined; slow at /10.0.0.8 did not come back in 60.0 s")
+    assert found.causes[0].text.startswith("once: slow at /10.0.0.8 did not come back within max.poll.interval.ms")
+
+
 def test_a_rebalance_that_goes_on_is_a_problem_and_counts_as_idle_until_now() -> None:
     row = rebalance("left", 2, outcome=None, gather_ms=None, assign_ms=None)
     (found,) = told(row, state="PreparingRebalance")
@@ -100,8 +109,8 @@ def test_a_coordinator_that_is_new_is_told_where_a_rebalance_followed() -> None:
     groups = {"billing": group({}, [member(*VIEWS)], "Stable")}
     rows = [rebalance("leader_rejoined", 5), rebalance("joined", 1)]
     (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
-    assert verdicts([found]) == ["rebalanced", "leader-rejoined", "joined", "coordinator-moved"]
-    cause = found.causes[-1]
+    assert verdicts([found]) == ["rebalanced", "leader-rejoined", "coordinator-moved", "joined"]
+    cause = found.causes[0].causes[0]
     assert (cause.certainty, cause.figures["rebalance_count"]) == (Certainty.INFERRED, 1)
     assert cause.text.startswith("broker 1 became its coordinator, or was started, 60.0 s before one of them")
     (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 30 * MINUTE_MS)))

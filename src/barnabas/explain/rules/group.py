@@ -5,7 +5,7 @@ compared, and why they came or went is unknown.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
@@ -18,6 +18,8 @@ _OFTEN_MS: Final = 600_000
 # What begins so soon after the group was read by another broker is likely to come of that.
 _MOVED_MS: Final = 120_000
 _IDLE_PART: Final = 0.1
+# Who misses a rebalance began none: it waited for him.
+_MISSED: Final = "poll_interval_exceeded"
 _STATES: Final = {
     "PreparingRebalance": "waits for its members to join",
     "CompletingRebalance": "waits for its leader to assign the partitions",
@@ -100,7 +102,7 @@ def _group(seen: Seen, group: Group) -> Finding:
     is_bad = recent >= _OFTEN or (recent > 1 and idle_part >= _IDLE_PART)
     severity = Severity.PROBLEM if is_on or is_bad else Severity.FINE
     since_ms = int(kept[-1]["began_ms"])
-    causes = (*_causes(subject, kept, severity), *_moves(subject, rows, kept))
+    causes = tuple(_causes(subject, kept, severity, dict(_moves(subject, rows, kept))))
     verdict = "rebalancing" if is_on else "rebalances-often" if is_bad else "rebalanced"
     return Finding(subject, verdict, text, severity, since_ms=since_ms, figures=figures, causes=causes, commands=(see,))
 
@@ -116,15 +118,32 @@ def _last(rebalance: Row) -> str:
     """Say of the newest one why it began and what it waited for."""
     text = f"the last one: {reason_text(rebalance)}"
     last = rebalance["last"]
-    if last is not None and last["client_id"] and int(rebalance["gather_ms"] or 0) >= 1_000:
+    missed = [_member(each) for each in rebalance["went"] if each["why"] == _MISSED]
+    if missed:
+        text += f"; {listed(missed)} did not come back in {duration(rebalance['gather_ms'] or 0)}"
+    elif last is not None and last["client_id"] and int(rebalance["gather_ms"] or 0) >= 1_000:
         text += f"; {_member(last)} was waited for longest, {duration(rebalance['gather_ms'])}"
     return text
 
 
-def _causes(subject: str, kept: Sequence[Row], severity: Severity) -> Iterator[Finding]:
-    """Tell each reason once, the most frequent first: how often, whom it was about, when last."""
-    for reason, number in Counter(str(each["reason"]) for each in kept).most_common():
-        of_reason = [each for each in kept if each["reason"] == reason]
+def _reasons(rebalance: Row) -> Iterator[Row]:
+    """Give what began a rebalance, and before it who made it wait in vain: that took the most time."""
+    for each in rebalance["went"]:
+        if each["why"] == _MISSED:
+            yield {**each, "reason": _MISSED, "began_ms": rebalance["began_ms"]}
+    yield rebalance
+
+
+def _causes(subject: str, kept: Sequence[Row], severity: Severity, moves: Mapping[str, Finding]) -> Iterator[Finding]:
+    """Tell each reason once, the most frequent first: how often, whom it was about, when last.
+
+    Args:
+        moves: What a reason is likely to come of.
+    """
+    reasons = [each for rebalance in kept for each in _reasons(rebalance)]
+    counts = Counter(str(each["reason"]) for each in reasons)
+    for reason, number in sorted(counts.items(), key=lambda each: (each[0] != _MISSED, -each[1])):
+        of_reason = [each for each in reasons if each["reason"] == reason]
         newest = of_reason[-1]
         who = Counter(_member(each) for each in of_reason if each["client_id"])
         text = f"{times(number)}: {reason_text(newest)}"
@@ -133,13 +152,14 @@ def _causes(subject: str, kept: Sequence[Row], severity: Severity) -> Iterator[F
         if reason in _ADVICE:
             text += f"; {_ADVICE[reason]}"
         figures: dict[str, Figure] = {"rebalance_count": number, "members": [name for name, _ in who.most_common(20)]}
-        yield Finding(
-            subject, reason.replace("_", "-"), text, severity, since_ms=int(newest["began_ms"]), figures=figures
-        )
+        since_ms = int(newest["began_ms"])
+        verdict = reason.replace("_", "-")
+        causes = (moves[reason],) if reason in moves else ()
+        yield Finding(subject, verdict, text, severity, since_ms=since_ms, figures=figures, causes=causes)
 
 
-def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[Finding]:
-    """Tell of brokers that became its coordinator a moment before a rebalance."""
+def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[tuple[str, Finding]]:
+    """Tell of brokers that became its coordinator a moment before a rebalance, with the reason of that."""
     for row in rows:
         moved_ms = row["loaded_ms"]
         followed = [each for each in kept if moved_ms is not None and 0 <= each["began_ms"] - moved_ms <= _MOVED_MS]
@@ -149,14 +169,19 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[F
                 f"broker {row['broker_id']} became its coordinator, or was started, {before} before one of them: "
                 "members look for it, and join again"
             )
-            yield Finding(
-                subject,
-                "coordinator-moved",
-                text,
-                certainty=Certainty.INFERRED,
-                since_ms=moved_ms,
-                figures={"broker_id": row["broker_id"], "rebalance_count": len(followed)},
-                commands=(command("explain", "broker", row["broker_id"]),),
+            figures: dict[str, Figure] = {"broker_id": row["broker_id"], "rebalance_count": len(followed)}
+            see = command("explain", "broker", row["broker_id"])
+            yield (
+                str(followed[0]["reason"]),
+                Finding(
+                    subject,
+                    "coordinator-moved",
+                    text,
+                    certainty=Certainty.INFERRED,
+                    since_ms=moved_ms,
+                    figures=figures,
+                    commands=(see,),
+                ),
             )
 
 
