@@ -327,7 +327,9 @@ class Gatherer:
         groups = {each.name: each for of_broker in found.values() for each in of_broker}
         if wanted is not None and not groups and not self._seen.silent:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"consumer group {wanted} does not exist")
-        read = {partition for each in groups.values() for partition in (*each.committed, *each.owners)}
+        read = {partition for each in groups.values() for partition in each.committed}
+        shared = {partition.topic for each in groups.values() for partition in each.owners}
+        read |= {partition for partition in self._seen.partitions if partition.topic in shared}
         logs = await self._logs(read) if with_logs else {}
         look = _Look(self._pool.env.clock.now_ms(), groups, logs)
         self._looks.append(look)

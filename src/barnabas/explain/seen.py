@@ -20,6 +20,10 @@ Series = list[tuple[int, int]]
 """When (wall milliseconds) which offset was seen, the oldest first."""
 
 
+_PACE_MS: Final = 30_000
+_LOOKS_APART_MS: Final = 10_000
+
+
 class Member(NamedTuple):
     """A member of a group and what it is to read."""
 
@@ -195,9 +199,12 @@ class Seen:
         return f"broker {broker_id} ({broker.address[0]}:{broker.address[1]})"
 
 
-def rate_per_s(series: Series, now_ms: int, window_ms: int = 300_000) -> float | None:
-    """Return how fast offsets rose in the last `window_ms`; None where less than a second was seen."""
-    begin_ms = now_ms - window_ms
+def rate_per_s(series: Series, now_ms: int) -> float | None:
+    """Return how fast offsets rose in the last 30 to 40 s; None where less than a second was seen.
+
+    What changed its pace is told so soon; and brokers look every ten seconds, at the same moments.
+    """
+    begin_ms = (now_ms - _PACE_MS) // _LOOKS_APART_MS * _LOOKS_APART_MS
     first = None
     for at_ms, offset in series:
         if first is None or at_ms <= begin_ms:

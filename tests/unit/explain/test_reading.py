@@ -54,7 +54,7 @@ def test_records_without_timestamps_have_no_age() -> None:
 
 def test_rates_are_those_of_the_window() -> None:
     assert rate_per_s([(0, 0), (10_000, 100)], 10_000) == 10
-    assert rate_per_s([(0, 0), (500_000, 100), (800_000, 400)], 800_000) == 1
+    assert rate_per_s([(0, 0), (770_000, 100), (800_000, 400)], 800_000) == 10
     assert rate_per_s([(0, 7)], 10_000) == 0
     assert rate_per_s([], 10_000) is None
     assert rate_per_s([(9_900, 7)], 10_000) is None

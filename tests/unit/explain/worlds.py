@@ -46,9 +46,9 @@ def seen(*partitions: Partition, name: str | None = None, **parts: Any) -> Seen:
 
 
 def log(start: int = 0, stable: int = 1_000, end: int | None = None, per_s: float = 0.0) -> Log:
-    """A log to which so many records came each second of the last five minutes."""
+    """A log to which so many records came each second of the last half minute."""
     last = stable if end is None else end
-    return Log(start, stable, last, [(NOW_MS - 5 * MINUTE_MS, round(last - 300 * per_s)), (NOW_MS, last)])
+    return Log(start, stable, last, [(NOW_MS - 5 * MINUTE_MS, round(last - 30 * per_s)), (NOW_MS, last)])
 
 
 def group(
@@ -57,9 +57,9 @@ def group(
     state: str = "Stable",
     per_s: float = 0.0,
 ) -> Group:
-    """A group that committed so many records each second of the last five minutes."""
+    """A group that committed so many records each second of the last half minute."""
     commits = {
-        name: [(NOW_MS - 5 * MINUTE_MS, round(offset - 300 * per_s)), (NOW_MS, offset)]
+        name: [(NOW_MS - 5 * MINUTE_MS, round(offset - 30 * per_s)), (NOW_MS, offset)]
         for name, offset in committed.items()
     }
     return Group("billing", state if members else "Empty", 1, list(members), committed, commits)

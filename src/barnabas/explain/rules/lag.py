@@ -18,7 +18,7 @@ Each partition has one cause, the first of these that holds:
     more comes than goes; or less             when it is done, or never
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from barnabas.core.types import TopicPartition
@@ -29,11 +29,14 @@ from barnabas.explain.words import count, duration
 
 # Members commit every 5 s by default: less says nothing.
 _SILENT_MS: Final = 30_000
+# Who was held, and is so no more for that long, has another reason by now.
+_HELD_MS: Final = 20_000
 # Who is no further behind than this keeps up.
 _FRESH_MS: Final = 10_000
 # One partition is told apart when it has this part of a topic's lag, and that is worth a word.
 _MOST_OF_IT: Final = 0.8
 _MANY: Final = 100
+_PACES: Final = ("falls-behind", "catches-up", "unknown")
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 
@@ -44,13 +47,15 @@ def explain_lag(seen: Seen) -> list[Finding]:
 
 def _group(seen: Seen, group: Group) -> Finding:
     owners = group.owners
-    parts = [_behind(seen, group, each, owners.get(each)) for each in sorted(group.committed.keys() | owners.keys())]
+    names = group.committed.keys() | owners.keys() | _unknown_to(seen, owners)
+    parts = [_behind(seen, group, each, owners.get(each)) for each in sorted(names)]
     late = [each for each in parts if each.is_late]
     causes: dict[tuple[str, str], list[Behind]] = {}
     for each in late:
         causes.setdefault(_cause(seen, group, each), []).append(each)
     told = worst_first(tell(seen, group, *which, behind) for which, behind in causes.items())
-    told = [*_single(parts, told), *told]
+    if any(each.verdict in _PACES for each in told):
+        told = [*_single(parts, told), *told]
     subject = f"group {group.name}"
     lag = sum(each.lag or 0 for each in late)
     records = sum(each.record_count for each in late)
@@ -84,6 +89,12 @@ def _group(seen: Seen, group: Group) -> Finding:
     )
 
 
+def _unknown_to(seen: Seen, owners: Collection[TopicPartition]) -> set[TopicPartition]:
+    """Find partitions with records that nobody has, of topics that members share among them."""
+    topics = {each.topic for each in owners}
+    return {name for name, log in seen.logs.items() if name.topic in topics and log.end_offset > log.start_offset}
+
+
 def _behind(seen: Seen, group: Group, name: TopicPartition, owner: Member | None) -> Behind:
     committed, log = group.committed.get(name), seen.logs.get(name)
     if log is None:
@@ -107,7 +118,8 @@ def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
             return ("no-topic", name.topic)
         return ("no-leader" if known.leader_id < 0 else "leader-silent", str(known.leader_id))
     if committed is None:
-        return ("never-committed", name.topic)
+        is_missed = part.owner is None and bool(group.members) and group.state not in _REBALANCING
+        return ("not-assigned" if is_missed else "never-committed", name.topic)
     if committed < log.start_offset:
         return ("behind-start", name.topic)
     if committed > log.end_offset:
@@ -130,7 +142,8 @@ def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
         return ("not-assigned", part.name.topic)
     client_id = part.owner.client_id if part.owner else None
     for row in seen.rows("holds", client_id=client_id):
-        if row["quota"] in CONSUMING and row["last_ms"] >= seen.since_ms:
+        until_ms = row["last_ms"] + row["throttle_ms"]
+        if row["quota"] in CONSUMING and until_ms >= max(seen.since_ms, seen.now_ms - _HELD_MS):
             return ("held", row["client_id"])
     since_ms = still_since_ms(group.commits.get(part.name, []))
     if (
