@@ -107,7 +107,7 @@ def test_lag_has_the_causes_that_it_has_one_after_the_other(servers: str, tmp_pa
         assert verdicts(servers, "transaction", topic) == ["open"]
         transactions.abort_transaction(PATIENCE_S)
         assert verdicts(servers, "lag", topic) == ["no-lag", "markers-only"]
-        assert verdicts(servers, "transaction", topic) == ["last-state", "aborted-producer"]
+        assert verdicts(servers, "transaction", topic) == ["aborted-producer", "last-state"]
 
         # What retention, or somebody, removes before it is read is lost to the group.
         records(servers, topic, 8)

@@ -82,6 +82,13 @@ def test_why_a_segment_is_still_here(kept_by: str, severity: Severity) -> None:
     assert "retention.ms=60000 (topic)" in found[0].text
 
 
+def test_a_segment_whose_time_is_over_waits_for_the_next_look() -> None:
+    segment = {"base": 0, "bytes": 100, "goes_at_ms": None, "rule": "retention.ms", "kept_by": None}
+    found = explain_disk(seen(name="views", facts={"segments": [stored(segment)]}))
+    assert verdicts(found) == ["kept", "going"]
+    assert "its time is over" in found[0].causes[0].text
+
+
 def test_a_segment_that_goes_says_when() -> None:
     segment = {
         "base": 0,
@@ -201,6 +208,10 @@ def test_a_broker_may_stop_or_says_why_not() -> None:
     assert verdicts(explain_broker(seen())) == ["may-stop"] * 3
     (found,) = explain_broker(seen(partition(isr=[1, 2], replicas=[1, 2]), name="1"))
     assert found.text == "broker 1 (h:9091) may not stop now: no acks=all would be taken by views-0"
+
+
+def test_a_broker_that_nobody_knows_is_not_there() -> None:
+    assert verdicts(explain_broker(seen(name="9"))) == ["not-there"]
 
 
 def test_a_limit_that_is_near_is_told() -> None:

@@ -133,7 +133,9 @@ def test_a_failed_login_names_no_user_that_is_not_known() -> None:
 
 
 def test_a_limit_that_was_met() -> None:
-    assert of(explain_refused(seen(facts={"refusals": [refusal("limit")]})), "refused-limit").text.endswith("it is so")
+    assert of(explain_refused(seen(facts={"refusals": [refusal("limit")]})), "refused-limit").text.endswith(
+        "it is so of group views"
+    )
 
 
 def test_other_users_and_what_was_long_ago_are_left_out() -> None:

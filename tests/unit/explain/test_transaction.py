@@ -64,7 +64,6 @@ def test_whose_transaction_it_is_may_be_unknown() -> None:
         ("producer", "its producer aborted it by p at /10.0.0.9", Severity.FINE),
         ("timeout", "its producer did not end it within transaction.timeout.ms", Severity.NOTICE),
         ("newer_producer", "a newer producer took its transactional id by p", Severity.NOTICE),
-        ("command", "it was aborted by a command", Severity.NOTICE),
     ],
 )
 def test_why_it_was_aborted(reason: str, text: str, severity: Severity) -> None:

@@ -25,6 +25,10 @@ def explain_broker(seen: Seen) -> list[Finding]:
     for each in cluster.brokers.values():
         if seen.asked.name in (None, str(each.broker_id)):
             found += _broker(seen, cluster, each)
+    if not found and seen.asked.name is not None:
+        text = f"broker {seen.asked.name} is not there, and no partition has a replica on it"
+        see = command("cluster", "status")
+        found.append(Finding(f"broker {seen.asked.name}", "not-there", text, Severity.NOTICE, commands=(see,)))
     return worst_first(found)
 
 
@@ -79,8 +83,8 @@ def stalls(seen: Seen, broker_id: int | None = None) -> Iterator[Finding]:
     for each, found in by_broker.items():
         longest_ms, at_ms, what = max(found)
         text = (
-            f"{seen.address(each)} stood still {times(len(found))}, for {duration(longest_ms)} the longest time "
-            f"({what}): whoever asked meanwhile waited"
+            f"{seen.address(each)} stood still {times(len(found))}, for {duration(longest_ms)} the longest time"
+            f"{f' ({what})' if what else ''}: whoever asked meanwhile waited"
         )
-        figures: dict[str, Figure] = {"stall_count": len(found), "longest_ms": longest_ms, "what": what}
+        figures: dict[str, Figure] = {"stall_count": len(found), "longest_ms": longest_ms, "what": what or None}
         yield Finding(f"broker {each}", "stalled", text, Severity.NOTICE, since_ms=at_ms, figures=figures)

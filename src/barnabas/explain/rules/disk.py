@@ -20,9 +20,11 @@ _KEPT_BY: Final = {
     "timestamp in the future": "its newest record's timestamp lies in the future",
     "older segment": "segments go from the oldest on, and an older one stays",
     "compaction": "it is compacted, and keeps the newest record of each key",
+    "": "its time is over, and the next look removes it (log.retention.check.interval.ms)",
     "no rule": "no rule removes anything: retention.ms and retention.bytes are -1",
 }
 _FUTURE: Final = "timestamp in the future"
+_GOING: Final = ""
 
 
 def explain_disk(seen: Seen) -> list[Finding]:
@@ -152,8 +154,10 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
     by_reason: dict[str, list[Mapping[str, object]]] = {}
     goes = sorted(int(each["goes_at_ms"]) for each in row["segments"] if each["goes_at_ms"] is not None)
     for each in row["segments"]:
-        if each["goes_at_ms"] is None or each["goes_at_ms"] > seen.now_ms:
-            by_reason.setdefault(str(each["kept_by"] or each["rule"] or "no rule"), []).append(each)
+        if each["kept_by"] is None:
+            by_reason.setdefault(_GOING, []).append(each)
+        elif each["goes_at_ms"] is None or each["goes_at_ms"] > seen.now_ms:
+            by_reason.setdefault(each["kept_by"], []).append(each)
     for reason, segments in by_reason.items():
         size = sum(int(str(each["bytes"])) for each in segments)
         why = _KEPT_BY.get(reason, reason)
@@ -169,6 +173,6 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
             "bytes": size,
             "next_goes_at_ms": min(goes, default=None),
         }
-        verdict = f"kept-{reason.replace(' ', '-').replace('.', '-')}"
+        verdict = "going" if reason == _GOING else f"kept-{reason.replace(' ', '-').replace('.', '-')}"
         severity = Severity.PROBLEM if reason == _FUTURE else Severity.FINE
         yield Finding(subject, verdict, text, severity, figures=figures)

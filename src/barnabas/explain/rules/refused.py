@@ -177,6 +177,7 @@ def _refusal(seen: Seen, row: Row) -> Finding:
         "user": row["user"],
         "host": row["host"],
         "client_id": row["client_id"],
+        "reason": row["reason"] or None,
     }
     causes: tuple[Finding, ...] = ()
     commands: tuple[str, ...] = ()
@@ -193,6 +194,7 @@ def _refusal(seen: Seen, row: Row) -> Finding:
                 causes = (may(seen, question),)
         case _:
             text = f"{where} was turned away {often}: {row['reason']}"
+            text += f" of group {row['name']}" if row["name"] else ""
     verdict = f"refused-{row['kind']}"
     subject = f"user {row['user']}" if row["user"] else f"host {row['host']}"
     since_ms = int(row["first_ms"])

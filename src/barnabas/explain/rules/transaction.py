@@ -16,18 +16,16 @@ _REASONS: Final = {
     "producer": "its producer aborted it",
     "timeout": "its producer did not end it within transaction.timeout.ms",
     "newer_producer": "a newer producer took its transactional id",
-    "command": "it was aborted by a command",
 }
 
 
 def explain_transaction(seen: Seen) -> list[Finding]:
     """Explain open transactions and aborted ones; those of one transactional id where one is asked about."""
     wanted = seen.asked.name
-    found = list(of_open(seen, None, None))
+    found = [*of_open(seen, None, None), *_aborted(seen)]
     for state in seen.transactional_ids.values():
         if wanted == state.transactional_id and not state.status.is_open:
             found.append(_state(seen, state))
-    found += _aborted(seen)
     if wanted is not None:
         found = [each for each in found if each.subject == _subject(wanted)]
         if not found:
