@@ -1,0 +1,272 @@
+"""Causes that clients meet: limits, refusals, slow requests, transactions, and lag that comes of these."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+from barnabas.clients.admin import NewTopic
+from barnabas.clients.admin_quota_states import Limited
+from barnabas.clients.admin_topics import TopicAdmin
+from barnabas.clients.producer import Producer
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.explain.seen import Asked
+from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission
+from barnabas.wire.security.authorizer import Operation, ResourceType
+from barnabas.wire.security.principals import USER, Principal
+from tests.simulation.explain_causes import cause
+from tests.simulation.explain_groups import ASKED, one_reader, written
+from tests.simulation.explain_world import TOPIC, Transactor, World
+
+Acts = AsyncGenerator[Asked, None]
+BUSY = "busy"
+ALICE = Principal(USER, "alice")
+_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+USERS = {
+    "listeners": "PLAINTEXT://b1:9092,SASL_PLAINTEXT://b1:9093",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.sasl_plaintext.plain.sasl.jaas.config": f'{_MODULE} user_alice="alice" user_bob="bob";',
+    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+REFUSED = Asked()
+
+
+async def limit(world: World, quota: str, value: float | None, client_id: str = BUSY) -> None:
+    await world.admin.alter_limits(Limited(None, client_id), {quota: value})
+    await asyncio.sleep(1)
+
+
+# --- held
+
+
+@cause("client", "held:producer_byte_rate", happened=True)
+async def producer_held(world: World) -> Acts:
+    await world.create()
+    await limit(world, "producer_byte_rate", world.dice.choice((1_000, 5_000)))
+    async with Producer(world.pool(BUSY), linger_ms=0, request_timeout_ms=60_000) as producer:
+        for _ in range(world.dice.randint(12, 30)):
+            await (await producer.send(TOPIC, b"x" * 5_000, partition=0))
+    yield Asked(client_id=BUSY)
+    await limit(world, "producer_byte_rate", None)
+
+
+@cause("client", "held:consumer_byte_rate", happened=True)
+async def consumer_held(world: World) -> Acts:
+    await world.create()
+    await world.write(world.dice.randint(10, 30), size=5_000)
+    await limit(world, "consumer_byte_rate", world.dice.choice((1_000, 5_000)))
+    reader = world.member(BUSY, max_partition_fetch_bytes=5_000).start()
+    await asyncio.sleep(15)
+    yield Asked(client_id=BUSY)
+    await reader.die()
+    await limit(world, "consumer_byte_rate", None)
+
+
+@cause("client", "held:controller_mutation_rate", happened=True)
+async def mutations_held(world: World) -> Acts:
+    await limit(world, "controller_mutation_rate", 1)
+    admin = TopicAdmin(world.pool(BUSY), 1)
+    for number in range(world.dice.randint(3, 8)):
+        with suppress(KafkaError):
+            await admin.create_topic(NewTopic(f"made-{number}", 20, 1))
+    yield Asked(client_id=BUSY)
+    await limit(world, "controller_mutation_rate", None)
+
+
+@cause("lag", "held")
+async def lag_by_quota(world: World) -> Acts:
+    (member,) = await one_reader(world, max_partition_fetch_bytes=4_000)
+    await limit(world, "consumer_byte_rate", 100, member.client_id)
+    async with world.writing(world.dice.choice((10, 20))):
+        await asyncio.sleep(world.dice.randint(60, 120))
+        yield ASKED
+        await limit(world, "consumer_byte_rate", None, member.client_id)
+        # It keeps being late, for a reason of its own.
+        member.commits = False
+        await asyncio.sleep(30)
+
+
+# --- refused
+
+
+def grant(name: str, operation: Operation, permission: Permission, who: Principal) -> Binding:
+    pattern = Pattern(ResourceType.TOPIC, name, PatternType.LITERAL)
+    return Binding(pattern, Entry(who, "*", operation, permission))
+
+
+async def attempt(world: World, user: str) -> None:
+    """Write as a user, in vain."""
+    with suppress(BarnabasError):
+        async with Producer(world.pool("app", user), linger_ms=0, delivery_timeout_ms=3_000) as producer:
+            await (await producer.send(TOPIC, b"x", partition=0))
+
+
+@cause("refused", "denied", happened=True, settings=USERS)
+async def denied(world: World) -> Acts:
+    await world.create()
+    allow = grant(TOPIC, Operation.ALL, Permission.ALLOW, ANYBODY)
+    deny = grant(TOPIC, Operation.WRITE, Permission.DENY, ALICE)
+    await world.admin.create_acls([allow, deny])
+    await attempt(world, "alice")
+    yield REFUSED
+
+
+@cause("refused", "right-missing", happened=True, settings=USERS)
+async def right_missing(world: World) -> Acts:
+    await world.create()
+    await world.admin.create_acls([grant(TOPIC, Operation.READ, Permission.ALLOW, ALICE)])
+    await attempt(world, "alice")
+    yield REFUSED
+
+
+@cause("refused", "no-rule", happened=True, settings=USERS)
+async def no_rule(world: World) -> Acts:
+    await world.create()
+    await attempt(world, "bob")
+    yield REFUSED
+
+
+async def log_in(world: World, user: str, password: str) -> None:
+    with suppress(BarnabasError):
+        await world.pool("app", user, password).metadata([])
+
+
+@cause("refused", "refused-login:Authentication failed: Invalid username or password", happened=True, settings=USERS)
+async def wrong_password(world: World) -> Acts:
+    await log_in(world, "alice", "guessed")
+    yield REFUSED
+
+
+@cause("refused", "refused-login:Authentication failed: Invalid username or password", happened=True, settings=USERS)
+async def unknown_user(world: World) -> Acts:
+    await log_in(world, "mallory", "mallory")
+    yield REFUSED
+
+
+@cause("refused", "refused-limit:max.connections.per.ip", happened=True, settings={"max.connections.per.ip": "3"})
+async def too_many_connections(world: World) -> Acts:
+    dialling = world.simulation.client("crowd")
+    opened = [await dialling.dial("b1", 9092) for _ in range(world.dice.randint(5, 15))]
+    await asyncio.sleep(1)
+    yield REFUSED
+    for _, writer in opened:
+        writer.close()
+
+
+# --- slow
+
+
+@cause("slow", "slow-remote:followers", happened=True, brokers=3)
+async def waits_for_followers(world: World) -> Acts:
+    await world.create(replicas=(1, 2))
+    await asyncio.sleep(1)
+    world.simulation.network.slow_way(["b2"], ["b1"], world.dice.randint(1_500, 3_000) * 1_000)
+    await world.write(world.dice.randint(1, 5))
+    yield Asked()
+    world.simulation.network.heal()
+
+
+@cause("slow", "slow-remote:flush", happened=True, settings={"log.flush.interval.messages": "1"})
+async def waits_for_flush(world: World) -> Acts:
+    await world.create()
+    world.hosts[1].slowness = 2_000
+    await world.write(world.dice.randint(2, 6))
+    world.hosts[1].slowness = 1
+    yield Asked()
+
+
+@cause("broker", "stalled", ("may-not-stop",), happened=True)
+async def stood_still(world: World) -> Acts:
+    await world.create()
+    await asyncio.sleep(2)
+    world.hosts[1].stand_still()
+    await asyncio.sleep(world.dice.uniform(0.5, 4))
+    world.hosts[1].go_on()
+    await asyncio.sleep(1)
+    yield Asked("1")
+
+
+# --- transactions
+
+
+PAYMENTS = "payments"
+ASKED_PAYMENTS = Asked(PAYMENTS)
+
+
+async def one_transaction(world: World, timeout_ms: int = 60_000) -> Transactor:
+    await world.create()
+    await world.write(world.dice.randint(1, 10))
+    transactor = await Transactor(world, "biller", PAYMENTS, timeout_ms).begin()
+    await transactor.write(world.dice.randint(1, 10))
+    return transactor
+
+
+@cause("transaction", "aborted-producer", happened=True)
+async def aborted_by_producer(world: World) -> Acts:
+    transactor = await one_transaction(world)
+    await transactor.end(is_commit=False)
+    await asyncio.sleep(1)
+    yield ASKED_PAYMENTS
+
+
+@cause("transaction", "aborted-timeout", happened=True)
+async def aborted_by_timeout(world: World) -> Acts:
+    await one_transaction(world, 5_000)
+    await asyncio.sleep(8)
+    yield ASKED_PAYMENTS
+
+
+@cause("transaction", "aborted-newer-producer", happened=True)
+async def aborted_by_newer_producer(world: World) -> Acts:
+    await one_transaction(world)
+    await Transactor(world, "biller-2", PAYMENTS).begin()
+    await asyncio.sleep(1)
+    yield ASKED_PAYMENTS
+
+
+@cause("transaction", "open")
+async def open_for_long(world: World) -> Acts:
+    transactor = await one_transaction(world, 600_000)
+    await asyncio.sleep(world.dice.randint(70, 200))
+    yield ASKED_PAYMENTS
+    await transactor.end(is_commit=True)
+
+
+@cause("transaction", "hanging", ("aborted-producer", "open"))
+async def hanging(world: World) -> Acts:
+    transactor = await one_transaction(world)
+    await transactor.end(is_commit=True)
+    await asyncio.sleep(1)
+    await transactor.write(2, is_registered=False)
+    await asyncio.sleep(world.dice.randint(1, 100))
+    yield Asked()
+    (found,) = await world.admin.open_transactions([TopicPartition(TOPIC, 0)])
+    await world.admin.abort(found)
+
+
+@cause("lag", "open-transaction", ("open",))
+async def lag_by_transaction(world: World) -> Acts:
+    (member,) = await one_reader(world)
+    member.isolated = True
+    transactor = await Transactor(world, "biller", PAYMENTS, 600_000).begin()
+    await transactor.write(world.dice.randint(1, 10))
+    if world.dice.random() < 0.5:
+        await world.write(world.dice.randint(1, 100))
+    await asyncio.sleep(world.dice.randint(5, 100))
+    yield ASKED
+    await transactor.end(is_commit=world.dice.random() < 0.5)
+
+
+@cause("lag", "markers-only")
+async def markers_only(world: World) -> Acts:
+    (member,) = await one_reader(world)
+    member.reads = False
+    transactor = await Transactor(world, "biller", PAYMENTS).begin()
+    await transactor.write(world.dice.randint(1, 10))
+    await transactor.end(is_commit=False)
+    await asyncio.sleep(2)
+    yield ASKED
+    member.reads = True
+    await written(world, 1)
+    await asyncio.sleep(3)
