@@ -13,6 +13,7 @@ import pytest
 from barnabas.core.errors import StartupError
 from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority
+from tests.commands import run
 from tests.patience import PATIENCE_S
 
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
@@ -125,6 +126,7 @@ def test_a_certificate_is_asked_for_and_looked_at(files, authority):
     config = files.settings(ssl_client_auth="required", barnabas_ssl_crl_location=files.revoked)
     with Broker(security_protocol="SSL", config=config) as broker:
         assert ask(broker, client_context(files, authority.issue("good"))) == "broker"
+        refused = []
         for bad, told in (
             (None, "peer did not return a certificate"),
             (revoked, "certificate revoked"),
@@ -136,7 +138,25 @@ def test_a_certificate_is_asked_for_and_looked_at(files, authority):
         ):
             assert is_refused(broker, client_context(files, bad))
             wait_for_line(broker, told)
+            refused.append(told)
         assert ask(broker, client_context(files, authority.issue("good"))) == "broker"
+        # And why is told to whoever asks.
+        files.write("good.pem", authority.issue("good").pem())
+        (files.directory / "client.properties").write_text(
+            "security.protocol=SSL\nssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
+            f"ssl.truststore.location={files.ca}\nssl.keystore.location={files.directory / 'good.pem'}\n",
+        )
+        place = (
+            "--bootstrap-server",
+            broker.bootstrap_servers,
+            "--command-config",
+            files.directory / "client.properties",
+        )
+        answer = run("explain", "refused", *place)
+        assert answer.returncode == 0, answer.stderr
+        for told in refused:
+            assert "by TLS at SSL failed once: the TLS handshake failed: " in answer.stdout
+            assert told in answer.stdout
 
 
 def test_who_speaks_another_protocol_is_told_apart_in_one_line(files):

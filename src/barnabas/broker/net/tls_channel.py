@@ -20,6 +20,7 @@ import os
 import ssl
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from barnabas.broker.net.channel import Acceptor, Channel
@@ -151,6 +152,7 @@ class TlsChannel:
         "_is_watching_writes",
         "_loop",
         "_on_read",
+        "_on_refused",
         "_on_write",
         "_outgoing",
         "_server_name",
@@ -166,11 +168,13 @@ class TlsChannel:
         loop: TlsLoop,
         handshake_timeout_ms: int,
         server_name: str | None = None,
+        on_refused: Callable[[str], object] | None = None,
     ) -> None:
         """Args:
         inner: Connected; owned from here on.
         handshake_timeout_ms: How long the handshake may take, from now on.
         server_name: Whom a client means to reach; None on the side of a server.
+        on_refused: Told why the handshake failed, but for a peer that left.
         """
         self._inner = inner
         self._context = context
@@ -186,6 +190,7 @@ class TlsChannel:
         self._is_again_planned = self._is_watching_writes = False
         self._on_read: Callable[[], object] | None = None
         self._on_write: Callable[[], object] | None = None
+        self._on_refused = on_refused
         self._timeout_ms = handshake_timeout_ms
         self._deadline: Timer | None = loop.timers.call_later(handshake_timeout_ms, self._too_late)
 
@@ -411,6 +416,9 @@ class TlsChannel:
     def _fail(self, error: OSError) -> None:
         self._failure = error
         self._end_deadline()
+        on_refused, self._on_refused = self._on_refused, None
+        if on_refused is not None and isinstance(error, TlsError):
+            on_refused(str(error))
         self._tell()
 
     # --- the handshake
@@ -429,6 +437,8 @@ class TlsChannel:
             self._fail(error)
             return
         if count == 0:
+            # Whoever only looks whether somebody listens is refused nothing.
+            self._on_refused = None
             self._fail(TlsError("it left before the TLS handshake was over"))
             return
         if not self._handshake_bytes and space[0] not in _FIRST_BYTES:
@@ -485,6 +495,7 @@ class TlsChannel:
             self._inner.watch_reads(self._readable)
             return
         self._is_open = True
+        self._on_refused = None
         self._is_drained = not self._incoming.pending
         self._end_deadline()
         if self._on_write is not None:
@@ -554,15 +565,18 @@ class TlsAcceptor:
         context: Callable[[], ssl.SSLContext],
         loop: TlsLoop,
         handshake_timeout_ms: Callable[[], int],
+        on_refused: Callable[[str, str], object],
     ) -> None:
         """Args:
         inner: The address; owned from here on.
         context: What a new connection is to use.
+        on_refused: Told the host of each whose handshake fails, and why.
         """
         self._inner = inner
         self._context = context
         self._loop = loop
         self._handshake_timeout_ms = handshake_timeout_ms
+        self._on_refused = on_refused
         self.address = inner.address
         self.listen = inner.listen
         self.pause = inner.pause
@@ -571,4 +585,6 @@ class TlsAcceptor:
 
     def accept(self) -> tuple[TlsChannel, tuple[str, int]]:
         channel, peer = self._inner.accept()
-        return TlsChannel(channel, self._context(), self._loop, self._handshake_timeout_ms()), peer
+        on_refused = partial(self._on_refused, peer[0])
+        timeout_ms = self._handshake_timeout_ms()
+        return TlsChannel(channel, self._context(), self._loop, timeout_ms, on_refused=on_refused), peer

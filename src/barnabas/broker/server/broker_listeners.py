@@ -70,12 +70,21 @@ class BrokerListeners:
         self._new_handler_of: Callable[[str], NewHandler] | None = None
         self._is_closing_some = False
         self._tls: ListenerTls | None = None
+        self._on_handshake: Callable[[str, str, str], object] = lambda listener_name, host, reason: None
         self._quotas = ConnectionQuotas(config, env.clock, env.limits.highest_connection_descriptor())
         self._quotas.on_excess = self._close_some
 
-    def tell_refusals(self, on_refused: Callable[[str, str, str], object]) -> None:
-        """Tell of each connection that a limit turns away or lets wait; see `ConnectionQuotas`."""
-        self._quotas.on_refused = on_refused
+    def tell_refusals(
+        self, on_limit: Callable[[str, str, str], object], on_handshake: Callable[[str, str, str], object]
+    ) -> None:
+        """Tell of each connection that a limit turns away or lets wait, and of TLS handshakes that fail.
+
+        Args:
+            on_limit, on_handshake: Told the listener, the host and the reason.
+        """
+        self._quotas.on_refused, self._on_handshake = on_limit, on_handshake
+        if self._tls is not None:
+            self._tls.on_refused = on_handshake
 
     @property
     def address(self) -> tuple[str, int]:
@@ -256,6 +265,7 @@ class BrokerListeners:
             from barnabas.broker.server.listener_tls import ListenerTls
 
             self._tls = ListenerTls(self._config, self._env)
+            self._tls.on_refused = self._on_handshake
         return self._tls
 
     def _look_up(self, names: Iterable[str], counts: dict[str, int]) -> None:

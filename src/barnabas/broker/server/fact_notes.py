@@ -69,6 +69,10 @@ class FactNotes:
         """A connection is turned away or must wait; see `ConnectionQuotas`."""
         self._facts.note_refusal(self._clock.now_ms(), "limit", host=host, listener=listener_name, reason=setting)
 
+    def handshake(self, listener_name: str, host: str, reason: str) -> None:
+        """A TLS handshake fails; see `ListenerTls`."""
+        self._facts.note_refusal(self._clock.now_ms(), "login", host=host, listener=listener_name, reason=reason)
+
     def partition(
         self,
         key: TopicPartition,

@@ -58,7 +58,11 @@ class _Keys:
 
 
 class ListenerTls:
-    """The keys of all listeners with TLS. Owned by the event loop."""
+    """The keys of all listeners with TLS. Owned by the event loop.
+
+    Attributes:
+        on_refused: Told the listener, the host and the reason where a handshake fails.
+    """
 
     def __init__(
         self, config: BrokerConfig, env: Environment, endpoints: Callable[[], Sequence[Endpoint]] | None = None
@@ -73,6 +77,7 @@ class ListenerTls:
         # Handshakes of clients come and go there; nothing else waits behind them.
         self._files_executor = env.new_executor("tls-files", 1)
         self._loop = TlsLoop(self._executor, env.timers, env.loop.call_soon, env.clock.monotonic_ns)
+        self.on_refused: Callable[[str, str, str], object] = lambda listener_name, host, reason: None
         self._keys: dict[str, _Keys] = {}
         self._is_looking = self._is_closed = False
         self._timer = env.timers.call_later(_LOOK_AGAIN_MS, self._look)
@@ -85,7 +90,10 @@ class ListenerTls:
             assert keys.context is not None, "prepared before it listens"
             return keys.context
 
-        return TlsAcceptor(inner, context, self._loop, lambda: self._config.barnabas_ssl_handshake_timeout_ms)
+        def refused(host: str, reason: str) -> None:
+            self.on_refused(endpoint.listener_name, host, reason)
+
+        return TlsAcceptor(inner, context, self._loop, lambda: self._config.barnabas_ssl_handshake_timeout_ms, refused)
 
     def prepare(self, endpoint: Endpoint) -> None:
         """Read the keys of a listener that is about to be opened.

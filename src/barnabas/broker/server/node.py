@@ -577,7 +577,7 @@ class Node:
         services.replicas.on_change = notes.partition
         services.replicas.leading.on_isr = notes.isr
         logs.on_removed = notes.removal
-        self._listeners.tell_refusals(notes.limit)
+        self._listeners.tell_refusals(notes.limit, notes.handshake)
         self.watchdog.on_stall = notes.stall
 
     def _keep_facts(self, facts: Facts, services: Services, routes: RouteTable, memory: ReceiveMemory) -> None:

@@ -179,8 +179,8 @@ def contexts(authority, tmp_path_factory):
 SERVER, CLIENT = ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT
 
 
-def connect(world, server_context, client_context, name="localhost"):
-    server = User(TlsChannel(world.near, server_context, world.shared, TIMEOUT_MS))
+def connect(world, server_context, client_context, name="localhost", on_refused=None):
+    server = User(TlsChannel(world.near, server_context, world.shared, TIMEOUT_MS, on_refused=on_refused))
     client = User(TlsChannel(world.far, client_context, world.shared, TIMEOUT_MS, name))
     world.run()
     return server, client
@@ -313,10 +313,23 @@ def test_a_certificate_out_of_its_time_is_refused(contexts, authority, days, tol
     world = World()
     context = contexts(SERVER, authority.issue("broker"), wants_certificate=True)
     late = authority.issue("client", valid_days=days)
-    server, client = connect(world, context, contexts(CLIENT, late))
+    refused = []
+    server, client = connect(world, context, contexts(CLIENT, late), on_refused=refused.append)
     world.run()
     assert told in str(server.failure)
+    assert refused == [str(server.failure)]
     assert client.failure is not None or client.has_ended
+
+
+def test_who_only_looks_whether_somebody_listens_is_refused_nothing(contexts, authority):
+    world = World()
+    refused = []
+    context = contexts(SERVER, authority.issue("broker"))
+    server = User(TlsChannel(world.near, context, world.shared, TIMEOUT_MS, on_refused=refused.append))
+    world.far.close()
+    world.run()
+    assert "it left before" in str(server.failure)
+    assert refused == []
 
 
 def test_a_revoked_certificate_is_refused(contexts, authority):
@@ -451,7 +464,10 @@ def test_an_acceptor_gives_channels_that_encrypt(contexts, authority):
             return world.near, ("peer", 2)
 
     context = contexts(SERVER, authority.issue("broker"))
-    acceptor = TlsAcceptor(Inner(), lambda: context, world.shared, lambda: TIMEOUT_MS)
+    refused = []
+    acceptor = TlsAcceptor(
+        Inner(), lambda: context, world.shared, lambda: TIMEOUT_MS, lambda *told: refused.append(told)
+    )
     channel, peer = acceptor.accept()
     assert (acceptor.address, peer) == (("h", 1), ("peer", 2))
     server = User(channel)
@@ -460,3 +476,9 @@ def test_an_acceptor_gives_channels_that_encrypt(contexts, authority):
     client.send(b"hi")
     world.run()
     assert server.received == b"hi"
+    world.near, world.far = Wire(), Wire()
+    world.near.other, world.far.other = world.far, world.near
+    User(acceptor.accept()[0])
+    world.near.inbox += b"GET / HTTP/1.1"
+    world.run()
+    assert refused == [("peer", NO_TLS)]

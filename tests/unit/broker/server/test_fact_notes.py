@@ -131,6 +131,13 @@ def test_limits_of_connections(noted: Noted) -> None:
     )
 
 
+def test_a_handshake_that_failed_is_a_login_without_a_mechanism(noted: Noted) -> None:
+    noted.notes.handshake("SSL", "10.1.2.3", "the certificate is refused: certificate has expired")
+    (row,) = rows(noted.facts.refusals)
+    assert (row["kind"], row["mechanism"], row["host"], row["listener"]) == ("login", None, "10.1.2.3", "SSL")
+    assert row["reason"].endswith("has expired")
+
+
 def test_a_new_leader_is_noted_and_what_is_new_here_is_not(noted: Noted, data_path: Any) -> None:  # noqa: F811
     data_path.replicas.on_change = noted.notes.partition
     data_path.create("t")
