@@ -126,6 +126,25 @@ async def no_leader(world: World) -> Acts:
     await asyncio.sleep(5)
 
 
+@cause("lag", "cold")
+async def lag_by_cold_reads(world: World) -> Acts:
+    host = world.hosts[1]
+    host.miss = 1.0
+    host.kill()
+    host.start()
+    await world.create()
+    await world.write(1)
+    await world.group(1, max_partition_fetch_bytes=100)
+    async with world.writing(10):
+        await asyncio.sleep(5)
+        host.slowness = 600
+        await asyncio.sleep(world.dice.randint(60, 90))
+        # So slow a broker answers nobody who asks why.
+        host.slowness = 1
+        await asyncio.sleep(2)
+        yield Asked(GROUP)
+
+
 # --- brokers
 
 

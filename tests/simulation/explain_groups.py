@@ -267,6 +267,16 @@ async def falls_behind(world: World) -> Acts:
         member.most_per_s = world.dice.choice((30, None))
 
 
+@cause("lag", "asks-seldom")
+async def asks_seldom(world: World) -> Acts:
+    (member,) = await one_reader(world)
+    member.most_per_s, member.works_s = 10, world.dice.randint(5, 9)
+    async with world.writing(5):
+        await asyncio.sleep(world.dice.randint(60, 120))
+        yield ASKED
+        member.works_s = 0.0
+
+
 @cause("lag", "catches-up")
 async def catches_up(world: World) -> Acts:
     (member,) = await one_reader(world)

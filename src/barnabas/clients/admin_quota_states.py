@@ -129,6 +129,12 @@ class QuotaStateAdmin(AdminCalls):
         """Return usage in each of the last seconds, and all limits; of everybody where nobody is named."""
         return await self._ask(ExplainQuotasRequest(View.RECORDED, user, client_id, last_s))
 
+    async def recorded_by(self, node_id: int, last_s: int) -> Told:
+        """Return what one broker recorded of everybody in each of the last seconds."""
+        return await self._answer(
+            await self.pool.broker(node_id), ExplainQuotasRequest(View.RECORDED, None, None, last_s)
+        )
+
     async def _ask(self, request: ExplainQuotasRequest) -> list[Told]:
         metadata = await self.retry(lambda: self.pool.metadata([]))
         return [await self._answer(await self.pool.broker(node_id), request) for node_id in sorted(metadata.brokers)]

@@ -32,7 +32,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.reading import RecordCount
-from barnabas.explain.seen import Ahead, Asked, Directory, Group, Log, Member, Open, Seen, Series, Setting
+from barnabas.explain.seen import PACE_S, Ahead, Asked, Directory, Group, Log, Member, Open, Seen, Series, Setting
 from barnabas.explain.told import fitting
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.security.acls import BindingFilter
@@ -54,6 +54,7 @@ _REFUSED: Final = (
     ErrorCode.UNSUPPORTED_VERSION,
 )
 # What a broker tells of the asker's own client.
+_FETCHED: Final = "consumer_byte_rate"
 _OWN: Final = ("holds", "refusals", "requests")
 _WHERE: Final = {
     ConfigSource.DYNAMIC_TOPIC_CONFIG: "topic",
@@ -133,6 +134,11 @@ class Gatherer:
         self._measure_disks()
         if Part.LAG in parts:
             await self._read_ahead()
+            for broker_id, told in (await self._of_each(self._recorded, seen.tellers)).items():
+                for ring in told["rings"]:
+                    if ring["key"] == _FETCHED and ring["client_id"] is not None:
+                        known = seen.fetched.setdefault((broker_id, ring["client_id"]), [0] * len(ring["values"]))
+                        known[:] = map(sum, zip(known, ring["values"], strict=False))
         if Part.TRANSACTIONS in parts:
             await self._transactions(seen.partitions, with_ids=True)
         elif Part.LAG in parts:
@@ -201,6 +207,9 @@ class Gatherer:
         except KafkaError as error:
             self._seen.refused.append(f"{what}: {error.message}")
         return None
+
+    async def _recorded(self, broker_id: int) -> Told:
+        return await self._admin(QuotaStateAdmin).recorded_by(broker_id, PACE_S)
 
     async def _round_trip(self, broker_id: int) -> float:
         channel = await self._pool.broker(broker_id)

@@ -51,7 +51,7 @@ QUESTIONS: Final = {
     "lag": Question(
         "why is there lag",
         frozenset({Part.LAG, Part.SETTINGS}),
-        ("groups", "ends", "holds"),
+        ("groups", "ends", "holds", "requests"),
         explain_lag,
     ),
     "refused": Question("why was I refused", frozenset({Part.RULES}), ("refusals",), explain_refused),

@@ -20,7 +20,8 @@ Series = list[tuple[int, int]]
 """When (wall milliseconds) which offset was seen, the oldest first."""
 
 
-_PACE_MS: Final = 30_000
+PACE_S: Final = 30
+"""Who reads how fast is looked at over so long."""
 _LOOKS_APART_MS: Final = 10_000
 
 
@@ -156,6 +157,7 @@ class Seen:
         rules: Access rules; None: they were not told.
         limits: What ExplainQuotas told, by broker.
         configured: All limits that are set, by whom they are for.
+        fetched: Bytes in each of the last 30 s that a broker gave all clients of an id; of the largest ones.
         round_trips_ms: How long a request that waits for nothing took, by broker.
     """
 
@@ -174,6 +176,7 @@ class Seen:
     rules: list[Binding] | None = None
     limits: list[Row] = field(default_factory=list)
     configured: dict[Entity, dict[str, float]] = field(default_factory=dict)
+    fetched: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     round_trips_ms: dict[int, float] = field(default_factory=dict)
     facts: dict[str, list[Row]] = field(default_factory=dict)
     tellers: set[int] = field(default_factory=set)
@@ -204,7 +207,7 @@ def rate_per_s(series: Series, now_ms: int) -> float | None:
 
     What changed its pace is told so soon; and brokers look every ten seconds, at the same moments.
     """
-    begin_ms = (now_ms - _PACE_MS) // _LOOKS_APART_MS * _LOOKS_APART_MS
+    begin_ms = (now_ms - PACE_S * 1_000) // _LOOKS_APART_MS * _LOOKS_APART_MS
     first = None
     for at_ms, offset in series:
         if first is None or at_ms <= begin_ms:

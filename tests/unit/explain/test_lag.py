@@ -31,6 +31,11 @@ def hold(**more):
     return {**row, "throttle_ms": 2_000, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS, "broker_id": 1, **more}
 
 
+def slow_fetch(ago_ms=0):
+    row = {"api": "Fetch", "client_id": "reader", "waited_for": "disk", "broker_id": 1, "total_ms": 2_000}
+    return {**row, "at_ms": NOW_MS - 2_000 - ago_ms}
+
+
 OPENED = Open(VIEWS[0], 7, 0, 600, NOW_MS - MINUTE_MS, is_hanging=False)
 
 CASES = {
@@ -50,6 +55,10 @@ CASES = {
     "held": behind(5, log(), facts={"holds": [hold()]}),
     "commits-nothing": behind(5, log(per_s=2)),
     "falls-behind": behind(500, log(per_s=2), per_s=1),
+    "asks-seldom": behind(500, log(per_s=2), per_s=1, fetched={(1, "reader"): [0, 0, 9, 0, 0, 0] * 5}),
+    "cold": behind(500, log(per_s=2), per_s=1, facts={"requests": [slow_fetch()]}),
+    "falls-behind, and asks often": behind(500, log(per_s=2), per_s=1, fetched={(1, "reader"): [0, 9] * 15}),
+    "falls-behind, and was cold": behind(500, log(per_s=2), per_s=1, facts={"requests": [slow_fetch(60_000)]}),
     "catches-up": behind(500, log(per_s=1), per_s=2),
     "keeps-up": behind(990, log(per_s=10), per_s=10, ahead={("billing", VIEWS[0]): Ahead(NOW_MS - 900, 10, True)}),
 }
@@ -81,6 +90,12 @@ def test_a_group_that_is_behind_says_by_how_much() -> None:
         "views-0: 2 records/s come and only 1 records/s are committed: at this pace it never catches up"
     )
     assert cause.certainty is Certainty.INFERRED
+
+
+def test_who_asks_seldom_is_said_how_seldom() -> None:
+    cause = of(explain_lag(CASES["asks-seldom"]), "asks-seldom")
+    assert cause.text.endswith("reader asks once in 6 s: so long it works on what it got, or takes to get it")
+    assert (cause.certainty, cause.figures["between_fetches_s"]) == (Certainty.INFERRED, 6)
 
 
 def test_catching_up_is_said_with_when_it_is_done() -> None:

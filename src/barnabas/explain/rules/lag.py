@@ -15,7 +15,8 @@ Each partition has one cause, the first of these that holds:
     no member has the partition               nobody reads this one
     held by a quota                           its member's answers wait
     commits nothing though it has a member    it does not read, or does not commit
-    more comes than goes; or less             when it is done, or never
+    more comes than goes                      never done: its fetches wait for the disk, or it asks seldom, or who knows
+    less comes than goes                      when it is done
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,20 +24,22 @@ from typing import Final
 
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
-from barnabas.explain.rules.lag_texts import CONSUMING, Behind, tell
+from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_s, tell
 from barnabas.explain.seen import Group, Member, Seen, rate_per_s, still_since_ms
 from barnabas.explain.words import count, duration
 
 # Members commit every 5 s by default: less says nothing.
 _SILENT_MS: Final = 30_000
-# Who was held, and is so no more for that long, has another reason by now.
-_HELD_MS: Final = 20_000
+# Who was held, or waited for the disk, and does so no more for that long, has another reason by now.
+_LATELY_MS: Final = 20_000
 # Who is no further behind than this keeps up.
 _FRESH_MS: Final = 10_000
 # One partition is told apart when it has this part of a topic's lag, and that is worth a word.
 _MOST_OF_IT: Final = 0.8
 _MANY: Final = 100
-_PACES: Final = ("falls-behind", "catches-up", "unknown")
+# Who has more to read and asks no more often works on what he has.
+_SELDOM_S: Final = 3
+_PACES: Final = ("falls-behind", "asks-seldom", "cold", "catches-up", "unknown")
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 
@@ -143,7 +146,7 @@ def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
     client_id = part.owner.client_id if part.owner else None
     for row in seen.rows("holds", client_id=client_id):
         until_ms = row["last_ms"] + row["throttle_ms"]
-        if row["quota"] in CONSUMING and until_ms >= max(seen.since_ms, seen.now_ms - _HELD_MS):
+        if row["quota"] in CONSUMING and until_ms >= max(seen.since_ms, seen.now_ms - _LATELY_MS):
             return ("held", row["client_id"])
     since_ms = still_since_ms(group.commits.get(part.name, []))
     if (
@@ -157,7 +160,21 @@ def _of_members(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
         return ("keeps-up", "")
     if part.incoming is None or part.outgoing is None:
         return ("unknown", "")
-    return ("catches-up" if part.outgoing > part.incoming else "falls-behind", "")
+    if part.outgoing > part.incoming:
+        return ("catches-up", "")
+    return _slowness(seen, part)
+
+
+def _slowness(seen: Seen, part: Behind) -> tuple[str, str]:
+    """Find what makes a member slower than what comes, as far as its fetches tell."""
+    if part.owner is None:
+        return ("falls-behind", "")
+    client_id, leader_id = part.owner.client_id, seen.partitions[part.name].leader_id
+    for row in seen.rows("requests", client_id=client_id, broker_id=leader_id, api="Fetch", waited_for="disk"):
+        if row["at_ms"] + row["total_ms"] >= seen.now_ms - _LATELY_MS:
+            return ("cold", client_id)
+    between_s = between_fetches_s(seen, leader_id, client_id)
+    return ("asks-seldom", client_id) if between_s is not None and between_s >= _SELDOM_S else ("falls-behind", "")
 
 
 def _was_left(seen: Seen, group: Group) -> bool:

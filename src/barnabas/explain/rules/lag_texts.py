@@ -234,11 +234,29 @@ def _catches_up(of: _Telling) -> Finding:
     return of.finding(text, Severity.NOTICE, Certainty.INFERRED)
 
 
-def _falls_behind(of: _Telling) -> Finding:
+def between_fetches_s(seen: Seen, broker_id: int, client_id: str) -> float | None:
+    """Return how many seconds lie between two fetches of a client that brought something; None: it is not known."""
+    fetched = seen.fetched.get((broker_id, client_id), [])
+    count = sum(each > 0 for each in fetched)
+    return len(fetched) / count if count else None
+
+
+def _asks_seldom(of: _Telling) -> Finding:
+    between_s = between_fetches_s(of.seen, of.seen.partitions[of.parts[0].name].leader_id, of.key) or 0
+    of.figures.update(between_fetches_s=between_s)
+    why = f"{of.key} asks once in {between_s:.0f} s: so long it works on what it got, or takes to get it"
+    return _falls_behind(of, f"; {why}")
+
+
+def _cold(of: _Telling) -> Finding:
+    return _falls_behind(of, f"; fetches of {of.key} wait for the disk: what it reads is no longer in memory")
+
+
+def _falls_behind(of: _Telling, why: str = "") -> Finding:
     incoming, outgoing = _rates(of)
     text = (
         f"{of.where}: {amount(incoming, 'records/s')} come and only {amount(outgoing, 'records/s')} are committed: at "
-        "this pace it never catches up"
+        f"this pace it never catches up{why}"
     )
     see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
     of.figures.update(incoming_per_s=incoming, committed_per_s=outgoing)
@@ -267,6 +285,8 @@ _TEXTS: Final = {
     "commits-nothing": _commits_nothing,
     "keeps-up": _keeps_up,
     "catches-up": _catches_up,
+    "asks-seldom": _asks_seldom,
+    "cold": _cold,
     "falls-behind": _falls_behind,
     "unknown": _unknown,
 }
