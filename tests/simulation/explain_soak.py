@@ -6,6 +6,7 @@ Each history has one cause, and the rest is drawn: how many, how fast, how long.
     no other    no other cause is told as *measured*, but for what the cause itself brings along
     gone        30 s after the cause is gone nothing is told of it; of what happened, 30 s after the time is over that
                 was asked about
+    listed      what is a problem stands in the answer to no question, too, and what is gone does not
     commands    whatever is advised is a command of ours that parses
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import aclosing
 from typing import Final
 
-from barnabas.explain.finding import Certainty, Finding
+from barnabas.explain.finding import Certainty, Finding, Severity
 from barnabas.explain.seen import Asked
 from tests.simulation import explain_brokers, explain_clients, explain_groups  # noqa: F401  # they fill the list
 from tests.simulation.explain_causes import CAUSES, Cause, label
@@ -66,21 +67,28 @@ class ExplainHistory:
                 await world.live_beside()
             async with aclosing(cause.stage(world)) as acts:
                 asked = await anext(acts)
-                found = await self._ask(asked)
+                found = await self._ask(asked, cause.question)
                 self.is_named = any(label(each) == cause.label for each in _firsts(found))
                 if not self.is_named:
                     self._say("another cause stands first", found)
                 self._judge_others(found)
+                is_problem = any(each.severity >= Severity.PROBLEM and self._names([each]) for each in found)
+                overview = await self._ask(Asked(), None)
+                if is_problem and not self._names(overview):
+                    self._say("it is not listed", overview)
                 await anext(acts, None)
                 await asyncio.sleep(_GONE_S + (60 * cause.minutes if cause.minutes < 60 else 0))
-                found = await self._ask(asked)
-                if any(label(each) == cause.label for each in all_of(found)):
-                    self._say("it is told though it is gone", found)
+                for found in (await self._ask(asked, cause.question), await self._ask(Asked(), None)):
+                    if self._names(found):
+                        self._say("it is told though it is gone", found)
         finally:
             await world.close()
 
-    async def _ask(self, asked: Asked) -> list[Finding]:
-        found, seen = await self._world.ask(self.cause.question, asked, self.cause.minutes)
+    def _names(self, found: Iterable[Finding]) -> bool:
+        return any(label(each) == self.cause.label for each in all_of(found))
+
+    async def _ask(self, asked: Asked, question: str | None) -> list[Finding]:
+        found, seen = await self._world.ask(question, asked, self.cause.minutes)
         self._world.simulation.note(f"asked: {[each.text for each in all_of(found)]}")
         self.outcome.violations += [f"not seen: {text}" for text in seen.refused if "No Authorizer" not in text]
         # It checks commands and sentences.

@@ -222,6 +222,7 @@ def test_a_limit_that_is_near_is_told() -> None:
     found = explain_broker(seen(name="1", facts={"broker": [{"broker_id": 1, "limits": limits}]}))
     assert verdicts(found) == ["near-limit", "may-stop"]
     assert found[0].text == "broker 1 (h:9091) is near its max.connections: 90 of 100"
+    assert verdicts(explain_all(seen(facts={"broker": [{"broker_id": 1, "limits": limits}]}))) == ["near-limit"]
 
 
 def test_a_broker_that_does_not_answer_comes_first() -> None:

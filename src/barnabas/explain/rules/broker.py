@@ -59,13 +59,14 @@ def _broker(seen: Seen, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
         text = f"{seen.address(broker_id)} may stop now: other brokers have all that it has"
         yield Finding(subject, "may-stop", text, commands=(see,))
     yield from stalls(seen, broker_id)
-    yield from _limits(seen, broker_id)
+    yield from near_limits(seen, broker_id)
 
 
-def _limits(seen: Seen, broker_id: int) -> Iterator[Finding]:
+def near_limits(seen: Seen, wanted_id: int | None = None) -> Iterator[Finding]:
     """Tell which of a broker's limits are near: whoever comes behind them is turned away, or waits."""
-    for row in seen.rows("broker", broker_id=broker_id):
-        for limit in row["limits"]:
+    for row in seen.rows("broker"):
+        broker_id = row["broker_id"]
+        for limit in row["limits"] if wanted_id in (None, broker_id) else ():
             used, most = limit["used"], limit["most"]
             if used < _NEAR * most:
                 continue

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from barnabas.explain.finding import Finding, worst_first
-from barnabas.explain.rules.broker import silent_brokers, stalls
+from barnabas.explain.rules.broker import near_limits, silent_brokers, stalls
 from barnabas.explain.rules.client import held_clients
 from barnabas.explain.rules.disk import full_disks
 from barnabas.explain.rules.group import explain_group
@@ -37,4 +37,5 @@ def _all(seen: Seen) -> Iterator[Finding]:
     yield from held_clients(seen)
     yield from lately_refused(seen)
     yield from stalls(seen)
+    yield from near_limits(seen)
     yield from explain_slow(seen)
