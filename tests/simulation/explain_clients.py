@@ -11,6 +11,7 @@ from barnabas.clients.producer import Producer
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.seen import Asked
+from barnabas.testing.simulation.clocks import VirtualClock
 from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import USER, Principal
@@ -61,6 +62,31 @@ async def consumer_held(world: World) -> Acts:
     yield Asked(client_id=BUSY)
     await reader.die()
     await limit(world, "consumer_byte_rate", None)
+
+
+class BusyClock(VirtualClock):
+    """Each look at it takes a while, as computing does elsewhere."""
+
+    _taken_ns = 0
+
+    def monotonic_ns(self) -> int:
+        self._taken_ns += 2_000_000
+        return super().monotonic_ns() + self._taken_ns
+
+
+@cause("client", "held:request_percentage", happened=True)
+async def requests_held(world: World) -> Acts:
+    host = world.hosts[1]
+    host.clock = BusyClock(world.simulation.loop)
+    host.kill()
+    host.start()
+    await world.create()
+    await limit(world, "request_percentage", 1)
+    pool = world.pool(BUSY)
+    for _ in range(world.dice.randint(200, 300)):
+        await pool.metadata(None)
+    yield Asked(client_id=BUSY)
+    await limit(world, "request_percentage", None)
 
 
 @cause("client", "held:controller_mutation_rate", happened=True)
