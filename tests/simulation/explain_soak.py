@@ -40,12 +40,14 @@ class ExplainHistory:
     Attributes:
         cause: What is made.
         is_named: Whether the answer named it first.
+        advised: Commands that answers advised.
     """
 
     def __init__(self, seed: int, name: str | None = None) -> None:
         names = sorted(CAUSES)
         self.cause: Cause = CAUSES[name or names[seed % len(names)]]
         self.is_named = False
+        self.advised: set[str] = set()
         self._world = World(seed, self.cause.broker_count, self.cause.settings)
         self.outcome = Outcome(seed, lines=self._world.simulation.history)
 
@@ -93,6 +95,7 @@ class ExplainHistory:
         self.outcome.violations += [f"not seen: {text}" for text in seen.refused if "No Authorizer" not in text]
         # It checks commands and sentences.
         verdicts(found)
+        self.advised |= {line for each in all_of(found) for line in each.commands}
         return found
 
     def _judge_others(self, found: Iterable[Finding]) -> None:

@@ -135,7 +135,7 @@ class Gatherer:
         if Part.LAG in parts:
             await self._read_ahead()
             for broker_id, told in (await self._of_each(self._recorded, seen.tellers)).items():
-                for ring in told["rings"]:
+                for ring in told.get("rings", ()):
                     if ring["key"] == _FETCHED and ring["client_id"] is not None:
                         known = seen.fetched.setdefault((broker_id, ring["client_id"]), [0] * len(ring["values"]))
                         known[:] = map(sum, zip(known, ring["values"], strict=False))

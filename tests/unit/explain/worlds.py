@@ -130,6 +130,13 @@ def check_command(line: str) -> None:
     assert read_options(f"{name} {below}".rstrip(), text, function, rest) is not None
 
 
+def shape(line: str) -> str:
+    """Return a command line without its names and values: `groups --describe --group`."""
+    words = shlex.split(line.removeprefix("barnabas "))
+    count = 2 if words[0] in SUBCOMMANDS or words[0] == "explain" else 1
+    return " ".join(word for index, word in enumerate(words) if index < count or word.startswith("--"))
+
+
 def of(findings: Iterable[Finding], verdict: str) -> Finding:
     (found,) = [each for each in all_of(findings) if each.verdict == verdict]
     return replace(found)
