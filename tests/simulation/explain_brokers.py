@@ -88,6 +88,25 @@ async def follower_behind(world: World) -> Acts:
         await asyncio.sleep(10)
 
 
+@cause("topic", "throttled", brokers=3, settings={"replica.fetch.max.bytes": "10000"})
+async def follower_throttled(world: World) -> Acts:
+    await world.create(replicas=(1, 2))
+    world.hosts[2].kill()
+    await asyncio.sleep(12)
+    await world.write(world.dice.randint(80, 120), size=5_000)
+    both = ("leader", "follower")
+    await alter(world, **{f"{side}.replication.throttled.replicas": "*" for side in both})
+    rates = [ConfigChange(f"{side}.replication.throttled.rate", ConfigOperation.SET, "1000") for side in both]
+    await world.admin.alter_configs({ConfigResource(ResourceType.BROKER, str(number)): rates for number in (1, 3)})
+    world.hosts[2].start()
+    await asyncio.sleep(5)
+    await world.admin.alter_configs({ConfigResource(ResourceType.BROKER, "2"): rates})
+    await asyncio.sleep(world.dice.randint(10, 40))
+    yield ASKED
+    await alter(world, **{f"{side}.replication.throttled.replicas": None for side in both})
+    await asyncio.sleep(10)
+
+
 @cause("topic", "directory-failed", brokers=3, settings={"log.dirs": "/data,/data2"})
 async def directory_failed(world: World) -> Acts:
     await world.create(replicas=(1, 2))
