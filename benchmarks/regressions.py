@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -85,10 +85,16 @@ def _instruments() -> dict[str, Instrument]:
 
 
 class Build(NamedTuple):
-    """Sources that a broker is started from."""
+    """Sources that a broker is started from, and what is set for it (`NAME=VALUE`)."""
 
     name: str
     sources: Path
+    setting: str | None = None
+
+    def broker(self, prefix: Sequence[str] = ()) -> contextlib.AbstractContextManager[Running]:
+        """Start it."""
+        options = [] if self.setting is None else ["--override", self.setting]
+        return broker_of_sources(self.sources, prefix=prefix, options=options)
 
 
 def pinned() -> dict[str, str]:
@@ -264,7 +270,7 @@ def _small(builds: list[Build], tool: Instrument, works: list[str]) -> list[Row]
         for build in builds:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="barnabas-bench-")))
             prefix = Callgrind.command(directory, from_start=False) if tool is _CALLGRIND else []
-            broker = stack.enter_context(broker_of_sources(build.sources, prefix=prefix))
+            broker = stack.enter_context(build.broker(prefix))
             subjects[build.name] = stack.enter_context(contextlib.closing(Subject(broker, directory, tool)))
             subjects[build.name].warm_up()
         for number in range(tool.rounds + 1):
@@ -323,7 +329,7 @@ def start(builds: list[Build]) -> list[Row]:
         for build in builds:
             with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
                 prefix = Callgrind.command(Path(name), from_start=True) if is_exact else []
-                with broker_of_sources(build.sources, prefix=prefix) as broker:
+                with build.broker(prefix) as broker:
                     used = Callgrind(Path(name), broker.pid).total() if is_exact else cpu_s(broker.pid)
                     taken[build.name].append(used)
     return [Row(f"start: {'G instructions (callgrind)' if is_exact else 'CPU s'}", taken, is_exact)]
@@ -333,7 +339,7 @@ def _in_turn(builds: list[Build], rounds: int, once: Callable[[Running], Figures
     taken = {build.name: list[Figures]() for build in builds}
     for number in range(rounds):
         for build in builds[:: 1 if number % 2 else -1]:
-            with broker_of_sources(build.sources) as broker:
+            with build.broker() as broker:
                 taken[build.name].append(once(broker))
     return taken
 
@@ -356,11 +362,11 @@ def _cell(values: list[float]) -> str:
     return f"{statistics.median(values):,.{digits}f}{spread}"
 
 
-def _rows(commit: str, rows: list[Row]) -> Iterator[str]:
+def _rows(name: str, rows: list[Row]) -> Iterator[str]:
     for row in rows:
         verdict = "**red**" if row.is_red() else "ok"
-        old, head = _cell(row.values[commit]), _cell(row.values[_HEAD])
-        yield f"| {row.title} | {commit} | {old} | {head} | {row.ratio():.3f} | {verdict} |"
+        old, head = _cell(row.values[name]), _cell(row.values[_HEAD])
+        yield f"| {row.title} | {name} | {old} | {head} | {row.ratio():.3f} | {verdict} |"
 
 
 def main() -> int:
@@ -369,7 +375,9 @@ def main() -> int:
         prog="scripts/bench --regressions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default=",".join(WORKS), help="works by name, with commas")
-    parser.add_argument("--against", metavar="COMMIT", help="instead of those that are pinned")
+    beside = parser.add_mutually_exclusive_group()
+    beside.add_argument("--against", metavar="COMMIT", help="instead of those that are pinned")
+    beside.add_argument("--setting", metavar="NAME=VALUE", help="instead of a commit: this tree where this is set")
     options = parser.parse_args()
     names = options.only.split(",")
     if unknown := set(names) - set(WORKS):
@@ -379,9 +387,12 @@ def main() -> int:
     print("| work | beside | it | this tree | ratio | |\n| --- | --- | --- | --- | --- | --- |", flush=True)
     is_red = False
     for name in names:
-        commit = options.against or pinned()[name]
-        rows = WORKS[name]([checked_out(commit), Build(_HEAD, ROOT / "src")])
-        print("\n".join(_rows(commit, rows)), flush=True)
+        if options.setting:
+            other = Build(options.setting, ROOT / "src", options.setting)
+        else:
+            other = checked_out(options.against or pinned()[name])
+        rows = WORKS[name]([other, Build(_HEAD, ROOT / "src")])
+        print("\n".join(_rows(other.name, rows)), flush=True)
         is_red = is_red or any(row.is_red() for row in rows)
     return 1 if is_red else 0
 

@@ -99,14 +99,17 @@ def barnabas_of(python: Path, *options: str) -> contextlib.AbstractContextManage
     return _process(_broker(python, *options))
 
 
-def broker_of_sources(sources: Path, *, prefix: Sequence[str] = ()) -> contextlib.AbstractContextManager[Running]:
+def broker_of_sources(
+    sources: Path, *, prefix: Sequence[str] = (), options: Sequence[str] = ()
+) -> contextlib.AbstractContextManager[Running]:
     """The `barnabas broker` of a directory of sources, in this environment.
 
     Args:
         prefix: What it is started by, such as valgrind.
+        options: Of the command.
     """
     program = ["env", f"PYTHONPATH={sources}", *prefix, sys.executable, "-P", "-m", "barnabas.cli.main", "broker"]
-    return _process(lambda port, data: [*program, "--port", str(port), "--data-dir", str(data)])
+    return _process(lambda port, data: [*program, "--port", str(port), "--data-dir", str(data), *options])
 
 
 def _broker(python: Path, *options: str) -> Callable[[int, Path], list[str]]:
