@@ -66,9 +66,14 @@ _WHERE: Final = {
 
 
 class Part(Enum):
-    """What may be asked for; LOGS are those of partitions that groups read, LAG what lies ahead of them there, too."""
+    """What may be asked for.
+
+    LOGS are those of partitions that groups read, LAG is what lies ahead of them there, too. READERS are the logs of
+    the topic that is asked about, and all groups as they are now: any of them may read it.
+    """
 
     GROUPS = auto()
+    READERS = auto()
     LOGS = auto()
     LAG = auto()
     DIRECTORIES = auto()
@@ -126,6 +131,10 @@ class Gatherer:
         if Part.DIRECTORIES in parts:
             found = await self._of_each(self._directories)
             seen.directories = [each for directories in found.values() for each in directories]
+        if Part.READERS in parts:
+            seen.logs = await self._logs({each for each in seen.partitions if each.topic == self._asked.name})
+            groups = await self._of_each(lambda broker_id: self._groups(broker_id, None))
+            seen.groups = {each.name: each for of_broker in groups.values() for each in of_broker}
         with_logs = Part.LOGS in parts or Part.LAG in parts
         if Part.GROUPS in parts or with_logs:
             await self._look(facts, with_logs=with_logs)

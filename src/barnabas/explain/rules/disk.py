@@ -35,6 +35,14 @@ def explain_disk(seen: Seen) -> list[Finding]:
     return worst_first(found)
 
 
+def kept_by(segment: Mapping[str, object]) -> str:
+    """Say what keeps a segment for now."""
+    if segment["kept_by"] is None:
+        return f"nothing, it is about to go by {segment['rule']}"
+    reason = str(segment["kept_by"])
+    return _KEPT_BY.get(reason, reason)
+
+
 def full_disks(seen: Seen) -> list[Finding]:
     """Tell of directories that failed or are nearly full alone."""
     return [each for each in explain_disk(seen) if each.severity]

@@ -2,6 +2,6 @@
 
 from typing import Final
 
-from barnabas.page.views import group, groups, overview, topics
+from barnabas.page.views import group, groups, overview, topic, topics
 
-VIEWS: Final = (overview.VIEW, topics.VIEW, groups.VIEW, group.VIEW)
+VIEWS: Final = (overview.VIEW, topics.VIEW, topic.VIEW, groups.VIEW, group.VIEW)

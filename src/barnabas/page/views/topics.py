@@ -55,7 +55,7 @@ def topic_rows(seen: Seen) -> list[TopicRow]:
     partitions: dict[str, list[Partition]] = {}
     for each in seen.partitions.values():
         partitions.setdefault(each.name.topic, []).append(each)
-    rates, sizes, readers = _rates(seen), _sizes(seen), _readers(seen)
+    rates, sizes, read_by = _rates(seen), _sizes(seen), readers(seen)
     return [
         TopicRow(
             name,
@@ -65,14 +65,14 @@ def topic_rows(seen: Seen) -> list[TopicRow]:
             tuple(dict.fromkeys(trouble.value for each in parts for trouble in troubles(each))),
             rates.get(name),
             sizes.get(name),
-            tuple(readers.get(name, ())),
+            tuple(read_by.get(name, ())),
         )
         for name, parts in sorted(partitions.items())
     ]
 
 
-def _ends(seen: Seen) -> Iterator[tuple[TopicPartition, Series]]:
-    """How ends moved: as leaders tell it, who keep one point where nothing did, and else as it was seen."""
+def ends(seen: Seen) -> Iterator[tuple[TopicPartition, Series]]:
+    """Yield how ends moved: as leaders tell it, who keep one point where nothing did, and else as it was seen."""
     told = set()
     for row in seen.rows("ends"):
         name = TopicPartition(row["topic"], row["partition"])
@@ -88,7 +88,7 @@ def _ends(seen: Seen) -> Iterator[tuple[TopicPartition, Series]]:
 
 def _rates(seen: Seen) -> dict[str, float]:
     rates: dict[str, float] = {}
-    for name, series in _ends(seen):
+    for name, series in ends(seen):
         rate = rate_per_s(series, seen.now_ms)
         if rate is not None:
             rates[name.topic] = rates.get(name.topic, 0.0) + max(rate, 0.0)
@@ -103,16 +103,17 @@ def _sizes(seen: Seen) -> dict[str, int]:
     return sizes
 
 
-def _readers(seen: Seen) -> dict[str, list[Reader]]:
-    readers: dict[str, list[Reader]] = {}
+def readers(seen: Seen) -> dict[str, list[Reader]]:
+    """Return the groups that have offsets of each topic, by name."""
+    found: dict[str, list[Reader]] = {}
     for group in sorted(seen.groups.values(), key=lambda each: each.name):
         lags: dict[str, int | None] = {}
         for name, offset in group.committed.items():
             log, before = seen.logs.get(name), lags.get(name.topic, 0)
             lags[name.topic] = None if log is None or before is None else before + max(log.end_offset - offset, 0)
         for topic, lag in lags.items():
-            readers.setdefault(topic, []).append(Reader(group.name, lag))
-    return readers
+            found.setdefault(topic, []).append(Reader(group.name, lag))
+    return found
 
 
 VIEW = ViewKind("/topics", "Topics", "topics.html.jinja", build, 5, "/topics")

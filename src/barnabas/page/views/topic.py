@@ -1,0 +1,154 @@
+"""One topic: what is wrong with it, its partitions, who reads it, its settings, and when each segment goes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from barnabas.clients.cluster_state import troubles
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Certainty, Finding, worst_first
+from barnabas.explain.gather import Part
+from barnabas.explain.questions import Question
+from barnabas.explain.rules.disk import explain_disk, kept_by
+from barnabas.explain.rules.topic import explain_topic
+from barnabas.explain.seen import Asked as AskedAbout
+from barnabas.explain.seen import Seen, rate_per_s
+from barnabas.page.view import MOST_ROWS, Asked, Cut, View, ViewKind, cut, known
+from barnabas.page.views.topics import Reader, ends, readers
+
+
+def _explain(seen: Seen) -> list[Finding]:
+    """What is so of each segment has a table of its own."""
+    kept = [
+        replace(each, causes=tuple(why for why in each.causes if why.severity or why.certainty is Certainty.UNKNOWN))
+        for each in explain_disk(seen)
+    ]
+    return worst_first([*explain_topic(seen), *kept])
+
+
+_QUESTION: Final = Question(
+    "how is this topic",
+    frozenset({Part.READERS, Part.DIRECTORIES, Part.SETTINGS}),
+    ("leaders", "segments", "ends"),
+    _explain,
+)
+
+
+class PartitionRow(NamedTuple):
+    """A partition; figures are None where they are not told.
+
+    Attributes:
+        leader_id: None: there is none.
+        adding: Replicas that a reassignment adds.
+        stable_offset: As far as transactions have ended.
+        rate_per_s: Of records and markers, of five minutes.
+        sizes: Bytes, by the broker that has them.
+    """
+
+    partition: int
+    leader_id: int | None
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    isr: tuple[int, ...]
+    start_offset: int | None
+    stable_offset: int | None
+    end_offset: int | None
+    rate_per_s: float | None
+    sizes: dict[int, int]
+    troubles: tuple[str, ...]
+
+
+class SettingRow(NamedTuple):
+    """A setting in force, and where it stands."""
+
+    name: str
+    value: str
+    where: str
+
+
+class SegmentRow(NamedTuple):
+    """A segment of a leader's log; `goes_at_ms` is None where no rule of age lets it go."""
+
+    partition: int
+    base_offset: int
+    size_bytes: int
+    newest_ms: int | None
+    goes_at_ms: int | None
+    kept_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic(View):
+    """A topic; of its segments those that go first, `segment_count` is of all."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    partitions: Cut[PartitionRow]
+    readers: tuple[Reader, ...]
+    settings: tuple[SettingRow, ...]
+    segments: tuple[SegmentRow, ...]
+    segment_count: int
+
+
+async def build(asked: Asked) -> Topic:
+    """Ask for the topic that `?name=` says. Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION)."""
+    name = asked.query.get("name", "")
+    seen = await asked.cluster.see(_QUESTION, AskedAbout(name))
+    if not any(each.topic == name for each in seen.partitions):
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {name} does not exist")
+    settings = sorted(seen.settings.get(name, {}).items(), key=lambda each: (each[1].where != "topic", each[0]))
+    return Topic(
+        **known(seen)._asdict(),
+        name=name,
+        findings=tuple(_explain(seen)),
+        partitions=cut(list(partition_rows(seen, name)), asked, lambda row: str(row.partition)),
+        readers=tuple(readers(seen).get(name, ())),
+        settings=tuple(SettingRow(each, *setting) for each, setting in settings),
+        segments=tuple(sorted(segment_rows(seen, name), key=_goes_first)[:MOST_ROWS]),
+        segment_count=sum(row["segment_count"] for row in seen.rows("segments", topic=name, is_leader=True)),
+    )
+
+
+def partition_rows(seen: Seen, topic: str) -> Iterator[PartitionRow]:
+    """Yield the partitions of a topic, by number."""
+    moved = dict(ends(seen))
+    sizes: dict[TopicPartition, dict[int, int]] = {}
+    for directory in seen.directories:
+        for name, size in directory.logs.items():
+            sizes.setdefault(name, {})[directory.broker_id] = size
+    for name, partition in seen.partitions.items():
+        if name.topic != topic:
+            continue
+        log = seen.logs.get(name)
+        yield PartitionRow(
+            name.partition,
+            partition.leader_id if partition.leader_id >= 0 else None,
+            tuple(partition.replicas),
+            tuple(partition.adding),
+            tuple(partition.isr),
+            None if log is None else log.start_offset,
+            None if log is None else log.stable_offset,
+            None if log is None else log.end_offset,
+            rate_per_s(moved.get(name, []), seen.now_ms),
+            dict(sorted(sizes.get(name, {}).items())),
+            tuple(each.value for each in troubles(partition)),
+        )
+
+
+def segment_rows(seen: Seen, topic: str) -> Iterator[SegmentRow]:
+    """Yield what leaders tell of a topic's segments."""
+    for row in seen.rows("segments", topic=topic, is_leader=True):
+        for each in row["segments"]:
+            newest_ms = each["newest_ms"] if each["newest_ms"] >= 0 else None
+            yield SegmentRow(
+                row["partition"], each["base"], each["bytes"], newest_ms, each["goes_at_ms"], kept_by(each)
+            )
+
+
+def _goes_first(row: SegmentRow) -> tuple[bool, int, int, int]:
+    return row.goes_at_ms is None, row.goes_at_ms or 0, row.partition, row.base_offset
+
+
+VIEW = ViewKind("/topic", "Topic", "topic.html.jinja", build, 5, "/topics")

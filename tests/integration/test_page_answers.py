@@ -1,0 +1,85 @@
+"""What the page shows of topics, clients, transactions and slow requests is what commands print of a real broker."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from barnabas.testing import Broker
+from tests.integration.page_process import Window, running_page
+from tests.patience import PATIENCE_S
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+class Looked:
+    """A cluster, by commands and by its page."""
+
+    def __init__(self, servers: str, port: int) -> None:
+        self.servers = servers
+        self.window = Window(port)
+
+    def command(self, *words: str) -> Any:
+        return json.loads(self.run(*words, "--json"))
+
+    def run(self, *words: str, text: str = "") -> str:
+        command = [sys.executable, "-P", "-m", "barnabas.cli.main", *words, "--bootstrap-server", self.servers]
+        return subprocess.run(
+            command, check=True, capture_output=True, text=True, input=text, timeout=PATIENCE_S
+        ).stdout
+
+    def view(self, path: str, **query: str) -> Any:
+        """Give a view's value, once its HTML was looked at."""
+        address = f"/c/cluster{path}?{urlencode(query)}"
+        page = self.window.get(address)
+        assert page.status == 200, page.text
+        assert "As of" in page.text
+        assert "<script>alert" not in page.text
+        told = json.loads(self.window.get(address, accept="application/json").text)
+        assert (told["failure"], told["view"]["silent"], told["view"]["not_told"]) == (None, {}, [])
+        return told["view"]
+
+
+@pytest.fixture(scope="module")
+def looked() -> Iterator[Looked]:
+    with Broker() as broker, running_page("--bootstrap-server", broker.bootstrap_servers) as port:
+        yield Looked(broker.bootstrap_servers, port)
+
+
+def test_a_topic_is_as_commands_tell_it(looked: Looked) -> None:
+    looked.command("topics", "--create", "--topic", "orders", "--partitions", "3", "--config", "retention.ms=86400000")
+    looked.run("produce", "--topic", "orders", text="a\nb\nc\n")
+    looked.command("groups", "--reset-offsets", "--group", "billing", "--topic", "orders", "--to-earliest", "--execute")
+    view = looked.view("/topic", name="orders")
+    rows = view["partitions"]["rows"]
+
+    (described,) = looked.command("topics", "--describe", "--topic", "orders")
+    assert [[row[name] for name in ("partition", "leader_id", "replicas", "isr")] for row in rows] == [
+        [each[name] for name in ("partition", "leader", "replicas", "isr")] for each in described["partitions"]
+    ]
+    (entity,) = looked.command("configs", "--describe", "--topic", "orders", "--all")
+    assert {row["name"]: row["value"] for row in view["settings"]} == {
+        each["name"]: each["value"] for each in entity["configs"]
+    }
+    assert view["settings"][0] == {"name": "retention.ms", "value": "86400000", "where": "topic"}
+    (stored,) = looked.command("log-dirs", "--describe", "--topic-list", "orders")["brokers"]
+    sizes = {each["partition"]: each["size"] for each in stored["logDirs"][0]["partitions"]}
+    assert {f"orders-{row['partition']}": row["sizes"][str(stored["broker"])] for row in rows} == sizes
+
+    assert view["readers"] == [{"group": "billing", "lag": 3}]
+    assert sum(row["end_offset"] - row["start_offset"] for row in rows) == 3
+    assert [row["base_offset"] for row in view["segments"]] == [0, 0, 0]
+    (kept,) = {row["kept_by"] for row in view["segments"] if row["size_bytes"]}
+    assert kept == "its newest record is not old enough (retention.ms)"
+    assert [each["verdict"] for each in view["findings"]] == ["in-sync", "kept"]
+
+
+def test_a_topic_that_is_not_there_is_said_not_to_be(looked: Looked) -> None:
+    page = looked.window.get(f"/c/cluster/topic?{urlencode({'name': HOSTILE})}")
+    assert page.status == 404
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; does not exist" in page.text
+    assert looked.window.get("/c/cluster/topic").status == 404
