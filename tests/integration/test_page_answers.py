@@ -14,6 +14,7 @@ from tests.integration.page_process import Window, running_page
 from tests.patience import PATIENCE_S
 
 HOSTILE = "<script>alert(1)</script>"
+WRITER = "barnabas-produce"
 
 
 class Looked:
@@ -83,3 +84,35 @@ def test_a_topic_that_is_not_there_is_said_not_to_be(looked: Looked) -> None:
     assert page.status == 404
     assert "&lt;script&gt;alert(1)&lt;/script&gt; does not exist" in page.text
     assert looked.window.get("/c/cluster/topic").status == 404
+
+
+def test_clients_and_limits_are_as_commands_tell_them(looked: Looked) -> None:
+    looked.command("quotas", "set", "--client-id", WRITER, "--set", "producer_byte_rate=100000")
+    looked.command("quotas", "set", "--user-default", "--client-default", "--set", "request_percentage=50")
+    looked.command("topics", "--create", "--topic", "filled")
+    looked.run("produce", "--topic", "filled", text=f"{'x' * 1_000}\n" * 1_200)
+    limits = looked.command("quotas", "list")
+    view = looked.view("/clients")
+    assert [(row["level"], row["name"], row["value"]) for row in view["limits"]["rows"]] == [
+        (each["level"], name, value) for each in limits for name, value in each["limits"].items()
+    ]
+    (hold,) = [row for row in view["holds"] if row["client_id"] == WRITER]
+    assert (hold["user"], hold["quota"]) == ("ANONYMOUS", "producer_byte_rate")
+    assert hold["hold_count"] >= 1
+    used = {row["client_id"] for row in looked.view("/clients", find=WRITER[:-2].upper())["clients"]["rows"]}
+    assert used == {WRITER}
+
+    client = looked.view("/client", user="ANONYMOUS", client_id=WRITER)
+    assert "was-held" in [each["verdict"] for each in client["findings"]]
+    assert {(row["level"], row["is_in_force"]) for row in client["levels"]} >= {(7, True)}
+
+    # Until the second of its last request is part of the history.
+    told = [{}, *looked.command("quotas", "simulate", "--client-id", WRITER, "--set", "producer_byte_rate=10000")]
+    while told[-2].get("clients") != told[-1]["clients"]:
+        told += looked.command("quotas", "simulate", "--client-id", WRITER, "--set", "producer_byte_rate=10000")
+    (tried,) = looked.view("/clients/try", client_id=WRITER, name="producer_byte_rate", value="10000")["brokers"]
+    names = {"user": "user", "client_id": "client_id", "peak": "peak", "longest_ms": "longest_hold_ms", "left": "left"}
+    assert [[row[name] for name in names] for row in tried["senders"]] == [
+        [each[name] for name in names.values()] for each in told[-1]["clients"]
+    ]
+    assert tried["held_count"] == 1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.cli.output import note, print_json, say
-from barnabas.cli.quota_options import entity_from, kind_of, limited_of
+from barnabas.cli.quota_options import kind_of, limited_of
 from barnabas.cli.quota_views import PER_BROKER
 from barnabas.clients.admin_configs import ConfigChange, ConfigOperation
 from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
@@ -85,7 +85,7 @@ async def describe(admin: QuotaStateAdmin, options: QuotaOptions, entity: Entity
     """Show the quotas of an entity, or of all of a type, as kafka-configs does."""
     shown = []
     for limited, limits in sorted((await admin.limits()).items(), key=lambda each: str(each[0])):
-        found = entity_from(limited)
+        found = limited.entity
         if entity is not None and found != entity:
             continue
         if entity is None and (found.user is None) is not (options.type_name == "clients"):

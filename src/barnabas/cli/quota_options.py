@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from barnabas.cli.options import Option, flag, parse_pairs
 from barnabas.cli.output import Cell, note, print_json, print_table
-from barnabas.clients.admin_quota_states import Limited
+from barnabas.clients.admin_quota_states import Limited, by_level
 from barnabas.core.errors import BarnabasError
 from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import KINDS_BY_KEY, QuotaKind
@@ -55,26 +55,19 @@ def limited_of(entity: Entity) -> Limited:
     return Limited(*("" if name is DEFAULT else name for name in entity))
 
 
-def entity_from(limited: Limited) -> Entity:
-    """The same from the wire."""
-    return Entity(*(DEFAULT if name == "" else name for name in limited))
-
-
 def show_limits(limits: Iterable[tuple[Limited, dict[str, float]]], as_json: bool) -> None:
     """All limits, from the first level to the last."""
-    by_level = sorted(
-        limits, key=lambda each: (entity_from(each[0]).level, each[0].user or "", each[0].client_id or "")
-    )
+    ordered = by_level(limits)
     if as_json:
         told: list[dict[str, Any]] = []
-        for limited, values in by_level:
-            entity = entity_from(limited)
+        for limited, values in ordered:
+            entity = limited.entity
             told.append({"level": int(entity.level), "node": f"/config/{entity.path}", "limits": values})
         print_json(told)
         return
     rows: list[list[Cell]] = []
-    for limited, values in by_level:
-        entity = entity_from(limited)
+    for limited, values in ordered:
+        entity = limited.entity
         for key, value in sorted(values.items()):
             rows.append([int(entity.level), str(entity), key, f"{value:,.10g}", f"/config/{entity.path}"])
     if rows:

@@ -253,7 +253,8 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     # Here: the others have no use for the windows.
-    from barnabas.cli.quota_simulation import show_simulated, simulated
+    from barnabas.broker.quotas.what_if import simulated
+    from barnabas.cli.quota_simulation import show_simulated
 
     entity = entity_of(user, user_default, client_id, client_default)
     changes = changes_of(setting or [])

@@ -8,7 +8,7 @@ Source: docs/quotas.md; schemas/messages/ExplainQuotasRequest.json; KIP-546.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.wire.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
+from barnabas.wire.quotas.entities import DEFAULT, Entity
 
 Told = dict[str, Any]
 
@@ -37,6 +38,16 @@ class Limited(NamedTuple):
         """As the protocol has it: a name or None, which is the default, by type."""
         named = ((_USER, self.user), (_CLIENT_ID, self.client_id))
         return {kind: name or None for kind, name in named if name is not None}
+
+    @property
+    def entity(self) -> Entity:
+        """As limits are kept."""
+        return Entity(*(DEFAULT if name == "" else name for name in self))
+
+
+def by_level(limits: Iterable[tuple[Limited, dict[str, float]]]) -> list[tuple[Limited, dict[str, float]]]:
+    """Sort limits from the first level to the last: the first one that is for a client is in force."""
+    return sorted(limits, key=lambda each: (each[0].entity.level, each[0].user or "", each[0].client_id or ""))
 
 
 class View(IntEnum):
@@ -124,6 +135,11 @@ class QuotaStateAdmin(AdminCalls):
     async def top(self, last_s: int) -> list[Told]:
         """List usage, averaged over the last seconds, the largest first."""
         return await self._ask(ExplainQuotasRequest(View.TOP, None, None, last_s))
+
+    async def top_of(self, broker_id: int, last_s: int) -> Told:
+        """List usage of one broker, as `top`."""
+        request = ExplainQuotasRequest(View.TOP, None, None, last_s)
+        return await self._answer(await self.pool.broker(broker_id), request)
 
     async def recorded(self, user: str | None, client_id: str | None, last_s: int) -> list[Told]:
         """Return usage in each of the last seconds, and all limits; of everybody where nobody is named."""

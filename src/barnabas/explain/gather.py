@@ -22,7 +22,7 @@ from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSo
 from barnabas.clients.admin_facts import FactsAdmin, Told
 from barnabas.clients.admin_groups import GroupAdmin
 from barnabas.clients.admin_offsets import OffsetAdmin
-from barnabas.clients.admin_quota_states import QuotaStateAdmin
+from barnabas.clients.admin_quota_states import QuotaStateAdmin, by_level
 from barnabas.clients.admin_replicas import ReplicaAdmin
 from barnabas.clients.admin_transactions import TransactionAdmin
 from barnabas.clients.batch_reader import read_batches
@@ -32,9 +32,8 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.reading import RecordCount
-from barnabas.explain.seen import PACE_S, Ahead, Asked, Directory, Group, Log, Member, Open, Seen, Series, Setting
+from barnabas.explain.seen import PACE_S, Ahead, Asked, Directory, Group, Log, Member, Open, Row, Seen, Series, Setting
 from barnabas.explain.told import fitting
-from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.security.acls import BindingFilter
 
 T = TypeVar("T")
@@ -46,6 +45,7 @@ _LOOKS_APART_S: Final = 2.0
 _MOST_LOOKS: Final = 60
 _MOST_READ: Final = 200
 _READ_BYTES: Final = 1 << 20
+_USE_OF_LAST_S: Final = 10
 _REFUSED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
     ErrorCode.GROUP_AUTHORIZATION_FAILED,
@@ -69,7 +69,8 @@ class Part(Enum):
     """What may be asked for.
 
     LOGS are those of partitions that groups read, LAG is what lies ahead of them there, too. READERS are the logs of
-    the topic that is asked about, and all groups as they are now: any of them may read it.
+    the topic that is asked about, and all groups as they are now: any of them may read it. USE is what clients use, and
+    all limits that are set.
     """
 
     GROUPS = auto()
@@ -81,6 +82,7 @@ class Part(Enum):
     TRANSACTIONS = auto()
     RULES = auto()
     LIMITS = auto()
+    USE = auto()
     ROUND_TRIPS = auto()
 
 
@@ -108,6 +110,7 @@ class Gatherer:
         self._window_ms = window_ms
         self._looks: deque[_Look] = deque(maxlen=_MOST_LOOKS)
         self._without_facts: set[int] = set()
+        self._without_limits = ""
         self._seen = Seen(0, 0)
 
     async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Seen:
@@ -158,6 +161,10 @@ class Gatherer:
             seen.rules = await self._try("access rules", self._admin(AclAdmin).describe_acls(BindingFilter()))
         if Part.LIMITS in parts:
             await self._limits()
+        if Part.USE in parts:
+            # A Kafka closes the connection where it is asked.
+            seen.use = await self._of_each(self._use, seen.tellers)
+            await self._configured()
         return seen
 
     async def _cluster(self) -> Cluster:
@@ -508,12 +515,24 @@ class Gatherer:
     async def _limits(self) -> None:
         """Ask what limits do, and, where nobody tells that, for the limits alone."""
         admin, asked, seen = self._admin(QuotaStateAdmin), self._asked, self._seen
-        told = await self._try("what limits do", admin.explain(asked.user, asked.client_id))
-        seen.limits = [*told] if told else []
+        if self._without_limits:
+            # A Kafka closes the connection where it is asked, and others may wait for answers on it.
+            seen.refused.append(self._without_limits)
+        else:
+            told = await self._try("what limits do", admin.explain(asked.user, asked.client_id))
+            seen.limits = [*told] if told else []
+            if told is None and self._without_facts:
+                self._without_limits = seen.refused[-1]
         if not seen.limits:
-            for limited, values in (await self._try("limits", admin.limits()) or {}).items():
-                user, client_id = (DEFAULT if name == "" else name for name in limited)
-                seen.configured[Entity(user, client_id)] = values
+            await self._configured()
+
+    async def _configured(self) -> None:
+        limits = await self._try("limits", self._admin(QuotaStateAdmin).limits()) or {}
+        self._seen.configured = {limited.entity: values for limited, values in by_level(limits.items())}
+
+    async def _use(self, broker_id: int) -> list[Row]:
+        told = await self._admin(QuotaStateAdmin).top_of(broker_id, _USE_OF_LAST_S)
+        return list(told["clients"])
 
 
 def _points(told: Sequence[Sequence[int]]) -> Series:

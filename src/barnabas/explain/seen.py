@@ -156,8 +156,9 @@ class Seen:
         refused: What the asker may not see, in parts of a sentence.
         rules: Access rules; None: they were not told.
         limits: What ExplainQuotas told, by broker.
-        configured: All limits that are set, by whom they are for.
+        configured: All limits that are set, by whom they are for, from the first level to the last.
         fetched: Bytes in each of the last 30 s that a broker gave all clients of an id; of the largest ones.
+        use: What clients used of late as ExplainQuotas told it, the largest first, by broker.
         round_trips_ms: How long a request that waits for nothing took, by broker.
     """
 
@@ -177,6 +178,7 @@ class Seen:
     limits: list[Row] = field(default_factory=list)
     configured: dict[Entity, dict[str, float]] = field(default_factory=dict)
     fetched: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    use: dict[int, list[Row]] = field(default_factory=dict)
     round_trips_ms: dict[int, float] = field(default_factory=dict)
     facts: dict[str, list[Row]] = field(default_factory=dict)
     tellers: set[int] = field(default_factory=set)

@@ -53,6 +53,7 @@ def new_environment(root_path: str) -> Environment:
         "number": _number,
         "rate": _rate,
         "bytes": _bytes,
+        "amount": amount,
         "duration": lambda value: "–" if value is None else duration(value),
         "moment": moment,
         "severity": _severity,

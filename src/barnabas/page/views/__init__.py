@@ -2,6 +2,15 @@
 
 from typing import Final
 
-from barnabas.page.views import group, groups, overview, topic, topics
+from barnabas.page.views import client, clients, group, groups, overview, topic, topics, try_limit
 
-VIEWS: Final = (overview.VIEW, topics.VIEW, topic.VIEW, groups.VIEW, group.VIEW)
+VIEWS: Final = (
+    overview.VIEW,
+    topics.VIEW,
+    topic.VIEW,
+    groups.VIEW,
+    group.VIEW,
+    clients.VIEW,
+    client.VIEW,
+    try_limit.VIEW,
+)

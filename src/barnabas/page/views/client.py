@@ -1,0 +1,60 @@
+"""One user's clients of one id: what holds them and why, and what is set on each level of each limit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from barnabas.explain.finding import Finding
+from barnabas.explain.questions import QUESTIONS
+from barnabas.explain.seen import Asked as AskedAbout
+from barnabas.explain.seen import Seen
+from barnabas.page.view import Asked, View, ViewKind, known
+
+
+class LevelRow(NamedTuple):
+    """What a broker has on one level of a limit; the first one that is set is in force."""
+
+    broker_id: int
+    quota: str
+    level: int
+    whom: str
+    limit: float
+    is_in_force: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client(View):
+    """A user's clients of one id."""
+
+    user: str
+    client_id: str
+    findings: tuple[Finding, ...]
+    levels: tuple[LevelRow, ...]
+
+
+async def build(asked: Asked) -> Client:
+    """Ask for the clients that `?user=` and `?client_id=` say. Raises KafkaError."""
+    user, client_id = asked.query.get("user", ""), asked.query.get("client_id", "")
+    question = QUESTIONS["client"]
+    seen = await asked.cluster.see(question, AskedAbout(user=user or None, client_id=client_id))
+    return Client(
+        **known(seen)._asdict(),
+        user=user,
+        client_id=client_id,
+        findings=tuple(question.rule(seen)),
+        levels=tuple(_levels(seen)),
+    )
+
+
+def _levels(seen: Seen) -> Iterator[LevelRow]:
+    for told in seen.limits:
+        for quota in told["quotas"]:
+            for each in quota["levels"]:
+                if each["limit"] is not None:
+                    is_in_force = each["level"] == quota["level"]
+                    yield LevelRow(
+                        told["broker_id"], quota["key"], each["level"], each["name"], each["limit"], is_in_force
+                    )
+
+
+VIEW = ViewKind("/client", "Client", "client.html.jinja", build, 5, "/clients")

@@ -1,0 +1,139 @@
+"""What a limit would have done with the last hour's traffic: who would have been held, how often and how long."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from barnabas.broker.quotas.what_if import LEAST_TIMEOUT_MS, Simulated, simulated
+from barnabas.clients.admin_quota_states import QuotaStateAdmin
+from barnabas.core.errors import BarnabasError
+from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, reason
+from barnabas.wire.quotas.entities import DEFAULT, Entity
+from barnabas.wire.quotas.limits import KINDS_BY_KEY, QuotaKind
+
+_LAST_S: Final = 3_600
+
+
+class SenderRow(NamedTuple):
+    """What would have become of a user's clients of one id: used on average and at most, held, late, still waiting."""
+
+    user: str
+    client_id: str
+    average: float
+    peak: float
+    hold_count: int
+    held_ms: int
+    held_part: float
+    longest_ms: int
+    latest_ms: int
+    left: float
+
+
+class BrokerTry(NamedTuple):
+    """What would have become of one broker's clients.
+
+    Attributes:
+        seconds: Of how many anything is known.
+        held_count, sender_count: How many clients would have been held, and for how many it would have been in force.
+        is_longer_than_clients_wait: Whether one of them would have been held for so long that it gives up before.
+        unknown_part: Which part of the traffic was of clients that have no history of their own.
+        senders: Those first that would have been held longest; not all of very many.
+    """
+
+    broker_id: int
+    seconds: int
+    held_count: int
+    sender_count: int
+    is_longer_than_clients_wait: bool
+    unknown_part: float
+    senders: tuple[SenderRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TryLimit(View):
+    """A limit, and what it would have done; `problem` says why that is not told."""
+
+    asked: Mapping[str, str]
+    names: tuple[str, ...]
+    whom: str
+    problem: str
+    brokers: tuple[BrokerTry, ...]
+
+
+async def build(asked: Asked) -> TryLimit:
+    """Try the limit that `?name=` and `?value=` say, for whom `?user=`, `?client_id=` and their defaults say."""
+    whom, problem = "", ""
+    brokers: tuple[BrokerTry, ...] = ()
+    if "value" in asked.query:
+        try:
+            entity, kind, limit = _wanted(asked.query)
+            whom = str(entity)
+            told = await asked.cluster.admin(QuotaStateAdmin).recorded(None, None, _LAST_S)
+            # The loop has others to serve.
+            found = await asyncio.to_thread(lambda: [simulated(each, entity, {kind: limit}) for each in told])
+            brokers = tuple(broker_try(each, kind) for each in found)
+        except BarnabasError as error:
+            problem = reason(error)
+    now_ms = asked.cluster.pool.env.clock.now_ms()
+    names = tuple(KINDS_BY_KEY)
+    return TryLimit(
+        now_ms=now_ms,
+        silent={},
+        not_told=(),
+        asked=asked.query,
+        names=names,
+        whom=whom,
+        problem=problem,
+        brokers=brokers,
+    )
+
+
+def _wanted(query: Mapping[str, str]) -> tuple[Entity, QuotaKind, float]:
+    """Whose limit, which one, and how much. Raises BarnabasError."""
+    user = DEFAULT if "other_users" in query else query.get("user") or None
+    client_id = DEFAULT if "other_clients" in query else query.get("client_id") or None
+    if user is None and client_id is None:
+        raise BarnabasError("say for whom: a user, a client id, or both")
+    kind = KINDS_BY_KEY.get(query.get("name", ""))
+    if kind is None:
+        raise BarnabasError(f"there is no such limit; there are {', '.join(KINDS_BY_KEY)}")
+    try:
+        return Entity(user, client_id).kept(), kind, kind.parse(query["value"])
+    except ValueError as error:
+        raise BarnabasError(str(error)) from None
+
+
+def broker_try(found: Simulated, kind: QuotaKind) -> BrokerTry:
+    """Return what a limit of this kind would have done."""
+    senders = found.senders(kind)
+    longest_ms = max((each.longest_hold_ms for each in senders), default=0)
+    return BrokerTry(
+        found.broker_id,
+        found.seconds,
+        sum(bool(each.hold_count) for each in senders),
+        len(senders),
+        longest_ms >= LEAST_TIMEOUT_MS,
+        found.unknown[kind],
+        tuple(_rows(found, kind))[:MOST_ROWS],
+    )
+
+
+def _rows(found: Simulated, kind: QuotaKind) -> Iterator[SenderRow]:
+    seconds = max(found.seconds, 1)
+    for each in found.senders(kind):
+        yield SenderRow(
+            each.client.user,
+            each.client.client_id,
+            each.offered / seconds,
+            each.peak,
+            each.hold_count,
+            each.held_ms,
+            each.held_ms / (seconds * 1_000),
+            each.longest_hold_ms,
+            each.latest_ms,
+            each.left,
+        )
+
+
+VIEW = ViewKind("/clients/try", "Try a limit", "try_limit.html.jinja", build, 60, "/clients")
