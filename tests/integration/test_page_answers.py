@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from confluent_kafka import Producer
 
 from barnabas.testing import Broker
 from tests.integration.page_process import Window, running_page
@@ -116,3 +117,35 @@ def test_clients_and_limits_are_as_commands_tell_them(looked: Looked) -> None:
         [each[name] for name in names.values()] for each in told[-1]["clients"]
     ]
     assert tried["held_count"] == 1
+
+
+def test_transactions_are_as_commands_tell_them(looked: Looked) -> None:
+    looked.command("topics", "--create", "--topic", "paid")
+    producers = [
+        Producer({"bootstrap.servers": looked.servers, "transactional.id": name, "log_level": 0})
+        for name in (HOSTILE, "left-open")
+    ]
+    for producer in producers:
+        producer.init_transactions(PATIENCE_S)
+        producer.begin_transaction()
+        producer.produce("paid", b"x")
+        assert producer.flush(PATIENCE_S) == 0
+    producers[0].abort_transaction(PATIENCE_S)
+    view = looked.view("/transactions")
+    assert [
+        [row[name] for name in ("name", "coordinator_id", "producer_id", "state")] for row in view["ids"]["rows"]
+    ] == [
+        [each[name] for name in ("transactional_id", "coordinator", "producer_id", "state")]
+        for each in looked.command("transactions", "list")
+    ]
+    (row,) = view["open"]
+    told = looked.command("transactions", "describe", "--transactional-id", "left-open")
+    assert [row[name] for name in ("transactional_id", "producer_id", "producer_epoch", "began_ms")] == [
+        told[name] for name in ("transactional_id", "producer_id", "producer_epoch", "started_ms")
+    ]
+    assert ([row["partition"]], row["is_hanging"]) == (told["partitions"], False)
+    assert row["ends_ms"] == told["started_ms"] + told["timeout_ms"]
+    (end,) = view["ended"]
+    assert (end["transactional_id"], end["outcome"], end["reason"]) == (HOSTILE, "aborted", "its producer aborted it")
+    assert looked.view("/transactions", find="left")["ids"]["count"] == 1
+    producers[1].abort_transaction(PATIENCE_S)

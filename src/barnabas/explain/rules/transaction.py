@@ -127,6 +127,11 @@ def _state(seen: Seen, state: TransactionState) -> Finding:
     )
 
 
+def why_aborted(row: Row) -> str:
+    """Say why transactions of a row were aborted."""
+    return str(_REASONS.get(row["reason"], row["reason"] or "for a reason that is not known"))
+
+
 def _aborted(seen: Seen) -> Iterator[Finding]:
     """Tell of each id how often its transactions were aborted, and why the last time."""
     by_id: dict[str, list[Row]] = {}
@@ -138,7 +143,7 @@ def _aborted(seen: Seen) -> Iterator[Finding]:
         reasons: Counter[str] = Counter()
         for row in rows:
             reasons[str(row["reason"])] += int(row["count"])
-        why = _REASONS.get(last["reason"], last["reason"])
+        why = why_aborted(last)
         who = f" by {last['client_id']} at {last['host']}" if last["client_id"] else ""
         text = f"a transaction of {transactional_id} was aborted {times(reasons.total())}; the last time {why}{who}, "
         text += f"{duration(max(last['at_ms'] - last['began_ms'], 0))} after it began"

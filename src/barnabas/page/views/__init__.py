@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from barnabas.page.views import client, clients, group, groups, overview, topic, topics, try_limit
+from barnabas.page.views import client, clients, group, groups, overview, topic, topics, transactions, try_limit
 
 VIEWS: Final = (
     overview.VIEW,
@@ -13,4 +13,5 @@ VIEWS: Final = (
     clients.VIEW,
     client.VIEW,
     try_limit.VIEW,
+    transactions.VIEW,
 )

@@ -1,0 +1,140 @@
+"""Transactions: those that are open and whose, those that hang, those that ended of late and why, all ids."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from barnabas.clients.transaction_log import TransactionState
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Finding
+from barnabas.explain.questions import QUESTIONS
+from barnabas.explain.rules.transaction import why_aborted
+from barnabas.explain.seen import Seen
+from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+
+
+class OpenRow(NamedTuple):
+    """A transaction that is open in a partition; `ends_ms` is when its coordinator aborts it, None: it does not."""
+
+    partition: TopicPartition
+    first_offset: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    began_ms: int
+    ends_ms: int | None
+    is_hanging: bool
+
+
+class EndRow(NamedTuple):
+    """Transactions of one id that ended alike; `markers_owed` could not be written yet."""
+
+    transactional_id: str
+    outcome: str
+    reason: str
+    transaction_count: int
+    first_ms: int
+    last_ms: int
+    took_ms: int
+    client_id: str
+    host: str
+    markers_owed: int
+
+
+class IdRow(NamedTuple):
+    """A transactional id, as its coordinator wrote it down last; `coordinator_id` is None where nobody leads."""
+
+    name: str
+    coordinator_id: int | None
+    producer_id: int
+    producer_epoch: int
+    state: str
+    partition_count: int
+    updated_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transactions(View):
+    """All transactions, or those of ids that are looked for; `open` is of all."""
+
+    findings: tuple[Finding, ...]
+    open: tuple[OpenRow, ...]
+    ended: tuple[EndRow, ...]
+    ids: Cut[IdRow]
+
+
+async def build(asked: Asked) -> Transactions:
+    """Ask for what is open, what ended and all ids. Raises KafkaError."""
+    question = QUESTIONS["transaction"]
+    seen = await asked.cluster.see(question)
+    first = asked._replace(query={"find": asked.query.get("find", "")})
+    ended = sorted(end_rows(seen), key=lambda row: -row.last_ms)
+    return Transactions(
+        **known(seen)._asdict(),
+        findings=tuple(each for each in question.rule(seen) if each.severity)[:20],
+        open=tuple(sorted(open_rows(seen), key=lambda row: row.began_ms)),
+        ended=cut(ended, first, lambda row: row.transactional_id).rows,
+        ids=cut(list(id_rows(seen)), asked, lambda row: row.name),
+    )
+
+
+def open_rows(seen: Seen) -> Iterator[OpenRow]:
+    """Yield what is open, of each partition the transaction that holds its last stable offset."""
+    by_producer = {each.producer_id: each for each in seen.transactional_ids.values()}
+    for each in seen.open_transactions:
+        state = None if each.is_hanging else by_producer.get(each.producer_id)
+        began_ms = state.started_ms if state is not None and state.started_ms >= 0 else each.started_ms
+        yield OpenRow(
+            each.partition,
+            each.first_offset,
+            "" if state is None else state.transactional_id,
+            each.producer_id,
+            each.producer_epoch,
+            began_ms,
+            None if state is None else began_ms + state.timeout_ms,
+            each.is_hanging,
+        )
+
+
+def end_rows(seen: Seen) -> Iterator[EndRow]:
+    """Yield what was aborted in the last hour, and what still has to be ended everywhere, as coordinators tell it."""
+    for row in seen.rows("transactions"):
+        if row["outcome"] != "open" and row["at_ms"] >= seen.since_ms:
+            yield EndRow(
+                row["transactional_id"],
+                row["outcome"],
+                why_aborted(row)
+                if row["outcome"] == "aborted"
+                else "its producer committed it, and it is not over yet",
+                row["count"],
+                row["first_ms"],
+                row["at_ms"],
+                max(row["at_ms"] - row["began_ms"], 0),
+                row["client_id"] or "",
+                row["host"] or "",
+                row["markers_owed"],
+            )
+
+
+def id_rows(seen: Seen) -> Iterator[IdRow]:
+    """Yield all transactional ids, by name."""
+    partitions = seen.partitions
+    for state in seen.transactional_ids.values():
+        log = partitions.get(TopicPartition(TRANSACTION_STATE_TOPIC, state.log_partition))
+        yield _id(state, -1 if log is None else log.leader_id)
+
+
+def _id(state: TransactionState, leader_id: int) -> IdRow:
+    return IdRow(
+        state.transactional_id,
+        leader_id if leader_id >= 0 else None,
+        state.producer_id,
+        state.producer_epoch,
+        state.status.name,
+        len(state.partitions),
+        state.updated_ms,
+    )
+
+
+VIEW = ViewKind("/transactions", "Transactions", "transactions.html.jinja", build, 10, "/transactions")
