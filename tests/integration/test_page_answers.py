@@ -149,3 +149,14 @@ def test_transactions_are_as_commands_tell_them(looked: Looked) -> None:
     assert (end["transactional_id"], end["outcome"], end["reason"]) == (HOSTILE, "aborted", "its producer aborted it")
     assert looked.view("/transactions", find="left")["ids"]["count"] == 1
     producers[1].abort_transaction(PATIENCE_S)
+
+
+def test_slow_requests_are_as_explain_tells_them(looked: Looked) -> None:
+    view = looked.view("/slow")
+    told = looked.command("explain", "slow")["findings"]
+    assert [each["verdict"] for each in view["findings"]] == [each["verdict"] for each in told]
+    slow = [each["figures"] for each in told if each["verdict"].startswith("slow-")]
+    assert [[row["api"], row["client_id"], row["total_ms"]] for row in view["kinds"]["rows"]] == [
+        [each["api"], each["client_id"], each["total_ms"]] for each in slow
+    ]
+    assert view["requests"]["count"] == sum(each["request_count"] for each in slow)

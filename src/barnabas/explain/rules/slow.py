@@ -1,7 +1,7 @@
 """Why is a request slow: which of its stages took the time, what it waited for, and what else was at work then."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.rules.broker import stalls
@@ -29,17 +29,36 @@ _WAITED_FOR: Final = {
 _MOST_ROWS: Final = 10
 
 
-def explain_slow(seen: Seen) -> list[Finding]:
-    """Explain slow requests, by API, client and stage, those that took most first; of one client where it is named."""
+class SlowKind(NamedTuple):
+    """Slow requests of one kind: what took most of their time is the same stage, and what they waited for."""
+
+    api: str
+    client_id: str
+    stage: str
+    waited_for: str
+
+    @property
+    def why(self) -> str:
+        """What took the time: they ..."""
+        return _STAGES[self.stage].format(_WAITED_FOR.get(self.waited_for, self.waited_for or "others"))
+
+
+def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
+    """Return the slow requests by kind, those that took most first; of one client where it is named."""
     wanted = seen.asked.client_id or seen.asked.name
-    by_kind: dict[tuple[str, str, str, str], list[Row]] = {}
+    by_kind: dict[SlowKind, list[Row]] = {}
     for row in seen.facts.get("requests", ()):
         if row["at_ms"] >= seen.since_ms and wanted in (None, row["client_id"]):
             stage = max(_STAGES, key=lambda name: float(row[name] or 0))
-            key = (row["api"], row["client_id"] or "", stage, row["waited_for"] or "")
-            by_kind.setdefault(key, []).append(row)
-    kinds = sorted(by_kind.items(), key=lambda each: -sum(float(row["total_ms"]) for row in each[1]))
-    found = [_slow(seen, *kind) for kind in kinds[:_MOST_ROWS]]
+            kind = SlowKind(row["api"], row["client_id"] or "", stage, row["waited_for"] or "")
+            by_kind.setdefault(kind, []).append(row)
+    return sorted(by_kind.items(), key=lambda each: -sum(float(row["total_ms"]) for row in each[1]))
+
+
+def explain_slow(seen: Seen) -> list[Finding]:
+    """Explain slow requests, by API, client and stage, those that took most first; of one client where it is named."""
+    wanted = seen.asked.client_id or seen.asked.name
+    found = [_slow(seen, *kind) for kind in slow_kinds(seen)[:_MOST_ROWS]]
     found += _without(seen)
     if not found and seen.tellers:
         window = duration(seen.now_ms - seen.since_ms)
@@ -48,16 +67,15 @@ def explain_slow(seen: Seen) -> list[Finding]:
     return worst_first(found)
 
 
-def _slow(seen: Seen, kind: tuple[str, str, str, str], rows: Sequence[Row]) -> Finding:
+def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
     api, client_id, stage, waited_for = kind
     longest = max(rows, key=lambda row: float(row["total_ms"]))
     in_stage_ms = sum(float(row[stage] or 0) for row in rows)
     total_ms = sum(float(row["total_ms"]) for row in rows)
-    why = _STAGES[stage].format(_WAITED_FOR.get(waited_for, waited_for or "others"))
     text = (
         f"{count(len(rows), 'request')} {api} of {client_id or 'clients without an id'} took {duration(total_ms)} in "
         f"all, {duration(longest['total_ms'])} the slowest; {in_stage_ms / max(total_ms, 0.001):.0%} of that "
-        f"{'it' if len(rows) == 1 else 'they'} {why}"
+        f"{'it' if len(rows) == 1 else 'they'} {kind.why}"
     )
     near = {row["broker_id"] for row in rows}
     held_ms = sum(float(row["throttle_ms"]) for row in rows)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from barnabas.page.views import client, clients, group, groups, overview, topic, topics, transactions, try_limit
+from barnabas.page.views import client, clients, group, groups, overview, slow, topic, topics, transactions, try_limit
 
 VIEWS: Final = (
     overview.VIEW,
@@ -14,4 +14,5 @@ VIEWS: Final = (
     client.VIEW,
     try_limit.VIEW,
     transactions.VIEW,
+    slow.VIEW,
 )

@@ -1,0 +1,106 @@
+"""Slow requests: by API and client with the stage that took most of their time; the last ones with all stages."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from barnabas.explain.finding import Finding
+from barnabas.explain.questions import QUESTIONS
+from barnabas.explain.rules.slow import slow_kinds
+from barnabas.explain.seen import Row, Seen
+from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+
+
+class KindRow(NamedTuple):
+    """Slow requests that the same stage made slow: it took `stage_ms` of their `total_ms`; `why` says what it is."""
+
+    api: str
+    client_id: str
+    request_count: int
+    total_ms: int
+    slowest_ms: int
+    stage: str
+    stage_ms: int
+    why: str
+    last_ms: int
+
+
+class RequestRow(NamedTuple):
+    """A slow request; `send_ms` is None where its answer was not taken yet."""
+
+    at_ms: int
+    broker_id: int
+    api: str
+    client_id: str
+    user: str
+    host: str
+    total_ms: int
+    queue_ms: int
+    local_ms: int
+    remote_ms: int
+    send_ms: int | None
+    held_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slow(View):
+    """Slow requests of the last hour, of all clients and APIs or of those that are looked for."""
+
+    findings: tuple[Finding, ...]
+    kinds: Cut[KindRow]
+    requests: Cut[RequestRow]
+
+
+async def build(asked: Asked) -> Slow:
+    """Ask for slow requests, and what else was at work then. Raises KafkaError."""
+    question = QUESTIONS["slow"]
+    seen = await asked.cluster.see(question)
+    first = asked._replace(query={"find": asked.query.get("find", "")})
+    requests = sorted(request_rows(seen), key=lambda row: -row.at_ms)
+    return Slow(
+        **known(seen)._asdict(),
+        findings=tuple(question.rule(seen)),
+        kinds=cut(list(kind_rows(seen)), first, lambda row: f"{row.api} {row.client_id}"),
+        requests=cut(requests, asked, lambda row: f"{row.api} {row.client_id}"),
+    )
+
+
+def kind_rows(seen: Seen) -> Iterator[KindRow]:
+    """Yield the kinds of slow requests, those that took most first."""
+    for kind, rows in slow_kinds(seen):
+        yield KindRow(
+            kind.api,
+            kind.client_id,
+            len(rows),
+            sum(row["total_ms"] for row in rows),
+            max(row["total_ms"] for row in rows),
+            kind.stage.removesuffix("_ms"),
+            sum(row[kind.stage] or 0 for row in rows),
+            kind.why,
+            max(row["at_ms"] for row in rows),
+        )
+
+
+def request_rows(seen: Seen) -> Iterator[RequestRow]:
+    """Yield the slow requests of the last hour."""
+    return (_request(row) for row in seen.rows("requests") if row["at_ms"] >= seen.since_ms)
+
+
+def _request(row: Row) -> RequestRow:
+    return RequestRow(
+        row["at_ms"],
+        row["broker_id"],
+        row["api"],
+        row["client_id"] or "",
+        row["user"],
+        row["host"],
+        row["total_ms"],
+        row["queue_ms"],
+        row["local_ms"],
+        row["remote_ms"],
+        row["send_ms"],
+        row["throttle_ms"],
+    )
+
+
+VIEW = ViewKind("/slow", "Slow requests", "slow.html.jinja", build, 5, "/slow")
