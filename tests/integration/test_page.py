@@ -20,7 +20,10 @@ from tests.integration.page_process import Window, running_page
 from tests.patience import PATIENCE_S
 
 HOSTILE = "<script>alert(1)</script>\"'\u202e"
-VIEWS = ("/", "/topics", "/groups", "/group?name=billing")
+VIEWS = (
+    *("/", "/topics", "/topic?name=orders", "/groups", "/group?name=billing", "/clients"),
+    *("/client?user=alice&client_id=app", "/clients/try", "/transactions", "/slow"),
+)
 
 
 def fill(servers: str, security=None) -> None:

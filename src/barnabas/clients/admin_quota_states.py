@@ -23,6 +23,7 @@ Told = dict[str, Any]
 
 _NO_RIGHT = "this takes DESCRIBE_CONFIGS on the cluster; without it a user can only have his own quotas explained"
 
+_NO_LIMITS = "this takes DESCRIBE_CONFIGS on the cluster"
 
 # The types of what a limit is for, by the protocol's names.
 _USER, _CLIENT_ID = "user", "client-id"
@@ -76,7 +77,8 @@ class QuotaStateAdmin(AdminCalls):
         async def attempt() -> dict[Limited, dict[str, float]]:
             channel = await self.pool.any_broker()
             response = await channel.send(DescribeClientQuotasRequest([], False), DescribeClientQuotasResponse)
-            raise_for(response.error_code, response.error_message or "limits are not told")
+            refused = response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            raise_for(response.error_code, _NO_LIMITS if refused else response.error_message or "limits are not told")
             found = {}
             for entry in response.entries or []:
                 names = {part.entity_type: part.entity_name or "" for part in entry.entity}
