@@ -25,7 +25,7 @@ UNWANTED = {
     *("unittest", "urllib.request", "uuid", "xml", "zipfile"),
     *("confluent_kafka", "cramjam", "kazoo", "lz4", "pyspark", "pytest", "rich"),
     *("barnabas.cli", "barnabas.clients", "barnabas.cli.inspection", "barnabas.cli.migration", "barnabas.pipeline"),
-    *("barnabas.page", "jinja2", "starlette", "uvicorn"),
+    *("barnabas.core.charts", "barnabas.page", "jinja2", "starlette", "uvicorn"),
     *("barnabas.wire.registry.zookeeper", "barnabas.testing"),
 }
 

@@ -58,7 +58,7 @@
       for (let j = 0; j < i; j++)
         if (meet(boxes[i], boxes[j])) faults.overlapping.push(`${named(elements[i])} | ${named(elements[j])}`);
   };
-  for (const plot of all.filter((e) => e.matches(".plot"))) crossing([...plot.querySelectorAll("span")].filter(visible));
+  for (const plot of all.filter((e) => e.matches(".plot"))) crossing([...plot.querySelectorAll("span, text")].filter(visible));
   for (const row of all.filter((e) => e.matches("tr"))) crossing([...row.children]);
   crossing(all.filter((e) => e.matches("section, header, .tiles > div, footer")));
 
@@ -76,7 +76,7 @@
   }
 
   // Columns and lines are as high as the axis beside them says, and as the figures below them.
-  for (const svg of all.filter((e) => e.matches("svg"))) {
+  for (const svg of all.filter((e) => e.matches("svg.picture"))) {
     const middle = (text) => { const box = text.getBoundingClientRect(); return (box.top + box.bottom) / 2; };
     const labels = [...svg.parentElement.querySelectorAll(".ticks span")];
     const base = svg.querySelector("line.axis").getBoundingClientRect().top;

@@ -75,7 +75,7 @@ def test_columns_lie_over_the_time_that_the_axis_says(browser: Browser, tmp_path
     edges = browser.evaluate(
         """(() => {
             const plot = document.querySelector('.plot');
-            const label = [...plot.querySelectorAll('span')].find((e) => e.textContent === '18 May');
+            const label = [...plot.querySelectorAll('text')].find((e) => e.textContent === '18 May');
             const mark = label.getBoundingClientRect();
             const boxes = [...plot.querySelectorAll('g.fill.s1 rect')].map((e) => e.getBoundingClientRect());
             return [boxes[22].right, (mark.left + mark.right) / 2, boxes[23].left];

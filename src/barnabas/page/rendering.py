@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Final
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from barnabas.core.peer_text import on_one_line
@@ -34,13 +34,15 @@ class Asset:
 def load_assets() -> dict[str, Asset]:
     """Return the files that browsers may ask for, by name."""
     static = resources.files("barnabas.page").joinpath("static")
-    return {each.name: Asset(each.name, each.read_bytes()) for each in static.iterdir() if each.name[-3:] != ".md"}
+    chart = resources.files("barnabas.core.charts").joinpath("chart.css")
+    files = [chart, *(each for each in static.iterdir() if each.name[-3:] != ".md")]
+    return {each.name: Asset(each.name, each.read_bytes()) for each in files}
 
 
 def new_environment(root_path: str) -> Environment:
     """Return the templates' world; links of theirs begin with `root_path`."""
     made = Environment(
-        loader=PackageLoader("barnabas.page"),
+        loader=ChoiceLoader([PackageLoader("barnabas.page"), PackageLoader("barnabas.core", "charts")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -121,6 +122,10 @@ def as_json(value: object) -> object:
             return str(value)
         case Enum():
             return value.name.lower()
+        case datetime():
+            return f"{value.isoformat()}Z"
+        case timedelta():
+            return value.total_seconds()
         case Mapping():
             return {str(name): as_json(each) for name, each in value.items()}
         case tuple() if hasattr(value, "_asdict"):

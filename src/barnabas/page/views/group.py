@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from barnabas.core.charts.time_plot import TimePlot
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
@@ -15,6 +16,7 @@ from barnabas.explain.rules.lag import explain_lag
 from barnabas.explain.seen import Asked as AskedAbout
 from barnabas.explain.seen import Group as SeenGroup
 from barnabas.explain.seen import Row, Seen, rate_per_s
+from barnabas.page.plots import lag_plot
 from barnabas.page.view import Asked, View, ViewKind, known
 
 
@@ -71,6 +73,7 @@ class Group(View):
     state: str
     coordinator_id: int
     findings: tuple[Finding, ...]
+    lag: TimePlot | None
     partitions: tuple[PartitionRow, ...]
     members: tuple[MemberRow, ...]
     rebalances: tuple[RebalanceRow, ...]
@@ -89,6 +92,7 @@ async def build(asked: Asked) -> Group:
         state=group.state,
         coordinator_id=group.coordinator_id,
         findings=tuple(_explain(seen)),
+        lag=lag_plot(seen, group),
         partitions=tuple(partition_rows(seen, group)),
         members=tuple(
             MemberRow(each.client_id, each.host, each.member_id, tuple(each.assignment)) for each in group.members

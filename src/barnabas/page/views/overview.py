@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from barnabas.core.charts.time_plot import TimePlot
 from barnabas.explain.finding import Finding
 from barnabas.explain.questions import EVERYTHING
 from barnabas.explain.seen import Seen
+from barnabas.page.plots import bytes_plot
 from barnabas.page.view import Asked, View, ViewKind, known
 
 
@@ -30,6 +32,7 @@ class Overview(View):
     cluster_id: str
     counts: Mapping[str, int]
     findings: tuple[Finding, ...]
+    traffic: TimePlot | None
     brokers: tuple[BrokerRow, ...]
 
 
@@ -48,6 +51,7 @@ async def build(asked: Asked) -> Overview:
         cluster_id=(seen.cluster and seen.cluster.cluster_id) or "",
         counts=counts,
         findings=tuple(EVERYTHING.rule(seen)),
+        traffic=bytes_plot(seen),
         brokers=brokers,
     )
 

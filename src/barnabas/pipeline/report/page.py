@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from barnabas.core.charts import labels
 from barnabas.pipeline.report import sections, text
 from barnabas.pipeline.report.data import ReportData
 
@@ -25,17 +26,16 @@ def render(data: ReportData) -> str:
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("barnabas.pipeline", "report"), autoescape=True, undefined=StrictUndefined
-    )
+    loader = ChoiceLoader([PackageLoader("barnabas.pipeline", "report"), PackageLoader("barnabas.core", "charts")])
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     environment.filters |= {
         "plain": text.plain,
         "shown": _shown,
-        "number": text.number,
-        "tick": text.tick,
-        "moment": lambda value: text.moment(text.naive(value)),
+        "number": labels.number,
+        "tick": labels.tick,
+        "moment": lambda value: labels.moment(text.naive(value)),
         "duration": text.duration,
     }
     return environment.get_template("page.html.jinja")

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from typing import NamedTuple
 
+from barnabas.core.charts import labels
+from barnabas.core.charts.time_plot import Series, TimePlot, buckets
 from barnabas.pipeline.report import text
 from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Item, Lag, Ranking, ReportData, Totals
-from barnabas.pipeline.report.time_plot import Series, TimePlot, buckets
 
 _DAY = timedelta(days=1)
 _MOST_DAYS = 366
@@ -39,9 +40,9 @@ def tiles(totals: Totals) -> list[tuple[str, str]]:
     """Return the figures on top of the page, each with its name."""
     length = totals.session_length_p50_s
     return [
-        ("Views", text.number(totals.views)),
-        ("Visitors", text.number(totals.visitors)),
-        ("Sessions", text.number(totals.sessions)),
+        ("Views", labels.number(totals.views)),
+        ("Visitors", labels.number(totals.visitors)),
+        ("Sessions", labels.number(totals.sessions)),
         ("One page only", text.share(totals.bounces, totals.sessions)),
         ("Median session", "–" if length is None else text.duration(length)),
         ("Errors", text.share(totals.client_errors + totals.server_errors, totals.views)),
@@ -119,7 +120,7 @@ def items(ranking: Sequence[Item] | None) -> list[Bar] | None:
 
 
 def _item(name: str, score: float, views: int, clicks: int, votes: int) -> Bar:
-    counts = f"{text.number(views)} views, {text.number(clicks)} clicks, {text.number(votes)} votes"
+    counts = f"{labels.number(views)} views, {labels.number(clicks)} clicks, {labels.number(votes)} votes"
     return Bar(name, score, text.decimal(score), detail=counts)
 
 
@@ -131,7 +132,7 @@ def spans(alerts: Sequence[Alert], totals: Totals | None) -> tuple[str, list[Spa
     begin, end = min(known), max(known)
     firing = sum(alert.resolved_at is None for alert in alerts)
     counts = f"{firing} firing, {len(alerts) - firing} resolved"
-    about = f"{counts}; the bars run from {text.moment(begin)} to {text.moment(end)}"
+    about = f"{counts}; the bars run from {labels.moment(begin)} to {labels.moment(end)}"
     return about, [_span(alert, begin, end) for alert in alerts]
 
 
@@ -145,12 +146,12 @@ def _span(alert: Alert, begin: datetime, end: datetime) -> Span:
 def lags(partitions: Sequence[Lag]) -> tuple[str, list[Bar]]:
     """Return how far jobs are behind: a sentence, and the partitions with most records left."""
     most = sorted(partitions, key=lambda lag: (-lag.records, *lag))[:_MOST_LAGS]
-    total = text.number(sum(lag.records for lag in partitions))
+    total = labels.number(sum(lag.records for lag in partitions))
     about = f"Records of a partition that the job has not read yet: {total} in {len(partitions)} partitions"
     if len(most) < len(partitions):
         about += f"; the {len(most)} with most"
     return about, [
-        Bar(f"{text.plain(lag.job, 40)}: {lag.topic}-{lag.partition}", lag.records, text.number(lag.records))
+        Bar(f"{text.plain(lag.job, 40)}: {lag.topic}-{lag.partition}", lag.records, labels.number(lag.records))
         for lag in most
     ]
 
@@ -188,7 +189,7 @@ def _begin(days: Sequence[Day]) -> datetime:
 
 def _counted(rows: Sequence[Counted], whole: int) -> list[Bar]:
     """Return counts with their shares of a whole."""
-    return [Bar(name, number, text.number(number), text.share(number, whole)) for name, number in rows]
+    return [Bar(name, number, labels.number(number), text.share(number, whole)) for name, number in rows]
 
 
 def _percent(part: int, whole: int) -> float | None:

@@ -6,7 +6,9 @@ comes out of `shown` is HTML, too.
 
 import html
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
+
+from barnabas.core.charts.labels import tick
 
 LONGEST_SHOWN = 120
 
@@ -14,7 +16,6 @@ LONGEST_SHOWN = 120
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -31,22 +32,9 @@ def shown(text: str, longest: int = LONGEST_SHOWN) -> str:
     return f'<bdi dir="ltr">{html.escape(plain(text, longest))}</bdi>'
 
 
-def number(value: int) -> str:
-    """Return a number with commas between thousands, from 10⁹ on four digits and G, T or P."""
-    return f"{value:,}" if abs(value) < 10**9 else tick(value)
-
-
 def decimal(value: float) -> str:
     """Return a number with one digit behind the point, a large one like `number`."""
     return f"{value:,.1f}" if abs(value) < 10**7 else tick(value)
-
-
-def tick(value: float) -> str:
-    """Return a number short enough for an axis: 2,500 or 1.5M."""
-    for unit, letter in ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M")):
-        if abs(value) >= unit:
-            return f"{value / unit:,.4g}{letter}"
-    return f"{value:,.6g}"
 
 
 def share(part: float, whole: float) -> str:
@@ -70,26 +58,6 @@ def duration(seconds: float) -> str:
             rest = total % unit_s // part_s
             return f"{total // unit_s} {unit} {rest} {part}" if rest else f"{total // unit_s} {unit}"
     return f"{total} s"
-
-
-def day(value: date) -> str:
-    """Return a date as 17 May 2015."""
-    return f"{value.day} {_MONTHS[value.month - 1]} {value.year}"
-
-
-def short_day(value: date) -> str:
-    """Return a date without its year."""
-    return f"{value.day} {_MONTHS[value.month - 1]}"
-
-
-def month(value: date) -> str:
-    """Return a month and its year."""
-    return f"{_MONTHS[value.month - 1]} {value.year}"
-
-
-def moment(value: datetime) -> str:
-    """Return a time to the minute, as 17 May 2015 10:05."""
-    return f"{day(value)} {value:%H:%M}"
 
 
 def naive(value: datetime) -> datetime:

@@ -6,24 +6,25 @@ there is; labels stand beside it as HTML, so that letters keep their size on a p
 Why no library: those that draw in the browser bring megabytes of script (Plotly, Vega, Bokeh), those that draw SVG here
 (Matplotlib) are larger than all else that a report needs and fix colours and sizes in the file.
 
-Invariants: heights are proportional to values, from a baseline at zero; labels never overlap; no text of users comes in
-here, only numbers and times.
+Invariants: heights are proportional to values, from a baseline at zero; labels never overlap.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from itertools import groupby
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from barnabas.pipeline.report import text
+from barnabas.core.charts import labels
 
 # A Monday: steps of seven days begin on one.
 _EPOCH = datetime(1969, 12, 29)
-_HOUR = timedelta(hours=1)
-_DAY = timedelta(days=1)
+_SECOND, _MINUTE, _HOUR, _DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 # From weeks on doubled and doubled again, so that a single event of a wrong century does not make a thousand columns.
-_STEPS_H = (1, 2, 3, 6, 12, 24, 48, 168, 336, 672, *(1_344 << doubled for doubled in range(8)))
+_STEPS = (
+    *(count * unit for unit in (_SECOND, _MINUTE) for count in (1, 2, 5, 10, 15, 30)),
+    *(count * _HOUR for count in (1, 2, 3, 6, 12, 24, 48, 168, 336, 672, *(1_344 << doubled for doubled in range(8)))),
+)
 _MOST_COLUMNS = 96
 # As many have room on a wide page; on a narrow one its style shows each second.
 _MOST_TIME_LABELS = 7
@@ -78,7 +79,7 @@ class TimePlot(NamedTuple):
         A column of a day or more has its label in its middle.
         """
         span = self.column_count * self.step
-        steps = [hours * _HOUR for hours in _STEPS_H if hours * _HOUR % self.step == timedelta(0)]
+        steps = [step for step in _STEPS if step % self.step == timedelta(0)]
         step = next((step for step in steps if span / step <= _MOST_TIME_LABELS), steps[-1])
         # Of days that are skipped none is rounder than the first.
         origin = self.start if step > _DAY else _EPOCH
@@ -112,27 +113,46 @@ class TimePlot(NamedTuple):
 
     def rows(self) -> list[list[str]]:
         """Return the same as a table: of each column when it begins, and the values of all series."""
-        said = text.day if self.step >= _DAY else text.moment
         return [
-            [said(self.start + n * self.step), *(self.said(series.values[n]) for series in self.series)]
+            [self._when(self.start + n * self.step), *(self.said(series.values[n]) for series in self.series)]
             for n in range(self.column_count)
         ]
+
+    def summary(self) -> str:
+        """Return what somebody who hears it has to know: from when on, and of each series its highest and its last."""
+        return "; ".join([f"from {self._when(self.start)} on", *map(self._summed_up, self.series)])
+
+    def _summed_up(self, series: Series) -> str:
+        known = [value for value in series.values if value is not None]
+        if not known:
+            return f"{series.name} unknown"
+        return f"{series.name} at most {self.said(max(known))}, at last {self.said(known[-1])}"
+
+    def _when(self, moment: datetime) -> str:
+        if self.step >= _DAY:
+            return labels.day(moment)
+        return labels.moment(moment) if self.step >= _MINUTE else f"{labels.moment(moment)}:{moment:%S}"
+
+    def tick_label(self, value: float) -> str:
+        """Return what stands at a height of the axis."""
+        return f"{labels.tick(value)} %" if self.unit == "%" else labels.tick(value)
 
     def said(self, value: float | None) -> str:
         """Return a value with its unit, where it has one."""
         if value is None:
             return "–"
-        return f"{value:.1f} %" if self.unit == "%" else text.number(round(value))
+        return f"{value:.1f} %" if self.unit == "%" else labels.number(round(value))
 
 
-def buckets(first: datetime, last: datetime) -> tuple[datetime, timedelta, int]:
-    """Divide the time between two moments into columns, as fine as is readable.
+def buckets(first: datetime, last: datetime, finest: timedelta = _HOUR) -> tuple[datetime, timedelta, int]:
+    """Divide the time between two moments into columns, as fine as is readable, and as `finest` at the most.
 
     Returns:
         Start of the first column, length of each, how many.
     """
-    for step_h in _STEPS_H:
-        step = step_h * _HOUR
+    for step in _STEPS:
+        if step < finest:
+            continue
         start = _EPOCH + (first - _EPOCH) // step * step
         count = (last - start) // step + 1
         if count <= _MOST_COLUMNS:
@@ -142,5 +162,7 @@ def buckets(first: datetime, last: datetime) -> tuple[datetime, timedelta, int]:
 
 def _time_label(moment: datetime, step: timedelta) -> str:
     if step >= 28 * _DAY:
-        return text.month(moment)
-    return text.short_day(moment) if step >= _DAY or moment.hour == 0 else f"{moment:%H:%M}"
+        return labels.month(moment)
+    if step >= _DAY or moment.time() == time():
+        return labels.short_day(moment)
+    return f"{moment:%H:%M}" if step >= _MINUTE else f"{moment:%H:%M:%S}"

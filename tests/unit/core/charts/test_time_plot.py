@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.pipeline.report.time_plot import Series, TimePlot, buckets
+from barnabas.core.charts.time_plot import Series, TimePlot, buckets
 
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TIMES = st.datetimes(datetime(1970, 1, 1), datetime(2999, 12, 31))
 
 
@@ -30,7 +31,7 @@ def plot_of(*values, step=timedelta(days=1), start=datetime(2015, 5, 17), is_sta
 
 @given(
     st.lists(st.one_of(st.none(), st.integers(0, 10**12), st.floats(0, 100)), min_size=1, max_size=400),
-    st.sampled_from([timedelta(hours=1), timedelta(hours=6), timedelta(days=1), timedelta(days=7)]),
+    st.sampled_from([timedelta(seconds=10), timedelta(minutes=1), HOUR, 6 * HOUR, DAY, 7 * DAY]),
     TIMES.filter(lambda time: time.year < 2980),
     st.booleans(),
     st.sampled_from(["views", "%"]),
@@ -67,3 +68,23 @@ def test_heights_are_in_proportion_and_stand_on_each_other():
 def test_line_has_a_gap_where_there_is_no_value():
     plot = plot_of((1.0, None, 2.0, 3.0), step=timedelta(hours=1), is_stacked=False, unit="%")
     assert [[x for x, _ in points] for _, points in plot.lines()] == [[0.5], [2.5, 3.5]]
+
+
+def test_an_hour_is_told_by_the_minute_and_five_minutes_by_ten_seconds():
+    start, step, count = buckets(
+        datetime(2026, 5, 17, 9, 0, 30), datetime(2026, 5, 17, 10, 0, 30), timedelta(seconds=10)
+    )
+    assert (start, step, count) == (datetime(2026, 5, 17, 9), timedelta(minutes=1), 61)
+    hour = plot_of([None] * 60 + [7], step=step, start=start)
+    assert [label for _, label in hour.time_labels()] == ["09:00", "09:10", "09:20", "09:30", "09:40", "09:50"]
+    start, step, count = buckets(start, start + timedelta(minutes=5), timedelta(seconds=10))
+    assert (step, count) == (timedelta(seconds=10), 31)
+    assert plot_of([1] * 31, step=step, start=start).rows()[1] == ["17 May 2026 09:00:10", "1"]
+    start, step, count = buckets(start, start + timedelta(seconds=20), timedelta(seconds=1))
+    labels = plot_of([1] * count, step=step, start=start).time_labels()
+    assert [label for _, label in labels] == ["09:00:00", "09:00:05", "09:00:10", "09:00:15"]
+
+
+def test_what_is_said_of_a_plot_is_its_begin_its_highest_values_and_its_last():
+    plot = plot_of((1, 5, 2, None), (None,) * 4, step=timedelta(minutes=1))
+    assert plot.summary() == "from 17 May 2015 00:00 on; s at most 5, at last 2; s unknown"

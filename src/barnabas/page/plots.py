@@ -1,0 +1,101 @@
+"""What the last hour looked like: lag and bytes over time, as plots of core/charts. Pure.
+
+A column holds what was so at its end. What is not known there, as nobody kept it, is a gap.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from barnabas.core.charts.time_plot import Series, TimePlot, buckets
+from barnabas.core.types import TopicPartition
+from barnabas.explain.seen import Group, Seen
+from barnabas.explain.seen import Series as Offsets
+
+# As many have colours that can be told from each other.
+MOST_LINES: Final = 6
+_FINEST: Final = timedelta(seconds=10)
+_MINUTE: Final = timedelta(minutes=1)
+
+
+def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
+    """Return the lag of the partitions that are furthest behind; None where none is known.
+
+    Our brokers tell how ends and commits moved in the last hour. Of a Kafka it is what was seen while somebody looked.
+    """
+    committed_ms = {
+        TopicPartition(each["topic"], each["partition"]): int(each["at_ms"])
+        for row in seen.rows("groups", group=group.name)
+        for each in row["commits"]
+    }
+    moves = {
+        # A broker keeps one point of what has not moved since it saw it first: a commit is then as old as it says.
+        name: (_from(log.ends, seen.since_ms if seen.tellers else seen.now_ms), _from(commits, committed_ms.get(name)))
+        for name, commits in group.commits.items()
+        if commits and (log := seen.logs.get(name)) is not None
+    }
+    if not moves:
+        return None
+    began_ms = max(min(max(ends[0][0], commits[0][0]) for ends, commits in moves.values()), seen.since_ms)
+    start, step, count = buckets(_moment(began_ms), _moment(seen.now_ms), _FINEST)
+    first_ms, step_ms = round(start.replace(tzinfo=UTC).timestamp() * 1_000), step // timedelta(milliseconds=1)
+    times = [min(first_ms + n * step_ms, seen.now_ms) for n in range(1, count + 1)]
+    lags = {name: _lags(times, *of) for name, of in moves.items()}
+    most = sorted(lags, key=lambda name: -max((each for each in lags[name] if each is not None), default=-1))
+    # By name, so that a partition keeps its colour when another one is more behind.
+    lines = [Series(str(name), f"s{n}", lags[name]) for n, name in enumerate(sorted(most[:MOST_LINES]), 1)]
+    about = f"Offsets between what was committed and the end{_of_all(len(lines), len(lags))}"
+    return TimePlot(about, "offsets", start, step, tuple(lines), is_stacked=False)
+
+
+def _of_all(shown: int, count: int) -> str:
+    return "" if shown == count else f", of the {shown} of {count} partitions that were most behind"
+
+
+def _from(series: Offsets, since_ms: int | None) -> Offsets:
+    """Return a series that never moved as it was from a time on; any other one as it is."""
+    first_ms, offset = series[0]
+    is_still = all(each == offset for _, each in series)
+    return [(since_ms, offset), *series] if is_still and since_ms is not None and since_ms < first_ms else series
+
+
+def _lags(times: Sequence[int], ends: Offsets, commits: Offsets) -> list[float | None]:
+    found: list[float | None] = []
+    for at_ms in times:
+        end, commit = _at(ends, at_ms), _at(commits, at_ms)
+        found.append(None if end is None or commit is None else max(end - commit, 0))
+    return found
+
+
+def _at(series: Offsets, at_ms: int) -> int | None:
+    """Return which offset it was at a time; None: that was before all that is known."""
+    index = bisect_right(series, at_ms, key=lambda point: point[0])
+    return series[index - 1][1] if index else None
+
+
+def bytes_plot(seen: Seen) -> TimePlot | None:
+    """Return what came in and went out each minute of the hour, of all brokers that tell it; None where none does."""
+    came: dict[int, int] = {}
+    went: dict[int, int] = {}
+    for row in seen.rows("broker"):
+        for minute in row["minutes"]:
+            # It is taken down when it is over.
+            at = (minute["at_ms"] - 30_000) // 60_000
+            came[at] = came.get(at, 0) + minute["produced_bytes_per_s"]
+            went[at] = went.get(at, 0) + minute["fetched_bytes_per_s"]
+    if not came:
+        return None
+    last = max(came)
+    # Of a clock that is wrong an hour is shown, too.
+    minutes = range(max(min(came), last - 60), last + 1)
+    lines = (
+        Series("in", "s1", [came.get(each) for each in minutes]),
+        Series("out", "s2", [went.get(each) for each in minutes]),
+    )
+    about = "Bytes a second, of batches as they are on the wire, in each minute"
+    return TimePlot(about, "bytes", _moment(minutes[0] * 60_000), _MINUTE, lines, is_stacked=False)
+
+
+def _moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).replace(tzinfo=None)
