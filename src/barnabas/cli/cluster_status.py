@@ -122,17 +122,14 @@ def _controller(cluster: Cluster) -> str:
 def _broker_row(cluster: Cluster, broker: Broker) -> list[Cell]:
     address = None if broker.address is None else f"{broker.address[0]}:{broker.address[1]}"
     may_stop = None if broker.failure else "no" if cluster.obstacles(broker.broker_id) else "yes"
-    return [broker.broker_id, address, broker.software, broker.protocol_version, *_counts(cluster, broker), may_stop]
-
-
-def _counts(cluster: Cluster, broker: Broker) -> tuple[int, int, int]:
-    """Return how many partitions a broker leads, is in sync with, and has a replica of."""
-    broker_id, partitions = broker.broker_id, cluster.partitions
-    return (
-        sum(each.leader_id == broker_id for each in partitions),
-        sum(broker_id in each.isr for each in partitions),
-        sum(broker_id in each.replicas for each in partitions),
-    )
+    return [
+        broker.broker_id,
+        address,
+        broker.software,
+        broker.protocol_version,
+        *cluster.counts(broker.broker_id),
+        may_stop,
+    ]
 
 
 def _as_dict(cluster: Cluster) -> dict[str, object]:
@@ -162,7 +159,7 @@ def _as_dict(cluster: Cluster) -> dict[str, object]:
 
 def _broker_as_dict(cluster: Cluster, broker: Broker) -> dict[str, object]:
     host, port = broker.address or (None, None)
-    leads, in_sync, replicas = _counts(cluster, broker)
+    leads, in_sync, replicas = cluster.counts(broker.broker_id)
     obstacles = [] if broker.failure else cluster.obstacles(broker.broker_id)
     return {
         "broker": broker.broker_id,

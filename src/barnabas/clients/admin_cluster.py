@@ -95,6 +95,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         address = metadata.brokers.get(broker_id)
         if address is None:
             return Broker(broker_id, None, None, None, "is not there")
+        rack = metadata.racks.get(broker_id)
         resource = ConfigResource(ResourceType.BROKER, str(broker_id))
         asking = ConfigAdmin(self.pool, _ONCE_MS)
         try:
@@ -104,7 +105,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         except KafkaError as error:
             if error.code in _NOT_TOLD:
                 raise
-            return Broker(broker_id, address, None, None, error.message)
+            return Broker(broker_id, address, None, None, error.message, rack)
         values = {entry.name: entry.value for entry in found}
         software = "Barnabas" if _BARNABAS_SETTING in values else f"Kafka {release}"
-        return Broker(broker_id, address, software, values.get(_PROTOCOL_VERSION), "")
+        return Broker(broker_id, address, software, values.get(_PROTOCOL_VERSION), "", rack)

@@ -24,6 +24,7 @@ class Broker(NamedTuple):
         software: What it runs, as far as it tells; None when it does not answer.
         protocol_version: Its inter.broker.protocol.version; None when it does not answer.
         failure: Why it does not answer; empty when it does.
+        rack: None: it has none, or that is not known.
     """
 
     broker_id: int
@@ -31,6 +32,7 @@ class Broker(NamedTuple):
     software: str | None
     protocol_version: str | None
     failure: str
+    rack: str | None = None
 
 
 class Partition(NamedTuple):
@@ -78,6 +80,14 @@ class Cluster:
         """Whether there is a controller, all brokers answer, and all partitions have all replicas in sync."""
         is_whole = self.controller_id >= 0 and not any(broker.failure for broker in self.brokers.values())
         return is_whole and not any(set(troubles(each)) - {Trouble.AT_MIN_ISR} for each in self.partitions)
+
+    def counts(self, broker_id: int) -> tuple[int, int, int]:
+        """Return how many partitions a broker leads, is in sync with, and has a replica of."""
+        return (
+            sum(each.leader_id == broker_id for each in self.partitions),
+            sum(broker_id in each.isr for each in self.partitions),
+            sum(broker_id in each.replicas for each in self.partitions),
+        )
 
     def if_stopped(self, broker_id: int) -> list[tuple[Partition, Trouble]]:
         """Return the partitions that would be offline, or take no acks=all, if a broker stopped.

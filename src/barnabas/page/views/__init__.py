@@ -2,7 +2,19 @@
 
 from typing import Final
 
-from barnabas.page.views import client, clients, group, groups, overview, slow, topic, topics, transactions, try_limit
+from barnabas.page.views import (
+    brokers,
+    client,
+    clients,
+    group,
+    groups,
+    overview,
+    slow,
+    topic,
+    topics,
+    transactions,
+    try_limit,
+)
 
 VIEWS: Final = (
     overview.VIEW,
@@ -15,4 +27,5 @@ VIEWS: Final = (
     try_limit.VIEW,
     transactions.VIEW,
     slow.VIEW,
+    brokers.VIEW,
 )

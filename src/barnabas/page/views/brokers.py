@@ -1,0 +1,178 @@
+"""Brokers: what each runs and leads, and whether it may stop now; what partitions lack, what moves, and where logs lie.
+
+Whether a broker may stop, and what a partition lacks, is decided where `barnabas cluster status` decides it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from barnabas.clients.admin_replicas import Reassignment, ReplicaAdmin
+from barnabas.clients.cluster_state import Broker, Partition, Trouble, troubles
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Finding, Severity
+from barnabas.explain.gather import Part
+from barnabas.explain.questions import Question
+from barnabas.explain.rules.broker import explain_broker
+from barnabas.explain.seen import Seen
+from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+
+_QUESTION: Final = Question("how are the brokers", frozenset({Part.DIRECTORIES}), ("broker", "stalls"), explain_broker)
+
+
+class BrokerRow(NamedTuple):
+    """A broker; `obstacles` say why it may not stop, `failure` why it is silent; what is not known is None."""
+
+    broker_id: int
+    address: str
+    rack: str | None
+    software: str | None
+    protocol_version: str | None
+    is_controller: bool
+    leader_count: int
+    in_sync_count: int
+    replica_count: int
+    may_stop: bool | None
+    obstacles: tuple[str, ...]
+    failure: str
+
+
+class LackingRow(NamedTuple):
+    """A partition that lacks something; it has no leader where `leader_id` is None."""
+
+    partition: TopicPartition
+    leader_id: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    min_isr: int
+    troubles: tuple[str, ...]
+
+
+class MovingRow(NamedTuple):
+    """A reassignment under way; `behind` is how many offsets the last of the added replicas is behind, where told."""
+
+    partition: TopicPartition
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    behind: int | None
+
+
+class DirectoryRow(NamedTuple):
+    """A log directory and its disk; what nobody tells is None."""
+
+    broker_id: int
+    path: str
+    log_count: int
+    log_bytes: int
+    free_bytes: int | None
+    total_bytes: int | None
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brokers(View):
+    """The brokers, and what is only of interest with them."""
+
+    controller_id: int | None
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    brokers: tuple[BrokerRow, ...]
+    lacking: Cut[LackingRow]
+    moving: tuple[MovingRow, ...]
+    directories: tuple[DirectoryRow, ...]
+
+
+async def build(asked: Asked) -> Brokers:
+    """Ask for brokers, directories and reassignments. Raises KafkaError."""
+    seen = await asked.cluster.see(_QUESTION)
+    moves: dict[TopicPartition, Reassignment] = {}
+    try:
+        moves = await asked.cluster.admin(ReplicaAdmin).reassignments()
+    except KafkaError as error:
+        seen.refused.append(f"reassignments: {error.message}")
+    assert seen.cluster is not None
+    lacking = lacking_rows(seen.cluster.partitions)
+    return Brokers(
+        **known(seen)._asdict(),
+        controller_id=seen.cluster.controller_id if seen.cluster.controller_id >= 0 else None,
+        counts=_counts(lacking, len(moves)),
+        findings=tuple(each for each in explain_broker(seen) if each.severity > Severity.FINE),
+        brokers=tuple(broker_row(seen, each) for each in seen.cluster.brokers.values()),
+        lacking=cut(lacking, asked, lambda row: str(row.partition)),
+        moving=tuple(moving_row(seen, name, move) for name, move in sorted(moves.items())),
+        directories=directory_rows(seen),
+    )
+
+
+def _counts(lacking: list[LackingRow], moving_count: int) -> dict[str, int]:
+    told = {each.value: sum(each.value in row.troubles for row in lacking) for each in Trouble}
+    return {**told, "being reassigned": moving_count}
+
+
+def broker_row(seen: Seen, broker: Broker) -> BrokerRow:
+    """Return a broker as `barnabas cluster status` tells of it."""
+    cluster, broker_id = seen.cluster, broker.broker_id
+    assert cluster is not None
+    failure = broker.failure or seen.silent.get(broker_id, "")
+    # Who may not see what brokers run may not see min.insync.replicas either.
+    is_known = not failure and broker.software is not None
+    obstacles = tuple(cluster.obstacles(broker_id)) if is_known else ()
+    return BrokerRow(
+        broker_id,
+        "" if broker.address is None else f"{broker.address[0]}:{broker.address[1]}",
+        broker.rack,
+        broker.software,
+        broker.protocol_version,
+        broker_id == cluster.controller_id,
+        *cluster.counts(broker_id),
+        not obstacles if is_known else None,
+        obstacles,
+        failure,
+    )
+
+
+def lacking_rows(partitions: list[Partition]) -> list[LackingRow]:
+    """Return the partitions that `barnabas cluster status` lists, those that lack most first."""
+    order = list(Trouble)
+    found = [(found, each) for each in partitions if (found := troubles(each))]
+    found.sort(key=lambda each: order.index(each[0][0]))
+    return [
+        LackingRow(
+            each.name,
+            each.leader_id if each.leader_id >= 0 else None,
+            tuple(each.replicas),
+            tuple(each.isr),
+            each.min_isr,
+            tuple(trouble.value for trouble in lacks),
+        )
+        for lacks, each in found
+    ]
+
+
+def moving_row(seen: Seen, name: TopicPartition, move: Reassignment) -> MovingRow:
+    """Return a reassignment, with how far it is."""
+    behind = [each.behind[name] for each in seen.directories if each.broker_id in move.adding and name in each.behind]
+    return MovingRow(
+        name, tuple(move.replicas), tuple(move.adding), tuple(move.removing), max(behind) if behind else None
+    )
+
+
+def directory_rows(seen: Seen) -> tuple[DirectoryRow, ...]:
+    """Return the log directories, by broker."""
+    return tuple(
+        DirectoryRow(
+            each.broker_id,
+            each.path,
+            len(each.logs),
+            sum(each.logs.values()),
+            each.free_bytes,
+            each.total_bytes,
+            each.failure,
+        )
+        for each in sorted(seen.directories, key=lambda each: (each.broker_id, each.path))
+    )
+
+
+VIEW = ViewKind("/brokers", "Brokers", "brokers.html.jinja", build, 5, "/brokers")
