@@ -16,7 +16,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
 )
-from barnabas.cli.output import Cell, note, print_json, print_table, prompt
+from barnabas.cli.output import note, print_json, print_table, prompt
 from barnabas.clients.admin_acls import AclAdmin
 from barnabas.core.errors import BarnabasError
 from barnabas.wire.security.acls import (
@@ -331,20 +331,9 @@ def _ask(wanted: dict[PatternFilter, list[Entry]]) -> None:
 
 
 def _show(bindings: Sequence[Binding], as_json: bool) -> None:
-    rows: list[dict[str, Cell]] = [
-        {
-            "resource_type": pattern.resource_type.name,
-            "name": pattern.name,
-            "pattern_type": pattern.pattern_type.name,
-            "principal": str(entry.principal),
-            "host": entry.host,
-            "operation": entry.operation.name,
-            "permission_type": entry.permission.name,
-        }
-        for pattern, entry in bindings
-    ]
+    rows = [each.as_row() for each in bindings]
     if as_json:
         print_json(rows)
     elif rows:
         columns = ["resource type", "name", "pattern type", "principal", "host", "operation", "permission type"]
-        print_table(columns, [list(row.values()) for row in rows])
+        print_table(columns, [[*row.values()] for row in rows])

@@ -17,5 +17,6 @@
   document.addEventListener("htmx:sseError", () => (root.dataset.live = "no"));
   // What the reader has opened or types stays as it is when the view comes anew.
   Idiomorph.defaults.ignoreActiveValue = true;
+  Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => node.dataset?.kept === undefined;
   Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
 })();

@@ -3,6 +3,7 @@
 from typing import Final
 
 from barnabas.page.views import (
+    access,
     brokers,
     client,
     clients,
@@ -28,4 +29,5 @@ VIEWS: Final = (
     transactions.VIEW,
     slow.VIEW,
     brokers.VIEW,
+    access.VIEW,
 )

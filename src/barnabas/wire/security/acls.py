@@ -69,6 +69,19 @@ class Binding(NamedTuple):
     pattern: Pattern
     entry: Entry
 
+    def as_row(self) -> dict[str, str]:
+        """Return it as a row of a table, in the words of Kafka's tools."""
+        pattern, entry = self
+        return {
+            "resource_type": pattern.resource_type.name,
+            "name": pattern.name,
+            "pattern_type": pattern.pattern_type.name,
+            "principal": str(entry.principal),
+            "host": entry.host,
+            "operation": entry.operation.name,
+            "permission_type": entry.permission.name,
+        }
+
 
 class PatternFilter(NamedTuple):
     """Selects patterns.

@@ -1,0 +1,124 @@
+"""Users and access rules, and whether a user may do something, by which rule.
+
+What follows from rules is decided where the broker decides it (explain/rules/refused.py).
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+from barnabas.clients.admin_users import UserAdmin
+from barnabas.core.errors import KafkaError
+from barnabas.explain.finding import Finding
+from barnabas.explain.gather import Part
+from barnabas.explain.questions import Question
+from barnabas.explain.rules.refused import Question as Wanted
+from barnabas.explain.rules.refused import explain_refused, may
+from barnabas.explain.seen import Seen
+from barnabas.page.view import Asked, Cut, View, ViewKind, cut, known
+from barnabas.wire.security.acls import ANY_NAME, OPERATIONS
+from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, ResourceType
+from barnabas.wire.security.principals import USER, Principal
+
+_QUESTION: Final = Question("who may do what", frozenset({Part.RULES}), (), explain_refused)
+_RESOURCE_TYPES: Final = ("topic", "group", "transactional id", "cluster")
+_OPERATIONS: Final = tuple(
+    name for name, code in OPERATIONS.items() if any(possible >> code & 1 for possible in OPERATIONS_OF.values())
+)
+
+
+class UserRow(NamedTuple):
+    """A user with SCRAM credentials, and how many rules name him; None: rules are not told."""
+
+    name: str
+    mechanisms: Mapping[str, int]
+    rule_count: int | None
+
+
+class Form(NamedTuple):
+    """What is asked: may this user do that? The texts are as they were typed."""
+
+    user: str
+    operation: str
+    resource_type: str
+    name: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access(View):
+    """Who there is, and what rules say.
+
+    Attributes:
+        problem: Why what is asked has no answer; empty: it has one, or nothing is asked.
+        answer: Whether the user may; None: nothing is asked.
+        rules: As `barnabas acls --list` has them.
+    """
+
+    asked: Form
+    problem: str
+    answer: Finding | None
+    users: Cut[UserRow]
+    rules: Cut[Mapping[str, str]]
+    # What the form offers.
+    operations: ClassVar = _OPERATIONS
+    resource_types: ClassVar = _RESOURCE_TYPES
+
+
+async def build(asked: Asked) -> Access:
+    """Ask for rules and users. Raises KafkaError."""
+    seen = await asked.cluster.see(_QUESTION)
+    described: dict[str, dict[str, int]] = {}
+    try:
+        described = await asked.cluster.admin(UserAdmin).describe()
+    except KafkaError as error:
+        seen.refused.append(f"users: {error.message}")
+    form = form_of(asked.query)
+    problem, answer = answer_to(seen, form)
+    rules = [each.as_row() for each in seen.rules or ()]
+    by_name = asked._replace(query={"find": asked.query.get("find", "")})
+    return Access(
+        **known(seen)._asdict(),
+        asked=form,
+        problem=problem,
+        answer=answer,
+        users=cut(user_rows(seen, described), by_name, lambda row: row.name),
+        rules=cut(rules, asked, lambda row: " ".join(row.values())),
+    )
+
+
+def user_rows(seen: Seen, described: Mapping[str, Mapping[str, int]]) -> list[UserRow]:
+    """Return the users by name."""
+    counts = Counter(str(each.entry.principal) for each in seen.rules or ())
+    return [
+        UserRow(name, mechanisms, None if seen.rules is None else counts[f"{USER}:{name}"])
+        for name, mechanisms in sorted(described.items())
+    ]
+
+
+def form_of(query: Mapping[str, str]) -> Form:
+    """Return what a query asks."""
+    return Form(*(query.get(field, "").strip() for field in ("user", "operation", "type", "resource", "host")))
+
+
+def answer_to(seen: Seen, form: Form) -> tuple[str, Finding | None]:
+    """Return why there is no answer, or the answer; neither where no user is named."""
+    if not form.user:
+        return "", None
+    if form.operation not in OPERATIONS:
+        return f"There is no operation {form.operation or 'without a name'}.", None
+    if form.resource_type not in _RESOURCE_TYPES:
+        return f"There is no resource {form.resource_type or 'without a type'}.", None
+    resource_type = ResourceType[form.resource_type.upper().replace(" ", "_")]
+    if not OPERATIONS_OF[resource_type] >> OPERATIONS[form.operation] & 1:
+        there_are = ", ".join(each for each, code in OPERATIONS.items() if OPERATIONS_OF[resource_type] >> code & 1)
+        return f"Nobody does {form.operation} on a {form.resource_type}: there are {there_are}.", None
+    if not form.name and resource_type is not ResourceType.CLUSTER:
+        return f"Name the {form.resource_type}.", None
+    name = CLUSTER if resource_type is ResourceType.CLUSTER else form.name
+    who = Principal(USER, form.user.removeprefix(f"{USER}:"))
+    return "", may(seen, Wanted(who, form.host or ANY_NAME, OPERATIONS[form.operation], resource_type, name))
+
+
+VIEW = ViewKind("/access", "Access", "access.html.jinja", build, 10, "/access")
