@@ -35,6 +35,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 # Where commands go without being told.
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
 _MOST_QUERY: Final = 4_096
+# Views may link to others that are there.
+_PATHS: Final = frozenset(kind.path for kind in VIEWS)
 _STATUSES: Final = {
     ErrorCode.GROUP_ID_NOT_FOUND: 404,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
@@ -125,6 +127,7 @@ class Page:
             view=moment.view,
             failure=None if moment.failure is None else reason(moment.failure),
             cluster=asked.cluster.name,
+            paths=_PATHS,
             here=f"{self._settings.root_path}/c/{asked.cluster.name}",
             connection=_connection(self._settings.clusters[asked.cluster.name]),
         )

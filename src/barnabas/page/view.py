@@ -54,7 +54,7 @@ class ViewKind(NamedTuple):
         template: In templates/.
         build: Makes the value. Raises KafkaError: it can't be seen now.
         every_s: How long a value is good; it is made anew then for as long as somebody looks.
-        menu: Which entry of the menu it belongs to: a path.
+        menu: Which entry of the menu it belongs to: a path; empty: none.
     """
 
     path: str

@@ -1,4 +1,5 @@
-// Close a window's stream while nobody sees the window, open it again when somebody does, and say where it is not live.
+// Close a window's stream while nobody sees the window, open it again when somebody does, and say where it is not live;
+// the key / leads to the search.
 (() => {
   const root = document.documentElement;
   let source = null;
@@ -19,4 +20,12 @@
   Idiomorph.defaults.ignoreActiveValue = true;
   Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => node.dataset?.kept === undefined;
   Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+  document.addEventListener("keydown", (event) => {
+    const search = document.getElementById("search");
+    const types = event.target.closest?.("input, select, textarea, [contenteditable]");
+    if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || types || search === null) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+  });
 })();

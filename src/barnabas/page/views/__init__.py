@@ -7,6 +7,7 @@ from barnabas.page.views import (
     brokers,
     client,
     clients,
+    find,
     group,
     groups,
     overview,
@@ -30,4 +31,5 @@ VIEWS: Final = (
     slow.VIEW,
     brokers.VIEW,
     access.VIEW,
+    find.VIEW,
 )

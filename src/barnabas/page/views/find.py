@@ -1,0 +1,103 @@
+"""Finds topics, groups, brokers and clients by a part of their names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from barnabas.clients.admin_quota_states import QuotaStateAdmin, Told
+from barnabas.core.errors import KafkaError
+from barnabas.explain.gather import Part
+from barnabas.explain.questions import Question
+from barnabas.explain.seen import Seen
+from barnabas.page.cluster import Cluster
+from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, known
+
+_QUESTION: Final = Question("what is there", frozenset({Part.GROUPS}), ("holds", "requests"), lambda seen: [])
+_KINDS: Final = ("topic", "group", "broker", "client")
+_LONGEST: Final = 200
+# Who used a quota so long ago is still told.
+_OF_LATE_S: Final = 300
+
+
+class Hit(NamedTuple):
+    """Something with a name; of a client, `user` is who logged in as it, where that is known.
+
+    Attributes:
+        group: That it is a member of, as somebody may get there from here.
+    """
+
+    kind: str
+    name: str
+    user: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found(View):
+    """What was found.
+
+    Attributes:
+        hits: The first ones: names that are what is looked for, then those that begin so, then all others.
+        hit_count: How many there are in all.
+    """
+
+    text: str
+    hits: tuple[Hit, ...]
+    hit_count: int
+
+
+async def build(asked: Asked) -> Found:
+    """Look for what `?text=` says. Raises KafkaError."""
+    text = asked.query.get("text", "").strip()[:_LONGEST]
+    seen = await asked.cluster.see(_QUESTION)
+    used = await _used(asked.cluster, seen) if text and seen.tellers else []
+    hits = look_for(text, [*hits_of(seen), *clients_of(seen, used)])
+    return Found(**known(seen)._asdict(), text=text, hits=tuple(hits[:MOST_ROWS]), hit_count=len(hits))
+
+
+async def _used(cluster: Cluster, seen: Seen) -> list[Told]:
+    """Ask our brokers who sent something of late."""
+    try:
+        return await cluster.admin(QuotaStateAdmin).top(_OF_LATE_S)
+    except KafkaError as error:
+        seen.refused.append(f"clients: {error.message}")
+        return []
+
+
+def look_for(text: str, hits: list[Hit]) -> list[Hit]:
+    """Return those whose name has a text in it, the nearest first; none where nothing is looked for."""
+    wanted = text.casefold()
+    found = [each for each in dict.fromkeys(hits) if wanted and wanted in each.name.casefold()]
+    return sorted(found, key=lambda each: (_distance(wanted, each.name), _KINDS.index(each.kind), each))
+
+
+def _distance(wanted: str, name: str) -> int:
+    folded = name.casefold()
+    return 0 if folded == wanted else 1 if folded.startswith(wanted) else 2
+
+
+def hits_of(seen: Seen) -> Iterator[Hit]:
+    """Yield all topics, groups and brokers."""
+    yield from (Hit("topic", name) for name in {each.topic for each in seen.partitions})
+    yield from (Hit("group", name) for name in seen.groups)
+    for each in () if seen.cluster is None else seen.cluster.brokers.values():
+        where = "" if each.address is None else f" at {each.address[0]}:{each.address[1]}"
+        yield Hit("broker", f"{each.broker_id}{where}")
+
+
+def clients_of(seen: Seen, used: list[Told]) -> Iterator[Hit]:
+    """Yield the client ids that are known: of members, of who was held or slow, and of who used a quota of late."""
+    members = {each.client_id: group.name for group in seen.groups.values() for each in group.members}
+    users = {(name, ""): None for name in members}
+    users |= {(row["client_id"], row["user"]): None for kind in ("holds", "requests") for row in seen.rows(kind)}
+    # All those who are too small to be told one by one are one row without a name.
+    users |= {
+        (row["client_id"], row["user"]): None for told in used for row in told["clients"] if row["user"] is not None
+    }
+    named = {name for name, user in users if user}
+    for name, user in users:
+        if name and (user or name not in named):
+            yield Hit("client", name, user, members.get(name, ""))
+
+
+VIEW = ViewKind("/find", "Find", "find.html.jinja", build, 10, "")
