@@ -6,6 +6,7 @@ A column holds what was so at its end. What is not known there, as nobody kept i
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from heapq import nlargest
 from typing import Final
 
 from barnabas.core.charts.time_plot import Series, TimePlot, buckets
@@ -15,6 +16,8 @@ from barnabas.explain.seen import Series as Offsets
 
 # As many have colours that can be told from each other.
 MOST_LINES: Final = 6
+# Those that are most behind now; among them are looked for those that were most behind in the hour.
+_MOST_LOOKED_AT: Final = 100
 _FINEST: Final = timedelta(seconds=10)
 _MINUTE: Final = timedelta(minutes=1)
 
@@ -24,17 +27,9 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
 
     Our brokers tell how ends and commits moved in the last hour. Of a Kafka it is what was seen while somebody looked.
     """
-    committed_ms = {
-        TopicPartition(each["topic"], each["partition"]): int(each["at_ms"])
-        for row in seen.rows("groups", group=group.name)
-        for each in row["commits"]
-    }
-    moves = {
-        # A broker keeps one point of what has not moved since it saw it first: a commit is then as old as it says.
-        name: (_from(log.ends, seen.since_ms if seen.tellers else seen.now_ms), _from(commits, committed_ms.get(name)))
-        for name, commits in group.commits.items()
-        if commits and (log := seen.logs.get(name)) is not None
-    }
+    known = [name for name in group.commits if group.commits[name] and name in seen.logs]
+    behind = nlargest(_MOST_LOOKED_AT, known, lambda name: seen.logs[name].end_offset - group.committed[name])
+    moves = _moves(seen, group, behind)
     if not moves:
         return None
     began_ms = max(min(max(ends[0][0], commits[0][0]) for ends, commits in moves.values()), seen.since_ms)
@@ -45,8 +40,23 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
     most = sorted(lags, key=lambda name: -max((each for each in lags[name] if each is not None), default=-1))
     # By name, so that a partition keeps its colour when another one is more behind.
     lines = [Series(str(name), f"s{n}", lags[name]) for n, name in enumerate(sorted(most[:MOST_LINES]), 1)]
-    about = f"Offsets between what was committed and the end{_of_all(len(lines), len(lags))}"
+    about = f"Offsets between what was committed and the end{_of_all(len(lines), len(known))}"
     return TimePlot(about, "offsets", start, step, tuple(lines), is_stacked=False)
+
+
+def _moves(seen: Seen, group: Group, names: Sequence[TopicPartition]) -> dict[TopicPartition, tuple[Offsets, Offsets]]:
+    """Return how ends and commits of partitions moved."""
+    committed_ms = {
+        TopicPartition(each["topic"], each["partition"]): int(each["at_ms"])
+        for row in seen.rows("groups", group=group.name)
+        for each in row["commits"]
+    }
+    # A broker keeps one point of what has not moved since it saw it first: a commit is then as old as it says.
+    ends_ms = seen.since_ms if seen.tellers else seen.now_ms
+    return {
+        name: (_from(seen.logs[name].ends, ends_ms), _from(group.commits[name], committed_ms.get(name)))
+        for name in names
+    }
 
 
 def _of_all(shown: int, count: int) -> str:

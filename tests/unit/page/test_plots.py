@@ -40,6 +40,7 @@ def test_what_is_not_known_is_a_gap():
     ends = [(HOUR_AGO_MS, 0), (NOW_MS - 50 * MINUTE_MS, 100), (NOW_MS, 100)]
     other = TopicPartition("views", 1)
     world = moving(ends, [(NOW_MS, 40)], committed_ms=NOW_MS - 20 * MINUTE_MS)
+    world.groups["billing"].committed[other] = 7
     world.groups["billing"].commits[other] = [(HOUR_AGO_MS, 0), (NOW_MS, 7)]
     world.logs[other] = Log(0, 7, 7, [(HOUR_AGO_MS, 5), (NOW_MS, 7)])
     plot = lag_plot(world, world.groups["billing"])
