@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import pytest
@@ -23,9 +23,15 @@ ADMIN = {
 VIEWS = ("/brokers", "/access", "/find?text=orders", f"/find?{urlencode({'text': HOSTILE})}", "/group?name=billing")
 
 
+class Real(NamedTuple):
+    """A broker with logins; `run` gives what a command of ours says to its admin, as JSON where that is asked for."""
+
+    servers: str
+    run: Callable[..., Any]
+
+
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Runs a command of ours as admin; its JSON."""
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     directory = tmp_path_factory.mktemp("page")
     file, password = directory / "admin.properties", directory / "password"
     file.write_text("".join(f"{name}={value}\n" for name, value in ADMIN.items()))
@@ -43,14 +49,13 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
         for what in (("--topic", "orders"), ("--group", "bill", "--resource-pattern-type", "prefixed")):
             run("acls", "--add", *what, "--operation", "Read", "--allow-principal", "User:alice")
         run("acls", "--add", "--topic", "secrets", "--operation", "All", "--deny-principal", "User:bob")
-        run.servers = broker.bootstrap_servers  # type: ignore[attr-defined]  # what it asks
-        yield run
+        yield Real(broker.bootstrap_servers, run)
 
 
 @pytest.fixture(scope="module")
-def windows(command: Callable[..., Any]) -> Iterator[tuple[Window, Window]]:
+def windows(real: Real) -> Iterator[tuple[Window, Window]]:
     """Windows of admin, who may all, and of alice."""
-    with running_page("--bootstrap-server", command.servers, "--login") as port:  # type: ignore[attr-defined]  # as above
+    with running_page("--bootstrap-server", real.servers, "--login") as port:
         admin, alice = Window(port), Window(port)
         assert admin.log_in("admin", "secret0").status == 303
         assert alice.log_in("alice", "secret1").status == 303
@@ -74,10 +79,8 @@ def test_each_view_is_html_in_which_nothing_is_a_script(windows: tuple[Window, W
     assert "&lt;script&gt;alert(1)" in windows[0].get(f"/c/cluster{VIEWS[3]}").text
 
 
-def test_brokers_and_directories_are_those_of_our_commands(
-    windows: tuple[Window, Window], command: Callable[..., Any]
-) -> None:
-    seen, status = view(windows[0], "/brokers"), command("cluster", "status", "--json")
+def test_brokers_and_directories_are_those_of_our_commands(windows: tuple[Window, Window], real: Real) -> None:
+    seen, status = view(windows[0], "/brokers"), real.run("cluster", "status", "--json")
     for row, said in zip(seen["brokers"], status["brokers"], strict=True):
         assert (row["broker_id"], row["address"]) == (said["broker"], f"{said['host']}:{said['port']}")
         for name in ("software", "leader_count", "in_sync_count", "replica_count", "may_stop", "obstacles"):
@@ -85,7 +88,7 @@ def test_brokers_and_directories_are_those_of_our_commands(
         assert row["protocol_version"] == said["inter_broker_protocol_version"]
     assert seen["controller_id"] == status["controller_id"]
     assert seen["moving"] == []
-    told = command("log-dirs", "--describe", "--json")["brokers"]
+    told = real.run("log-dirs", "--describe", "--json")["brokers"]
     assert [(each["path"], each["log_count"], each["log_bytes"]) for each in seen["directories"]] == [
         (each["logDir"], len(each["partitions"]), sum(part["size"] for part in each["partitions"]))
         for broker in told
@@ -93,14 +96,14 @@ def test_brokers_and_directories_are_those_of_our_commands(
     ]
 
 
-def test_rules_and_users_are_those_of_our_commands(windows: tuple[Window, Window], command: Callable[..., Any]) -> None:
+def test_rules_and_users_are_those_of_our_commands(windows: tuple[Window, Window], real: Real) -> None:
     seen = view(windows[0], "/access")
-    assert seen["rules"]["rows"] == command("acls", "--list", "--json")
+    assert seen["rules"]["rows"] == real.run("acls", "--list", "--json")
     assert [
         {"user": each["name"], "mechanism": name, "iterations": count}
         for each in seen["users"]["rows"]
         for name, count in each["mechanisms"].items()
-    ] == command("users", "list", "--json")
+    ] == real.run("users", "list", "--json")
     assert [each["rule_count"] for each in seen["users"]["rows"]] == [0]
 
 
