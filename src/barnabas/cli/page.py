@@ -1,5 +1,6 @@
 """`barnabas page`: clusters in a browser: what is wrong first, topics, groups, and why."""
 
+import os
 from typing import Annotated, Final
 
 from barnabas.cli.connection import file_security
@@ -78,7 +79,16 @@ def page(
     allow_changes: Annotated[
         bool, flag("--allow-changes", "Users may change what their rights let them; without it nothing is changed.")
     ] = False,
+    dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
+    parent_pid: Annotated[
+        int | None, Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.")
+    ] = None,
 ) -> None:
+    if dies_with_parent:
+        # Not at the top: it loads ctypes.
+        from barnabas.core.parent import die_with_parent
+
+        die_with_parent(parent_pid or os.getppid())
     security, mechanisms = _security(command_config, login)
     if (tls_certificate is None) != (tls_key is None):
         raise BarnabasError("--tls-certificate and --tls-key go together")

@@ -89,7 +89,11 @@ class BrokerListeners:
     @property
     def address(self) -> tuple[str, int]:
         """Host and port of the first listener."""
-        return self._open[self._config.endpoints[0].listener_name].address
+        return self.address_of(self._config.endpoints[0].listener_name)
+
+    def address_of(self, listener_name: str) -> tuple[str, int]:
+        """Host and port of a listener."""
+        return self._open[listener_name].address
 
     def bind(self) -> None:
         """Take the ports that the settings name and this has not yet; those that they don't name any more are freed.

@@ -4,47 +4,64 @@ Source: design page, section 2; operations, start and stop.
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.server.environment import machine_environment
+from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.node import Node
 from barnabas.broker.server.server_loop import StopRequest, has_started, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
 
 if TYPE_CHECKING:
     from barnabas.broker.server.control import ControlChannel
+    from barnabas.broker.server.page_process import PageProcess
 
 
-def run(config: BrokerConfig, ready_fd: int | None = None, control_fd: int | None = None) -> None:
+def run(
+    config: BrokerConfig,
+    ready_fd: int | None = None,
+    control_fd: int | None = None,
+    page_options: Sequence[str] | None = None,
+) -> None:
     """Run a broker until SIGTERM or SIGINT.
 
     Args:
         ready_fd: Gets one line of JSON once clients can connect, and is then closed.
         control_fd: A socket by which the test kit intercepts requests; see `control.py`.
+        page_options: Options of the page beside it; None: there is none.
 
     Raises:
         BarnabasError: The broker can't start, or can't go on.
     """
-    run_on_loop(_serve(config, ready_fd, control_fd))
+    run_on_loop(_serve(config, ready_fd, control_fd, page_options))
 
 
-async def _serve(config: BrokerConfig, ready_fd: int | None, control_fd: int | None) -> None:
+async def _serve(
+    config: BrokerConfig, ready_fd: int | None, control_fd: int | None, page_options: Sequence[str] | None
+) -> None:
     loop = asyncio.get_running_loop()
     stop = StopRequest(loop)
     env = machine_environment(loop)
     node = Node(env, config, stop)
     control = None if control_fd is None else await _open_control(control_fd)
+    page: PageProcess | None = None
     try:
         await node.start()
         if control is not None and node.routes is not None:
             control.attach(node.routes, env.timers, node.watchdog.stalls_of_late)
         _announce(node, ready_fd)
         has_started()
+        if page_options is not None:
+            page = _start_page(node, env, page_options)
         await stop.wait()
     finally:
+        if page is not None:
+            page.end()
         if control is not None:
             control.close()
         await node.stop()
+        if page is not None:
+            await page.wait()
     if node.failure is not None:
         raise node.failure
 
@@ -54,6 +71,14 @@ async def _open_control(control_fd: int) -> "ControlChannel":
     from barnabas.broker.server.control import open_control_channel
 
     return await open_control_channel(control_fd)
+
+
+def _start_page(node: Node, env: Environment, options: Sequence[str]) -> "PageProcess":
+    # Not at the top: a broker without a page starts without it.
+    from barnabas.broker.server.page_process import PageProcess, plan_page, server_of
+
+    plan = plan_page(node.config, options)
+    return PageProcess(plan, server_of(plan, node.config, node.address_of(plan.endpoint.listener_name)), env.clock)
 
 
 def _announce(node: Node, ready_fd: int | None) -> None:

@@ -77,6 +77,14 @@ def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
     made.add_argument(
         "--data-dir", metavar="DIRECTORY", help="keep the logs here instead of in the configured log.dirs"
     )
+    made.add_argument(
+        "--page", action="store_true", help="show the cluster in a browser, by a process beside it: 127.0.0.1:9645"
+    )
+    made.add_argument(
+        "--page-options",
+        metavar="OPTIONS",
+        help="--page with more options of barnabas page: --page-options='--allow-changes'",
+    )
     made.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
     made.add_argument(
         "--ready-fd",
@@ -133,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             log.warning("every user of this machine can read or change the secrets in %s: chmod o-rwx %s", path, path)
         from barnabas.broker.server.lifecycle import run
 
-        run(config, options.ready_fd, options.control_fd)
+        run(config, options.ready_fd, options.control_fd, _page_options(options, config))
     except BarnabasError as error:
         print(f"barnabas broker: {on_one_line(str(error))}", file=sys.stderr)
         return 1
@@ -148,6 +156,23 @@ def _check_descriptor(option: str, fd: int | None) -> None:
             os.fstat(fd)
     except OSError:
         raise ConfigError(f"{option} {fd}: is no open descriptor") from None
+
+
+def _page_options(options: argparse.Namespace, config: BrokerConfig) -> list[str] | None:
+    """Options of the page that --page asks for; None: it does not. Raises ConfigError: it could not be a client."""
+    if not options.page and options.page_options is None:
+        return None
+    # Not at the top: a broker without a page starts without them.
+    import shlex
+
+    from barnabas.broker.server.page_process import plan_page
+
+    try:
+        found = shlex.split(options.page_options or "")
+    except ValueError as error:
+        raise ConfigError(f"--page-options {options.page_options}: {error}") from None
+    plan_page(config, found)
+    return found
 
 
 def load_config(options: argparse.Namespace) -> BrokerConfig:

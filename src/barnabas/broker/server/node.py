@@ -165,6 +165,10 @@ class Node:
         self._fact_keeping: FactKeeping | None = None
         self._controlled_shutdown: ControlledShutdown | None = None
 
+    def address_of(self, listener_name: str) -> tuple[str, int]:
+        """Host and port of a listener, once started."""
+        return self._listeners.address_of(listener_name)
+
     async def start(self) -> None:
         """Start; once this returns clients can connect.
 

@@ -105,6 +105,8 @@ DOOR = {
     # The socket that the test kit gave.
     "broker/server/control.py": {"socket"},
     "broker/server/server_loop.py": {"asyncio", "os", "signal"},
+    # A process of its own: no broker waits for it.
+    "broker/server/page_process.py": {"asyncio", "os", "subprocess", "threading"},
     # A thread and a loop of its own: no broker waits for it.
     "broker/server/http_door.py": {"asyncio", "socket", "threading", "time", "the loop"},
     "broker/server/open_files.py": {"resource"},

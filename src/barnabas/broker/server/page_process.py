@@ -1,0 +1,197 @@
+"""The page beside a broker (`barnabas broker --page`): a process of its own, ended with the broker.
+
+It begins once clients can connect, and reaches the broker as any client does: what becomes of it, no client of the
+broker notices. One that ends by itself is started again, after 1 s, then after twice as long each time, to a minute;
+after a minute's run it is 1 s again.
+
+It uses a listener on which users log in with a password, so that they see what they may see; else one without logins.
+Of the broker's settings it gets how that listener is reached, by a pipe, and no login: it has no rights of its own.
+"""
+
+import asyncio
+import logging
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig, Endpoint
+from barnabas.core.config.settings import format_value
+from barnabas.core.errors import ConfigError
+from barnabas.core.parent import child_command
+from barnabas.core.peer_text import on_one_line
+
+log = logging.getLogger(__name__)
+
+_FIRST_WAIT_S: Final = 1
+_LONGEST_WAIT_S: Final = 60
+_ENDS_WITHIN_S: Final = 5
+# What a pipe holds before anybody reads.
+_MOST_BYTES: Final = 60_000
+_MECHANISMS: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN")
+_TRUST: Final = tuple(f"ssl.truststore.{each}" for each in ("location", "type", "password", "certificates"))
+_ALL_INTERFACES: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+_ESCAPED: Final = re.compile(r"[^A-Za-z0-9/._-]")
+
+
+class PagePlan(NamedTuple):
+    """How a page is started.
+
+    Attributes:
+        endpoint: The listener by which it reaches the broker.
+        properties: Its settings as a client, as a properties file has them.
+        options: Those of `barnabas page`, but for where the broker is.
+    """
+
+    endpoint: Endpoint
+    properties: str
+    options: Sequence[str]
+
+
+def plan_page(config: BrokerConfig, options: Sequence[str]) -> PagePlan:
+    """Choose the page's listener.
+
+    Args:
+        options: More of `barnabas page`.
+
+    Raises:
+        ConfigError: There is none that it can use.
+    """
+    by_rank: dict[int, Endpoint] = {}
+    for each in config.endpoints:
+        rank = _rank(config, each)
+        if rank is not None and each.listener_name != config.control_plane_listener_name:
+            by_rank.setdefault(rank, each)
+    if not by_rank:
+        raise ConfigError("--page: there is no listener for it: users log in there by PLAIN or SCRAM, or not at all")
+    rank = min(by_rank)
+    endpoint = by_rank[rank]
+    name, values = endpoint.listener_name, {"security.protocol": endpoint.security_protocol}
+    mechanisms = _mechanisms(config, name)
+    if rank == 0 and len(mechanisms) == 1:
+        values["sasl.mechanism"] = mechanisms[0]
+    if endpoint.security_protocol.endswith("SSL"):
+        values |= {each: text for each in _TRUST if (text := _text(config, name, each)) is not None}
+    properties = "".join(f"{each}={_ESCAPED.sub(_escape, text)}\n" for each, text in values.items())
+    if len(properties) > _MOST_BYTES:
+        raise ConfigError("--page: ssl.truststore.certificates is too long: name a file in ssl.truststore.location")
+    return PagePlan(endpoint, properties, [*(["--login"] if rank == 0 else []), *options])
+
+
+def _rank(config: BrokerConfig, endpoint: Endpoint) -> int | None:
+    """Return how well a listener suits the page, the best one first; None: not at all."""
+    match endpoint.security_protocol:
+        case "PLAINTEXT":
+            return 1
+        case "SSL":
+            return None if _text(config, endpoint.listener_name, "ssl.client.auth") == "required" else 2
+    return 0 if _mechanisms(config, endpoint.listener_name) else None
+
+
+def _mechanisms(config: BrokerConfig, name: str) -> list[str]:
+    enabled = (_text(config, name, "sasl.enabled.mechanisms") or "").split(",")
+    return [each for each in _MECHANISMS if each in enabled]
+
+
+def _text(config: BrokerConfig, listener_name: str, name: str) -> str | None:
+    own = format_value(config.of_listener(listener_name, name))
+    return config.text(name) if own is None else own
+
+
+def _escape(character: re.Match[str]) -> str:
+    data = character[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{data[each : each + 2].hex()}" for each in range(0, len(data), 2))
+
+
+def server_of(plan: PagePlan, config: BrokerConfig, bound: tuple[str, int]) -> str:
+    """Return where the page finds the broker: where it listens; with TLS by the name that its certificate is for."""
+    host, port = bound
+    if plan.endpoint.security_protocol.endswith("SSL"):
+        names = [each.host for each in config.advertised_endpoints if each.listener_name == plan.endpoint.listener_name]
+        host = "".join(names[:1]) or host
+    host = _ALL_INTERFACES.get(host, host)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class PageProcess:
+    """Keeps a page running, from its making until `end`. Owned by the event loop."""
+
+    def __init__(self, plan: PagePlan, server: str, clock: Clock) -> None:
+        """Args:
+        server: Where the broker is: `host:port`.
+        """
+        self._plan = plan
+        self._server = server
+        self._clock = clock
+        self._keeping = asyncio.get_running_loop().create_task(self._keep())
+
+    def end(self) -> None:
+        """End it in good order."""
+        self._keeping.cancel()
+
+    async def wait(self) -> None:
+        """Wait until it has ended."""
+        await asyncio.wait([self._keeping])
+
+    async def _keep(self) -> None:
+        wait_s = _FIRST_WAIT_S
+        while True:
+            begin_ms = self._clock.monotonic_ms()
+            try:
+                how = f"ended with {await self._run()}"
+            except OSError as error:
+                how = f"can't be started: {error.strerror}"
+            if self._clock.monotonic_ms() - begin_ms >= _LONGEST_WAIT_S * 1_000:
+                wait_s = _FIRST_WAIT_S
+            log.warning("the page %s; it is started again in %d s", how, wait_s)
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
+    async def _run(self) -> int:
+        """Run it to its end; its exit status."""
+        process, loop = self._start(), asyncio.get_running_loop()
+        ended: asyncio.Future[int] = loop.create_future()
+        # No executor's: those are waited for at the exit, and this one waits for the page, which ends with the broker.
+        threading.Thread(target=_follow, args=(process, loop, ended), name="page", daemon=True).start()
+        try:
+            return await asyncio.shield(ended)
+        finally:
+            process.terminate()
+            await asyncio.wait([ended], timeout=_ENDS_WITHIN_S)
+            process.kill()
+            await asyncio.wait([ended])
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        read_fd, write_fd = os.pipe()
+        try:
+            os.write(write_fd, self._plan.properties.encode("ascii"))
+            os.close(write_fd)
+            options = ["--bootstrap-server", self._server, "--command-config", f"/dev/fd/{read_fd}"]
+            # On the loop's thread, with which the child ends, and as Python starts one: that copies no page tables.
+            # With 600 MB the loop stands still for 5 to 30 ms; by uvloop it were 150 ms.
+            return subprocess.Popen(
+                child_command("barnabas.cli.main", ["page", *options, *self._plan.options]),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                pass_fds=(read_fd,),
+                # What a terminal sends to the broker, the broker tells it.
+                start_new_session=True,
+            )
+        finally:
+            os.close(read_fd)
+
+
+def _follow(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, ended: asyncio.Future[int]) -> None:
+    """Pass on what it says, wait for its end and tell of that; in a thread of its own."""
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            log.info("%s", on_one_line(line.decode(errors="replace").rstrip("\n"), 1_000))
+    status = process.wait()
+    # The loop may be closed already.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(ended.set_result, status)
