@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.groups_describe import describe_groups, list_groups
-from barnabas.cli.groups_reset import Reset, parse_topics, reset_offsets
+from barnabas.cli.groups_reset import reset_offsets
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
@@ -19,6 +19,7 @@ from barnabas.cli.options import (
 )
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.clients.admin import Admin
+from barnabas.clients.offset_resets import Reset, parse_topics
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
@@ -142,8 +143,8 @@ def groups(
         raise BarnabasError("say which groups: --group NAME, or --all-groups")
     if offsets + members + (state is not None) > 1:
         raise BarnabasError("--offsets, --members and --state exclude each other")
-    target = Reset(to_offset, to_earliest, to_latest, to_current, shift_by, to_datetime, by_duration, from_file)
-    if target.count() != reset:
+    target = Reset(to_offset, to_earliest, to_latest, to_current, shift_by, to_datetime, by_duration)
+    if target.count() + (from_file is not None) != reset:
         where = f"say where to: one of {_RESETS}" if reset else f"{_RESETS} go with --reset-offsets"
         raise BarnabasError(where)
     if reset and from_file is None and bool(topic) == all_topics:
@@ -192,7 +193,7 @@ def groups(
             await _delete_offsets(admin, names, topic or [], as_json)
         else:
             output = "csv" if export else "json" if as_json else "table"
-            await reset_offsets(admin, names, topic, target, execute=execute, output=output)
+            await reset_offsets(admin, names, topic, target, from_file=from_file, execute=execute, output=output)
 
     run_async(work() if zookeeper is None else work_in_zookeeper(zookeeper))
 

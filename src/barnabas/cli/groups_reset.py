@@ -1,46 +1,28 @@
-"""`barnabas groups --reset-offsets`: which offsets a group gets, within what the logs hold.
+"""`barnabas groups --reset-offsets`: show or set the offsets that a group gets.
 
 Source: cli page, kafka-consumer-groups; KIP-122.
 """
 
 import csv
-import re
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Final
 
 from barnabas.cli.output import note, print_csv, print_json, print_table
-from barnabas.clients.admin import EARLIEST, LATEST, Admin
-from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.clients.admin import Admin
+from barnabas.clients.offset_resets import Reset, check_no_members, plan_reset, within_logs
+from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-
-# So many members are named where a group has some.
-_NAMED: Final = 10
-
-
-@dataclass(slots=True)
-class Reset:
-    """Where offsets shall go; exactly one is set."""
-
-    to_offset: int | None
-    to_earliest: bool
-    to_latest: bool
-    to_current: bool
-    shift_by: int | None
-    to_datetime: str | None
-    by_duration: str | None
-    from_file: str | None
-
-    def count(self) -> int:
-        """Count the offsets that are set."""
-        values = (self.to_offset, self.shift_by, self.to_datetime, self.by_duration, self.from_file)
-        return sum(value is not None for value in values) + self.to_earliest + self.to_latest + self.to_current
 
 
 async def reset_offsets(
-    admin: Admin, names: Sequence[str], topics: Sequence[str] | None, reset: Reset, *, execute: bool, output: str
+    admin: Admin,
+    names: Sequence[str],
+    topics: Sequence[str] | None,
+    reset: Reset,
+    *,
+    from_file: str | None = None,
+    execute: bool,
+    output: str,
 ) -> None:
     """Reset the offsets of groups, or show what that would do.
 
@@ -49,6 +31,7 @@ async def reset_offsets(
         names: The groups; one that has members is left as it is, and the others are reset.
         topics: `name` or `name:0,1`; None for all that a group has offsets of.
         reset: Where to.
+        from_file: Offsets that --export wrote, instead of `topics` and `reset`.
         execute: Do it.
         output: `csv`, `json` or `table`.
 
@@ -58,15 +41,15 @@ async def reset_offsets(
     planned, failures = {}, []
     for name in names:
         described = await admin.describe_group(name)
-        if described.state in ("Empty", "Dead"):
-            planned[name] = await _plan(admin, name, topics, reset)
+        try:
+            check_no_members(described)
+        except BarnabasError as refused:
+            failures.append(str(refused))
+            continue
+        if from_file is None:
+            planned[name] = await plan_reset(admin, name, topics, reset, now_ms=time.time_ns() // 1_000_000, tell=note)
         else:
-            members = [member.member_id for member in described.members]
-            others = f" and {len(members) - _NAMED} others" if len(members) > _NAMED else ""
-            failures.append(
-                f"group {name} is {described.state}: stop its consumers before its offsets are reset "
-                f"({', '.join(members[:_NAMED])}{others})"
-            )
+            planned[name] = await within_logs(admin, _read_file(from_file, name), note)
     if execute:
         for name, new_offsets in planned.items():
             await admin.commit_offsets(name, new_offsets)
@@ -76,89 +59,6 @@ async def reset_offsets(
             note("Nothing was changed: --execute does it.")
     if failures:
         raise BarnabasError("; ".join(failures))
-
-
-async def _plan(admin: Admin, name: str, topics: Sequence[str] | None, reset: Reset) -> dict[TopicPartition, int]:
-    """The offsets that a reset gives, within what the logs hold."""
-    committed = await admin.committed_offsets(name)
-    if reset.from_file is not None:
-        wanted = _read_file(reset.from_file, name)
-    else:
-        partitions = sorted(committed) if topics is None else await topic_partitions(admin, topics)
-        if not partitions:
-            raise BarnabasError(f"group {name} has no offsets: say which topics with --topic")
-        wanted = await _wanted(admin, name, partitions, committed, reset)
-    return await within_logs(admin, wanted)
-
-
-async def within_logs(admin: Admin, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """Offsets within what the logs hold; says which were not. Raises KafkaError."""
-    first, end = await admin.offsets(wanted, EARLIEST), await admin.offsets(wanted, LATEST)
-    bounded = {part: min(max(offset, first[part]), end[part]) for part, offset in wanted.items()}
-    for partition, offset in wanted.items():
-        if bounded[partition] != offset:
-            note(f"New offset {offset} of {partition} is outside the log: it becomes {bounded[partition]}.")
-    return bounded
-
-
-async def _wanted(
-    admin: Admin,
-    name: str,
-    partitions: Sequence[TopicPartition],
-    committed: Mapping[TopicPartition, int],
-    reset: Reset,
-) -> dict[TopicPartition, int]:
-    if reset.to_offset is not None:
-        return dict.fromkeys(partitions, reset.to_offset)
-    if reset.to_earliest:
-        return await admin.offsets(partitions, EARLIEST)
-    if reset.to_latest:
-        return await admin.offsets(partitions, LATEST)
-    if reset.shift_by is not None:
-        missing = [part for part in partitions if part not in committed]
-        if missing:
-            raise BarnabasError(f"group {name} has no offset of {missing[0]} to shift: use another reset for it first")
-        return {part: committed[part] + reset.shift_by for part in partitions}
-    if reset.to_current:
-        ends = await admin.offsets([part for part in partitions if part not in committed], LATEST)
-        return {part: committed[part] if part in committed else ends[part] for part in partitions}
-    if reset.to_datetime is not None:
-        timestamp_ms = _timestamp_ms(reset.to_datetime)
-    else:
-        assert reset.by_duration is not None
-        age_ms = round(parse_duration(reset.by_duration).total_seconds() * 1000)
-        timestamp_ms = max(0, round(datetime.now(UTC).timestamp() * 1000) - age_ms)
-    found = await admin.offsets(partitions, timestamp_ms)
-    ends = await admin.offsets([part for part in partitions if found[part] < 0], LATEST)
-    return found | ends
-
-
-def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
-    """Read `name` (None: all of its partitions) and `name:0,1`. Raises BarnabasError."""
-    wanted: dict[str, list[int] | None] = {}
-    for text in texts:
-        name, colon, indexes = text.partition(":")
-        if colon and not re.fullmatch(r"\d+(,\d+)*", indexes):
-            raise BarnabasError(f"--topic {text}: write partitions as {name}:0,1")
-        wanted[name] = sorted({int(index) for index in indexes.split(",")}) if colon else None
-    return wanted
-
-
-async def topic_partitions(admin: Admin, texts: Sequence[str]) -> list[TopicPartition]:
-    """The partitions that `name` and `name:0,1` stand for. Raises KafkaError, BarnabasError: there are none such."""
-    wanted = parse_topics(texts)
-    known = await admin.topics(list(wanted))
-    partitions = []
-    for name, chosen in wanted.items():
-        if known[name].error_code is not ErrorCode.NONE:
-            raise KafkaError(known[name].error_code, f"topic {name} does not exist")
-        for index in chosen if chosen is not None else known[name].partitions:
-            if index not in known[name].partitions:
-                raise BarnabasError(
-                    f"topic {name} has no partition {index}: it has {len(known[name].partitions)}, counted from 0"
-                )
-            partitions.append(TopicPartition(name, index))
-    return partitions
 
 
 def _read_file(path: str, group: str) -> dict[TopicPartition, int]:
@@ -191,25 +91,3 @@ def _show_reset(planned: Mapping[str, Mapping[TopicPartition, int]], output: str
         print_json([{"group": g, "topic": t, "partition": p, "new_offset": o} for g, t, p, o in rows])
     else:
         print_table(["group", "topic", "partition", "new offset"], rows)
-
-
-def _timestamp_ms(text: str) -> int:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise BarnabasError(f"--to-datetime {text}: write it as 2026-11-21T08:00:00.000") from None
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
-def parse_duration(text: str) -> timedelta:
-    """Read an ISO 8601 duration of days, hours, minutes and seconds. Raises BarnabasError."""
-    match = re.fullmatch(
-        r"P(?=.)(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", text.strip().upper()
-    )
-    if match is None:
-        raise BarnabasError(f"--by-duration {text}: write it as P1DT2H30M (one day, two hours and a half)")
-    days, hours, minutes, seconds = (float(part) if part else 0.0 for part in match.groups())
-    try:
-        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-    except OverflowError:
-        raise BarnabasError(f"--by-duration {text}: at most {timedelta.max.days} days") from None

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Annotated, Final
 
 from barnabas.cli.connection import client_settings, connect
-from barnabas.cli.groups_reset import parse_topics, within_logs
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
@@ -28,6 +27,7 @@ from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.batch_reader import read_batches
 from barnabas.clients.mirror_offsets import TABLE_TOPIC, Coverage, MirrorOffsets, SourcePartition
 from barnabas.clients.mirror_table import read_table
+from barnabas.clients.offset_resets import parse_topics, within_logs
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
@@ -130,7 +130,7 @@ def groups_translate(
             translator = _Translator(source, target, mirror)
             await _check_members(source, target, group, name)
             rows = await translator.translate(committed, wait, is_strict=bool(topic))
-            new_offsets = await within_logs(target, {row.target: row.new_offset for row in rows})
+            new_offsets = await within_logs(target, {row.target: row.new_offset for row in rows}, note)
             for row in rows:
                 row.new_offset = new_offsets[row.target]
             replaced = await target.committed_offsets(name, new_offsets)

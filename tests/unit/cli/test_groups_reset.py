@@ -2,8 +2,9 @@
 
 import pytest
 
-from barnabas.cli.groups_reset import Reset, reset_offsets
+from barnabas.cli.groups_reset import reset_offsets
 from barnabas.clients.admin import EARLIEST, Admin
+from barnabas.clients.offset_resets import Reset
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
@@ -48,7 +49,7 @@ def reset():
         )
 
         async def use(pool):
-            to = Reset(to_offset, False, False, False, None, None, None, None)
+            to = Reset(to_offset, False, False, False, None, None, None)
             await reset_offsets(Admin(pool), ["g"], ["t:0"], to, execute=execute, output="csv")
 
         try:

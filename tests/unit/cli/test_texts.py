@@ -4,12 +4,12 @@ from datetime import timedelta
 import pytest
 
 from barnabas.cli.consume import _Writer
-from barnabas.cli.groups_reset import parse_duration
 from barnabas.cli.hints import explain
 from barnabas.cli.output import print_table
 from barnabas.cli.perf import percentile
 from barnabas.cli.produce import _LineReader
 from barnabas.cli.topics import name_matcher
+from barnabas.clients.offset_resets import parse_duration
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition

@@ -92,6 +92,7 @@ DOOR = {
     "clients/channel.py": {"os", "socket"},
     # A moment that is written in a text.
     "clients/positions.py": {"datetime"},
+    "clients/offset_resets.py": {"datetime"},
     # Before there is a broker: what it is built of, its parent, its standard streams.
     "core/build.py": {"a file"},
     "core/parent.py": {"ctypes", "os", "select", "signal", "threading", "time"},
