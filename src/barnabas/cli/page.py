@@ -1,5 +1,6 @@
 """`barnabas page`: clusters in a browser: what is wrong first, topics, groups, and why."""
 
+import logging
 import os
 from typing import Annotated, Final
 
@@ -104,6 +105,9 @@ def page(
         allows_changes=allow_changes,
     )
     settings.check()
+    # Changes are told by lines on standard error.
+    logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("barnabas.page").setLevel("INFO")
     from barnabas.page.serve import serve
 
     async def work() -> None:

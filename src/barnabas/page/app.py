@@ -3,11 +3,11 @@
 GET  /                   the first cluster
 GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` gives its value, `text/event-stream` its
                          HTML each time that it is made anew
+     /c/CLUSTER/change/  changes (`desk.py`)
 GET  /login, POST /login, POST /logout
 GET  /static/FILE
 """
 
-import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
@@ -21,19 +21,18 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
 from barnabas.page.cluster import Cluster
+from barnabas.page.desk import Desk
 from barnabas.page.door.door import Door
 from barnabas.page.door.login import LoginRefusedError, Logins
 from barnabas.page.door.sessions import LONGEST_S, Session, Sessions
 from barnabas.page.live import Live, Moment
 from barnabas.page.rendering import load_assets, new_environment
 from barnabas.page.settings import Settings
-from barnabas.page.view import Asked, ViewKind, as_json, reason
+from barnabas.page.view import Asked, ViewKind, as_json, connection, reason
 from barnabas.page.views import VIEWS
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
-# Where commands go without being told.
-DEFAULT_SERVER: Final = "127.0.0.1:9092"
 _MOST_QUERY: Final = 4_096
 # Views may link to others that are there.
 _PATHS: Final = frozenset(kind.path for kind in VIEWS)
@@ -70,6 +69,7 @@ class Page:
             Route("/login", self._log_in, methods=["POST"]),
             Route("/logout", self._log_out, methods=["POST"]),
             Route("/static/{name}", self._static),
+            *Desk(settings, self._render).routes,
             *(Route(f"/c/{{cluster}}{kind.path}", self._endpoint(kind)) for kind in VIEWS),
         ]
         self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
@@ -129,7 +129,8 @@ class Page:
             cluster=asked.cluster.name,
             paths=_PATHS,
             here=f"{self._settings.root_path}/c/{asked.cluster.name}",
-            connection=_connection(self._settings.clusters[asked.cluster.name]),
+            connection=connection(self._settings.clusters[asked.cluster.name]),
+            allows_changes=self._settings.allows_changes,
         )
 
     def _stream(self, kind: ViewKind, asked: Asked) -> Response:
@@ -207,11 +208,6 @@ class Page:
         return self._templates.get_template(template).render(
             settings=self._settings, session=session, kinds=VIEWS, csrf=session.csrf, **values
         )
-
-
-def _connection(servers: str) -> str:
-    """What makes a command of ours go to a cluster, as it stands behind it."""
-    return "" if servers == DEFAULT_SERVER else f" --bootstrap-server {shlex.quote(servers)}"
 
 
 def _status(failure: BarnabasError | None) -> int:

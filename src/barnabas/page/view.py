@@ -1,5 +1,6 @@
 """What a view is: one value, shown as HTML by its template, or as JSON; and what is asked for."""
 
+import shlex
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -16,6 +17,8 @@ from barnabas.page.cluster import Cluster
 T = TypeVar("T")
 
 MOST_ROWS: Final = 200
+# Where commands go without being told.
+DEFAULT_SERVER: Final = "127.0.0.1:9092"
 
 
 class Asked(NamedTuple):
@@ -140,6 +143,11 @@ def as_json(value: object) -> object:
 def reason(error: BarnabasError) -> str:
     """What a user is told of an error."""
     return error.message if isinstance(error, KafkaError) else str(error)
+
+
+def connection(servers: str) -> str:
+    """What makes a command of ours go to a cluster, as it stands behind it."""
+    return "" if servers == DEFAULT_SERVER else f" --bootstrap-server {shlex.quote(servers)}"
 
 
 def moment(timestamp_ms: int | None) -> str:

@@ -1,0 +1,121 @@
+"""What a change is: what is asked for, and what it would do, before it is done.
+
+A form's values become a `Plan` by looking at the cluster. A plan is shown: each thing before and after, and the same
+as a command. Only then is it carried out, exactly as it was shown.
+"""
+
+import shlex
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from barnabas.core.errors import BarnabasError
+from barnabas.page.view import Asked
+
+
+class Field(NamedTuple):
+    """What a form asks for.
+
+    Attributes:
+        name: In addresses, too, which fill in forms.
+        help: How to write it.
+        choices: What can be chosen, the first one unless another is; empty: anything can be typed.
+        is_optional: Whether it may stay empty.
+        value: What stands there at first.
+    """
+
+    name: str
+    label: str
+    help: str = ""
+    choices: tuple[str, ...] = ()
+    is_optional: bool = False
+    value: str = ""
+
+
+class Row(NamedTuple):
+    """One thing that changes."""
+
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A change that was looked at.
+
+    Attributes:
+        rows: What it does.
+        command: The same as a command of ours, without where the cluster is; it holds no secrets.
+        carry_out: Does it; returns what was done, in a sentence. Raises BarnabasError.
+        notes: What else there is to know.
+        loses: What is lost; empty: nothing.
+        name: What has to be typed where something is lost.
+    """
+
+    rows: tuple[Row, ...]
+    command: str
+    carry_out: Callable[[], Awaitable[str]]
+    notes: tuple[str, ...] = ()
+    loses: str = ""
+    name: str = ""
+
+
+class Change(NamedTuple):
+    """A kind of change.
+
+    Attributes:
+        path: Below the cluster's.
+        title: What it does: "Create a topic".
+        fields: Of its form.
+        preview: Looks at what is asked for; changes nothing. Raises BarnabasError: it can't be done.
+        menu: Which entry of the menu it belongs to.
+    """
+
+    path: str
+    title: str
+    fields: tuple[Field, ...]
+    preview: Callable[[Asked], Awaitable[Plan]]
+    menu: str = "/changes"
+
+
+def text(asked: Asked, name: str) -> str:
+    """Return a value without blanks around it; "" where there is none."""
+    return asked.query.get(name, "").strip()
+
+
+def needed(asked: Asked, field: Field) -> str:
+    """Return a value that has to be there. Raises BarnabasError."""
+    value = text(asked, field.name)
+    if not value:
+        raise BarnabasError(f"{field.label}: it is missing")
+    return value
+
+
+def number(asked: Asked, field: Field, least: int = 1) -> int | None:
+    """Return a whole number; None where there is none. Raises BarnabasError."""
+    value = text(asked, field.name)
+    if not value:
+        return None
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 20) or int(value) < least:
+        raise BarnabasError(f"{field.label}: {value[:40]} is no whole number from {least} on")
+    return int(value)
+
+
+def choice(asked: Asked, field: Field) -> str:
+    """Return what was chosen. Raises BarnabasError: it was none of the choices."""
+    value = text(asked, field.name) or field.choices[0]
+    if value not in field.choices:
+        raise BarnabasError(f"{field.label}: there are {', '.join(field.choices)}")
+    return value
+
+
+def command(*parts: str) -> str:
+    """Return a command of ours as it is typed."""
+    return shlex.join(("barnabas", *parts))
+
+
+def pattern(topic: str) -> str:
+    """Return a topic's name as commands take it that know patterns: a dot stands for itself."""
+    return topic.replace(".", r"\.")

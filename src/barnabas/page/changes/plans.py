@@ -1,0 +1,52 @@
+"""Plans that were shown, until they are carried out: each once, and by the session that it was shown to.
+
+They are kept for ten minutes, a hundred at the most: the oldest goes.
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from barnabas.page.changes.change import Plan
+from barnabas.page.cluster import Cluster
+from barnabas.page.door.sessions import Session
+
+MOST_PLANS: Final = 100
+LONGEST_S: Final = 600
+
+
+class Shown(NamedTuple):
+    """A plan, where it is to be carried out, and whose it is."""
+
+    plan: Plan
+    path: str
+    cluster: Cluster
+    session: Session
+    until_s: float
+
+
+class Plans:
+    """All that were shown and not carried out, by id; the oldest stands first."""
+
+    def __init__(self) -> None:
+        self._shown: OrderedDict[str, Shown] = OrderedDict()
+
+    def keep(self, plan: Plan, path: str, cluster: Cluster, session: Session) -> str:
+        """Keep a plan; return its id."""
+        plan_id = secrets.token_urlsafe(16)
+        self._shown[plan_id] = Shown(plan, path, cluster, session, asyncio.get_running_loop().time() + LONGEST_S)
+        if len(self._shown) > MOST_PLANS:
+            self._shown.popitem(last=False)
+        return plan_id
+
+    def of(self, plan_id: str, path: str, cluster: Cluster, session: Session) -> Plan | None:
+        """Return a plan; None: it was carried out, is too old, or is not this session's."""
+        shown = self._shown.get(plan_id)
+        if shown is None or (shown.path, shown.cluster) != (path, cluster) or shown.session is not session:
+            return None
+        return shown.plan if asyncio.get_running_loop().time() < shown.until_s else None
+
+    def drop(self, plan_id: str) -> None:
+        """Forget a plan: from now on nobody can carry it out."""
+        self._shown.pop(plan_id, None)
