@@ -4,6 +4,7 @@ import asyncio
 import html
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -18,7 +19,7 @@ from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.clients.pool import Pool
 from barnabas.core.types import TopicPartition
 from barnabas.page.changes import CHANGES
-from barnabas.testing import Broker
+from barnabas.testing import Broker, Cluster
 from barnabas.wire.security.acls import BindingFilter
 from tests.integration.page_process import Answer, Window, running_page
 from tests.integration.test_page import LOGINS, MODULE
@@ -271,11 +272,71 @@ def test_an_access_rule_is_added_and_removed(port: int, servers: str) -> None:
     assert ask(servers, AclAdmin, lambda admin: admin.describe_acls(BindingFilter())) == []
 
 
+RULE = {"permission": "deny", "principal": "User:it's", "host": "10.0.0.1", "resource": "cluster"}
+USERS = {"users": "all without one of their own", "limit": "request_percentage"}
+# What is asked for, and what the page says to it once the command did it.
+DONE_BY_COMMAND = (
+    ("create-topic", {"topic": "c.d", "partitions": "2", "settings": "retention.ms=-1"}, "already exists"),
+    ("add-partitions", {"topic": "c.d", "partitions": "4"}, "has 4 partitions"),
+    (
+        "topic-setting",
+        {"topic": "c.d", "setting": "cleanup.policy", "value": "compact,delete"},
+        "<td>compact,delete</td>",
+    ),
+    ("topic-setting", {"topic": "c.d", "setting": "retention.ms", "how": "unset"}, "not set"),
+    ("reset-offsets", {"group": "late", "to": "shift-by", "value": "-1"}, "<td>0</td>"),
+    ("reset-offsets", {"group": "late", "topics": "orders:0", "to": "to-offset", "value": "1"}, "<td>1</td>"),
+    ("quota", {**USERS, "value": "50"}, "<td>50.0</td>"),
+    ("quota", USERS, "no such quota"),
+    ("access-rule", RULE, "already"),
+    ("access-rule", {**RULE, "how": "remove"}, "no such rule"),
+    ("delete-topic", {"topic": "c.d"}, "does not exist"),
+    ("delete-group", {"group": "late"}, "does not exist"),
+)
+
+
+def test_the_command_that_is_shown_does_the_same(port: int, servers: str) -> None:
+    window = Window(port)
+    ask(servers, Admin, lambda admin: admin.commit_offsets("late", dict.fromkeys(ORDERS, 1)))
+    for change, fields, then in DONE_BY_COMMAND:
+        barnabas(*shlex.split(command_of(shown(window, change, **fields)))[1:])
+        assert then in html.unescape(shown(window, change, **fields).text), (change, fields)
+
+
 def test_elections_are_refused_where_there_is_nothing_to_elect(port: int) -> None:
     window = Window(port)
     assert "nothing to elect" in shown(window, "elect-leaders").text
     assert "say of which partition" in shown(window, "elect-leaders", kind="UNCLEAN").text
     assert "go together" in shown(window, "elect-leaders", topic="orders").text
+
+
+def test_the_preferred_leader_is_elected() -> None:
+    moved = TopicPartition("moved", 0)
+
+    async def wait_for_both(admin: Admin) -> None:
+        """Until the one that came back is in sync, and leads nothing."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                part = (await admin.topics(["moved"]))["moved"].partitions[0]
+                if (part.leader_id, sorted(part.isr)) == (1, [0, 1]):
+                    return
+                await asyncio.sleep(0.05)
+
+    with (
+        Cluster(2) as cluster,
+        running_page("--bootstrap-server", cluster.bootstrap_servers, "--allow-changes") as port,
+    ):
+        new = NewTopic("moved", assignments={moved.partition: [0, 1]})
+        ask(cluster.bootstrap_servers, Admin, lambda admin: admin.create_topic(new))
+        cluster.restart(0)
+        ask(cluster.bootstrap_servers, Admin, wait_for_both)
+        window = Window(port)
+        answer = shown(window, "elect-leaders", topic=moved.topic, partition="0")
+        assert rows_of(answer) == [["leader of moved-0", "broker 1", "broker 0, if it is in sync"]]
+        done = window.post("/c/cluster/change/elect-leaders", {"plan": plan_of(answer)})
+        assert "Leaders of 1 partition were elected." in done.text
+        topics = ask(cluster.bootstrap_servers, Admin, Admin.topics)
+        assert topics["moved"].partitions[0].leader_id == 0
 
 
 def test_what_the_broker_refuses_is_shown_and_what_is_done_is_told(capfd: pytest.CaptureFixture[str]) -> None:
