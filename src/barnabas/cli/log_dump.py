@@ -11,6 +11,7 @@ from barnabas.cli.inspection.log_listing import DUMPED_SUFFIXES
 from barnabas.cli.log_files import quiet_unless, refuse_others, total_bytes
 from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_data
+from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 from barnabas.core.errors import BarnabasError
 
 HELP = paragraphs(
@@ -64,9 +65,9 @@ def dump(
     plain = key_decoder_class is not None or value_decoder_class is not None or print_data_log
     decode: RecordDecoder | None = None
     if offsets_decoder:
-        decode = decoders.decode_offsets_record
+        decode = decode_offsets_record
     elif transaction_log_decoder:
-        decode = decoders.decode_transaction_record
+        decode = decode_transaction_record
     elif plain:
         decode = decoders.plain(
             _decoder(key_decoder_class, "--key-decoder-class"), _decoder(value_decoder_class, "--value-decoder-class")

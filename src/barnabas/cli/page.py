@@ -80,6 +80,14 @@ def page(
     allow_changes: Annotated[
         bool, flag("--allow-changes", "Users may change what their rights let them; without it nothing is changed.")
     ] = False,
+    mask: Annotated[
+        list[str] | None,
+        Option(
+            "--mask",
+            metavar="TOPICS:PATH,...",
+            help="Hide fields of records (orders*:customer.email), or all but some (orders*:!id,status).",
+        ),
+    ] = None,
     dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
     parent_pid: Annotated[
         int | None, Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.")
@@ -93,6 +101,8 @@ def page(
     security, mechanisms = _security(command_config, login)
     if (tls_certificate is None) != (tls_key is None):
         raise BarnabasError("--tls-certificate and --tls-key go together")
+    from barnabas.page.messages.masks import parse_mask
+
     settings = Settings(
         clusters=parse_clusters(cluster) if cluster else {"cluster": bootstrap_server},
         listeners=parse_listeners(listeners),
@@ -103,6 +113,7 @@ def page(
         root_path=root_path,
         host_names=frozenset(host_name or ()),
         allows_changes=allow_changes,
+        masks=tuple(map(parse_mask, mask or ())),
     )
     settings.check()
     # Changes are told by lines on standard error.

@@ -14,7 +14,13 @@ from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.wire.protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
 from barnabas.wire.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, read_header
 from barnabas.wire.records.formats import batches_of_any_magic
 
@@ -23,7 +29,12 @@ _MAX_WAIT_MS: Final = 500
 
 
 async def read_batches(
-    admin: AdminCalls, partition: TopicPartition, start_offset: int, end_offset: int, fetch_bytes: int = _FETCH_BYTES
+    admin: AdminCalls,
+    partition: TopicPartition,
+    start_offset: int,
+    end_offset: int,
+    fetch_bytes: int = _FETCH_BYTES,
+    aborted: list[AbortedTransaction] | None = None,
 ) -> AsyncGenerator[tuple[BatchHeader, memoryview]]:
     """Batches of magic 2 with what lies between two offsets; older formats, which know no producers, are passed over.
 
@@ -33,6 +44,8 @@ async def read_batches(
         start_offset: The first batch has it, or what comes after it.
         end_offset: No batch begins here or later. At most the high watermark.
         fetch_bytes: How much to ask for at a time.
+        aborted: Told of aborted transactions before the batches that they are in; `end_offset` is then at most the
+            last stable offset.
 
     Raises:
         KafkaError: The partition can't be read, or its high watermark stays below `end_offset`.
@@ -40,7 +53,7 @@ async def read_batches(
     """
     position = start_offset
     while position < end_offset:
-        data = await admin.retry(partial(_fetch, admin, partition, position, end_offset, fetch_bytes))
+        data = await admin.retry(partial(_fetch, admin, partition, position, end_offset, fetch_bytes, aborted))
         if data is None:
             (position,) = (await OffsetAdmin(admin.pool, admin.timeout_ms).offsets([partition], EARLIEST)).values()
             continue
@@ -65,14 +78,23 @@ async def read_batches(
 
 
 async def _fetch(
-    admin: AdminCalls, partition: TopicPartition, offset: int, end_offset: int, fetch_bytes: int
+    admin: AdminCalls,
+    partition: TopicPartition,
+    offset: int,
+    end_offset: int,
+    fetch_bytes: int,
+    aborted: list[AbortedTransaction] | None,
 ) -> memoryview | None:
     """Fetch a partition from an offset on; None when the offset is gone. Empty: nothing is left below the end."""
     channel = await admin.pool.leader(partition)
     epoch = admin.pool.known_leader_epoch(partition)
     asked = FetchPartition(partition.partition, epoch, offset, partition_max_bytes=fetch_bytes)
     request = FetchRequest(
-        max_wait_ms=_MAX_WAIT_MS, min_bytes=1, max_bytes=fetch_bytes, topics=[FetchTopic(partition.topic, [asked])]
+        max_wait_ms=_MAX_WAIT_MS,
+        min_bytes=1,
+        max_bytes=fetch_bytes,
+        isolation_level=int(aborted is not None),
+        topics=[FetchTopic(partition.topic, [asked])],
     )
     # From version 12 on topics may have ids.
     response = await channel.send(request, FetchResponse, max_version=11)
@@ -82,6 +104,8 @@ async def _fetch(
             code = code or ErrorCode(part.error_code)
             if not code:
                 assert part.records is None or isinstance(part.records, memoryview)
+                if aborted is not None:
+                    aborted += part.aborted_transactions or ()
                 if part.records or part.high_watermark >= end_offset:
                     return part.records or memoryview(b"")
                 # Who has just become the leader may not know yet how far all replicas are: it gives less than was

@@ -4,6 +4,7 @@ GET  /                   the first cluster
 GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` gives its value, `text/event-stream` its
                          HTML each time that it is made anew
      /c/CLUSTER/change/  changes (`desk.py`)
+GET  /c/CLUSTER/download the key or value of a record, as it is
 GET  /login, POST /login, POST /logout
 GET  /static/FILE
 """
@@ -21,15 +22,16 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
 from barnabas.page.cluster import Cluster
-from barnabas.page.desk import Desk
+from barnabas.page.desk import Desk as ChangeDesk
 from barnabas.page.door.door import Door
 from barnabas.page.door.login import LoginRefusedError, Logins
 from barnabas.page.door.sessions import LONGEST_S, Session, Sessions
 from barnabas.page.live import Live, Moment
+from barnabas.page.messages.desk import Desk
 from barnabas.page.rendering import load_assets, new_environment
 from barnabas.page.settings import Settings
 from barnabas.page.view import Asked, ViewKind, as_json, connection, reason
-from barnabas.page.views import VIEWS
+from barnabas.page.views import VIEWS, messages
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -40,6 +42,7 @@ _STATUSES: Final = {
     ErrorCode.GROUP_ID_NOT_FOUND: 404,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
     ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: 404,
+    ErrorCode.OFFSET_OUT_OF_RANGE: 404,
     ErrorCode.GROUP_AUTHORIZATION_FAILED: 403,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: 403,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: 403,
@@ -55,6 +58,8 @@ class Page:
         self._live = Live()
         self._assets = load_assets()
         self._templates = new_environment(settings.root_path)
+        self._desk = Desk(settings.masks)
+        self._kinds = (*VIEWS, *messages.kinds(self._desk))
         guest = Session()
         if not settings.mechanisms:
             clusters = settings.clusters.items()
@@ -69,8 +74,9 @@ class Page:
             Route("/login", self._log_in, methods=["POST"]),
             Route("/logout", self._log_out, methods=["POST"]),
             Route("/static/{name}", self._static),
-            *Desk(settings, self._render).routes,
-            *(Route(f"/c/{{cluster}}{kind.path}", self._endpoint(kind)) for kind in VIEWS),
+            *ChangeDesk(settings, self._render).routes,
+            *(Route(f"/c/{{cluster}}{kind.path}", self._endpoint(kind)) for kind in self._kinds),
+            Route("/c/{cluster}/download", self._download),
         ]
         self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
 
@@ -86,18 +92,10 @@ class Page:
 
     def _endpoint(self, kind: ViewKind) -> Endpoint:
         async def show(request: Request) -> Response:
-            name = request.path_params["cluster"]
-            if name not in self._settings.clusters:
-                return self._problem(request, 404, "There is no such cluster.")
-            session: Session = request.state.session
+            asked = self._asked(request)
+            if isinstance(asked, Response):
+                return asked
             accept = request.headers.get("accept", "")
-            if name not in session.clusters:
-                if "text/html" in accept or not accept:
-                    return self._to(f"/login?cluster={name}")
-                return PlainTextResponse("Log in first.\n", 401)
-            if len(request.url.query) > _MOST_QUERY:
-                return self._problem(request, 414, "This asks for too much.")
-            asked = Asked(session.clusters[name], dict(request.query_params))
             if accept.startswith("text/event-stream"):
                 return self._stream(kind, asked)
             moment = await self._live.get(kind, asked)
@@ -106,6 +104,32 @@ class Page:
             return self._whole(request, kind, asked, moment)
 
         return show
+
+    def _asked(self, request: Request) -> Asked | Response:
+        """Return what a request asks for, or why it gets no answer."""
+        name = request.path_params["cluster"]
+        if name not in self._settings.clusters:
+            return self._problem(request, 404, "There is no such cluster.")
+        session: Session = request.state.session
+        accept = request.headers.get("accept", "")
+        if name not in session.clusters:
+            if "text/html" in accept or not accept:
+                return self._to(f"/login?cluster={name}")
+            return PlainTextResponse("Log in first.\n", 401)
+        if len(request.url.query) > _MOST_QUERY:
+            return self._problem(request, 414, "This asks for too much.")
+        return Asked(session.clusters[name], dict(request.query_params))
+
+    async def _download(self, request: Request) -> Response:
+        asked = self._asked(request)
+        if isinstance(asked, Response):
+            return asked
+        try:
+            name, data = await messages.download(self._desk, asked)
+        except BarnabasError as error:
+            return self._problem(request, _status(error), reason(error))
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(data, media_type="application/octet-stream", headers=headers)
 
     def _whole(self, request: Request, kind: ViewKind, asked: Asked, moment: Moment) -> Response:
         status = 200 if moment.view is not None else _status(moment.failure)
@@ -206,7 +230,7 @@ class Page:
     def _render(self, template: str, request: Request, **values: object) -> str:
         session: Session = request.state.session
         return self._templates.get_template(template).render(
-            settings=self._settings, session=session, kinds=VIEWS, csrf=session.csrf, **values
+            settings=self._settings, session=session, kinds=self._kinds, csrf=session.csrf, **values
         )
 
 

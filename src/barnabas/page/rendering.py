@@ -4,15 +4,16 @@ A name may be any text. Beside HTML's marks, what can't be printed in it is show
 terminal: a line break would hide, and a mark that turns the writing round would make it look like another.
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib import resources
 from typing import Final
 from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from barnabas.core.peer_text import on_one_line
+from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.explain.finding import Finding, Severity
 from barnabas.explain.words import amount, count, duration
 from barnabas.page.view import moment
@@ -60,6 +61,7 @@ def new_environment(root_path: str) -> Environment:
         "moment": moment,
         "severity": _severity,
         "items": count,
+        "lines": _lines,
     }
     tags = {name: each.tag for name, each in load_assets().items()}
     made.globals |= {"root": root_path, "query": _query, "tags": tags}
@@ -71,6 +73,11 @@ def _shown(value: object) -> object:
     if isinstance(value, Markup):
         return value
     return on_one_line(value, 1_000) if isinstance(value, str) else value
+
+
+def _lines(text: str) -> Markup:
+    """Text of a record, which was cut already, with its line breaks."""
+    return escape(on_lines(text))
 
 
 def _number(value: int | None) -> str:
@@ -91,6 +98,8 @@ def _severity(finding: Finding) -> str:
     return {Severity.FINE: "fine"}.get(finding.severity, finding.severity.name.lower())
 
 
-def _query(**values: object) -> str:
-    """What stands behind the `?` of a link."""
+def _query(*kept: Mapping[str, object], **values: object) -> str:
+    """What stands behind the `?` of a link: what is kept of another one, and more."""
+    for each in kept:
+        values = {**each, **values}
     return urlencode({name: value for name, value in values.items() if value not in ("", None)}, errors="replace")

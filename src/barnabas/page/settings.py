@@ -13,6 +13,7 @@ from barnabas.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from barnabas.clients.security import ClientSecurity
+    from barnabas.page.messages.masks import Mask
 
 DEFAULT_LISTENER: Final = "127.0.0.1:9645"
 MOST_CLUSTERS: Final = 20
@@ -35,6 +36,7 @@ class Settings:
         root_path: What the proxy takes off paths; links begin with it.
         host_names: Names by which browsers reach it, beside localhost and addresses.
         allows_changes: Whether it changes anything when a user asks for it.
+        masks: What nobody may see of records.
     """
 
     clusters: Mapping[str, str]
@@ -46,6 +48,7 @@ class Settings:
     root_path: str = ""
     host_names: frozenset[str] = frozenset()
     allows_changes: bool = False
+    masks: Sequence["Mask"] = ()
 
     def check(self) -> None:
         """Raise ConfigError where strangers could see or overhear what is not theirs, or a value can't be."""

@@ -21,7 +21,6 @@ from barnabas.broker.log.file_names import (
     TRANSACTION_INDEX_SUFFIX,
 )
 from barnabas.cli.inspection.decoders import DEFAULT_DECODER, RecordDecoder, decoder_of, plain
-from barnabas.cli.inspection.hash_order import in_hash_order, string_hash
 from barnabas.cli.inspection.index_files import (
     OFFSET_ENTRY_BYTES,
     TIME_ENTRY_BYTES,
@@ -37,6 +36,7 @@ from barnabas.cli.inspection.index_files import lookup as index_lookup
 from barnabas.cli.inspection.log_file import LogFile
 from barnabas.cli.inspection.snapshot_file import SnapshotEntry, read_snapshot
 from barnabas.cli.inspection.stored_batch import StoredBatch, StoredRecord
+from barnabas.clients.hash_order import in_hash_order, string_hash
 from barnabas.core.errors import BarnabasError, ProtocolError, StorageError
 from barnabas.wire.records.control import read_marker
 from barnabas.wire.records.errors import CorruptRecordsError

@@ -6,15 +6,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.inspection.decoders import (
-    DECODER_CLASSES,
-    decode_offsets_record,
-    decode_transaction_record,
-    decoder_of,
-    plain,
-)
+from barnabas.cli.inspection.decoders import DECODER_CLASSES, decoder_of, plain
 from barnabas.cli.inspection.dump import DumpOptions, LogDump, default_decode
-from barnabas.cli.inspection.hash_order import added_in_sets, in_hash_order, string_hash, topic_partition_hash
+from barnabas.clients.hash_order import added_in_sets, in_hash_order, string_hash, topic_partition_hash
+from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder

@@ -1,0 +1,61 @@
+"""JSON of strangers: numbers stay as they are written, and what is nested deeper than `MOST_DEPTH` is no JSON here.
+
+So whoever walks a value may call itself.
+"""
+
+import json
+import re
+from typing import Final, NoReturn
+
+MOST_DEPTH: Final = 64
+MOST_CHARACTERS: Final = 1 << 20
+
+JsonValue = None | bool | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+# Takes each character once, whatever there is: no quote makes it go back.
+_MARKS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
+
+class Number(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+def parse_json(text: str) -> JsonValue:
+    """Read JSON. Raises ValueError: it is none, or too long or too deep to be looked at."""
+    if len(text) > MOST_CHARACTERS or not _is_shallow(text):
+        raise ValueError("it is too long or too deep")
+    value: JsonValue = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
+    return value
+
+
+def write_json(value: JsonValue) -> str:
+    """Write what `parse_json` read."""
+    match value:
+        case Number():
+            return str(value)
+        case list():
+            return f"[{','.join(map(write_json, value))}]"
+        case dict():
+            fields = (f"{json.dumps(name, ensure_ascii=False)}:{write_json(each)}" for name, each in value.items())
+            return "{" + ",".join(fields) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_shallow(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MOST_DEPTH:
+        return True
+    depth = 0
+    for mark in _MARKS.finditer(text):
+        if mark[0] in "[{":
+            depth += 1
+            if depth > MOST_DEPTH:
+                return False
+        elif mark[0] in "]}":
+            depth -= 1
+    return True
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,104 @@
+"""A record as it is shown: masked, then decoded, then cut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
+from barnabas.core.errors import ProtocolError
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.page.messages.decoding import GUESSED, MOST_SHOWN_BYTES, NULL, Shown, decode
+from barnabas.page.messages.masks import Mask, masked
+from barnabas.page.messages.reading import Fate, Found
+from barnabas.wire.records.control import read_marker
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.record import Record
+
+_MOST_KEY_BYTES: Final = 512
+_MOST_HEADERS: Final = 20
+_MOST_HEADER_NAME: Final = 100
+_MOST_HEADER_BYTES: Final = 256
+_INTERNAL: Final = {GROUP_OFFSETS_TOPIC: decode_offsets_record, TRANSACTION_STATE_TOPIC: decode_transaction_record}
+
+
+class Header(NamedTuple):
+    """A header of a record."""
+
+    name: str
+    value: Shown
+
+
+class Row(NamedTuple):
+    """A record; `header_count` is that of all headers, of which some may be left out."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    fate: Fate
+    key: Shown
+    value: Shown
+    headers: tuple[Header, ...]
+    header_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How records of a topic are shown.
+
+    Attributes:
+        masks: Those of this topic.
+        key_as: One of `decoding.KINDS`.
+        value_as: The same.
+        most_bytes: How much of a value, and of all else at most.
+    """
+
+    topic: str
+    masks: tuple[Mask, ...] = ()
+    key_as: str = GUESSED
+    value_as: str = GUESSED
+    most_bytes: int = MOST_SHOWN_BYTES
+
+    def rows(self, partition: int, found: Sequence[Found]) -> tuple[Row, ...]:
+        """Show what was read."""
+        return tuple(self._row(partition, each) for each in found)
+
+    def _row(self, partition: int, found: Found) -> Row:
+        record = found.record
+        if found.is_readable:
+            return self.row_of_masked(partition, masked(record, self.masks), found.fate)
+        value = Shown("can't be read", (record.value or b"").decode(), 0, False)
+        return Row(partition, record.offset, record.timestamp_ms, Fate.UNKNOWN, NULL, value, (), 0)
+
+    def row_of_masked(self, partition: int, record: Record, fate: Fate) -> Row:
+        """Show a record that was masked."""
+        key, value = self._key_and_value(record, fate)
+        headers = tuple(
+            Header(name[:_MOST_HEADER_NAME], decode(each, most_bytes=_MOST_HEADER_BYTES))
+            for name, each in record.headers[:_MOST_HEADERS]
+        )
+        return Row(partition, record.offset, record.timestamp_ms, fate, key, value, headers, len(record.headers))
+
+    def _key_and_value(self, record: Record, fate: Fate) -> tuple[Shown, Shown]:
+        if fate is Fate.MARKER:
+            return NULL, _marker(record)
+        if (decode_internal := _INTERNAL.get(self.topic)) is not None:
+            try:
+                key, value = decode_internal(record)
+                return self._internal(key, record.key), self._internal(value, record.value)
+            except ProtocolError:
+                # Anybody who may write there may have written it; it is shown as bytes are.
+                pass
+        most_key_bytes = max(self.most_bytes // 4, _MOST_KEY_BYTES)
+        return decode(record.key, self.key_as, most_key_bytes), decode(record.value, self.value_as, self.most_bytes)
+
+    def _internal(self, text: str, data: bytes | None) -> Shown:
+        return Shown(self.topic, text[: self.most_bytes], len(data or b""), len(text) > self.most_bytes)
+
+
+def _marker(record: Record) -> Shown:
+    try:
+        marker = read_marker(record)
+    except CorruptRecordsError:
+        return decode(record.value)
+    text = "" if marker is None else marker.marker_type.name.lower()
+    return Shown("marker", text, len(record.value or b""), False)
