@@ -88,6 +88,10 @@ def page(
             help="Hide fields of records (orders*:customer.email), or all but some (orders*:!id,status).",
         ),
     ] = None,
+    max_read_rate: Annotated[
+        int,
+        Option("--max-read-rate", min=0, metavar="BYTES", help="What a search may read in a second; 0: no limit."),
+    ] = 0,
     dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
     parent_pid: Annotated[
         int | None, Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.")
@@ -114,6 +118,7 @@ def page(
         host_names=frozenset(host_name or ()),
         allows_changes=allow_changes,
         masks=tuple(map(parse_mask, mask or ())),
+        max_read_rate=max_read_rate,
     )
     settings.check()
     # Changes are told by lines on standard error.

@@ -58,7 +58,7 @@ class Page:
         self._live = Live()
         self._assets = load_assets()
         self._templates = new_environment(settings.root_path)
-        self._desk = Desk(settings.masks)
+        self._desk = Desk(settings.masks, settings.max_read_rate)
         self._kinds = (*VIEWS, *messages.kinds(self._desk))
         guest = Session()
         if not settings.mechanisms:
@@ -85,7 +85,8 @@ class Page:
         self._live.stop()
 
     async def close(self) -> None:
-        """End all sessions and connections."""
+        """End all searches, sessions and connections."""
+        await self._desk.close()
         await self._sessions.close()
 
     # --- views

@@ -37,6 +37,7 @@ class Settings:
         host_names: Names by which browsers reach it, beside localhost and addresses.
         allows_changes: Whether it changes anything when a user asks for it.
         masks: What nobody may see of records.
+        max_read_rate: Bytes that a search may read in a second; 0: as fast as it can.
     """
 
     clusters: Mapping[str, str]
@@ -49,6 +50,7 @@ class Settings:
     host_names: frozenset[str] = frozenset()
     allows_changes: bool = False
     masks: Sequence["Mask"] = ()
+    max_read_rate: int = 0
 
     def check(self) -> None:
         """Raise ConfigError where strangers could see or overhear what is not theirs, or a value can't be."""

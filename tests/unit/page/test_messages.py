@@ -9,12 +9,13 @@ import pytest
 
 from barnabas.core.errors import ConfigError
 from barnabas.page.messages.decoding import KINDS, decode
+from barnabas.page.messages.desk import moment_ms
 from barnabas.page.messages.json_text import MOST_DEPTH, parse_json, write_json
 from barnabas.page.messages.masks import HIDDEN, masked, masks_of, parse_mask
 from barnabas.page.messages.reading import Fate, Found
 from barnabas.page.messages.rows import Sight
 from barnabas.page.rendering import new_environment
-from barnabas.page.views.messages import Wish, moment_ms
+from barnabas.page.views.messages import Wish
 from barnabas.wire.records.record import Record, RecordHeaders
 
 DEEP = b"[" * 1_000_000 + b"]" * 1_000_000

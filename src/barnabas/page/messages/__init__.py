@@ -5,5 +5,8 @@ masks        what nobody may see of a topic's records
 decoding     bytes as text
 reading      records of a partition, with what became of their transactions
 rows         a record as it is shown
-desk         what all windows share: masks and limits
+conditions   what a search wants
+searcher     the process that looks through what a search reads
+search       searches, and how far they are
+desk         what all windows share: masks, limits, searches
 """

@@ -1,19 +1,31 @@
-"""What all windows that show messages share: what nobody may see."""
+"""What all windows that show messages share: what nobody may see, and the searches that run."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
 
 from barnabas.page.messages.decoding import GUESSED, KINDS, MOST_SHOWN_BYTES
 from barnabas.page.messages.masks import Mask, masks_of
 from barnabas.page.messages.rows import Sight
+from barnabas.page.messages.search import Searches
 
-_LONGEST_NUMBER = 18
+_LONGEST_NUMBER: Final = 18
 
 
 class Desk:
     """Where a page's messages are shown."""
 
-    def __init__(self, masks: Sequence[Mask] = ()) -> None:
+    def __init__(self, masks: Sequence[Mask] = (), max_read_rate: int = 0) -> None:
+        """Args:
+        max_read_rate: Bytes that a search may read in a second; 0: as fast as it can.
+        """
         self._masks = masks
+        self.max_read_rate = max_read_rate
+        self.searches = Searches()
+
+    async def close(self) -> None:
+        """End all searches."""
+        await self.searches.close()
 
     def sight(self, topic: str, query: Mapping[str, str], most_bytes: int = MOST_SHOWN_BYTES) -> Sight:
         """Return how a topic's records are shown to who asks with `?key_as=` and `?value_as=`."""
@@ -25,3 +37,14 @@ def whole_number(text: str | None) -> int | None:
     """Read a whole number from 0 on; None: it is none, or can't be an offset."""
     is_number = text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
     return int(text) if text is not None and is_number else None
+
+
+def moment_ms(text: str) -> int | None:
+    """Read a time in UTC, as a form sends it, or in milliseconds; None: it is none."""
+    if (number := whole_number(text)) is not None:
+        return number
+    try:
+        at = datetime.fromisoformat(text)
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        return None

@@ -22,11 +22,18 @@ class Number(str):
     __slots__ = ()
 
 
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_refuse)
+
+
 def parse_json(text: str) -> JsonValue:
     """Read JSON. Raises ValueError: it is none, or too long or too deep to be looked at."""
     if len(text) > MOST_CHARACTERS or not _is_shallow(text):
         raise ValueError("it is too long or too deep")
-    value: JsonValue = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
+    value: JsonValue = _DECODER.decode(text)
     return value
 
 
@@ -55,7 +62,3 @@ def _is_shallow(text: str) -> bool:
         elif mark[0] in "]}":
             depth -= 1
     return True
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")

@@ -24,11 +24,12 @@ Path = tuple[str, ...]
 
 
 class Mask(NamedTuple):
-    """What is hidden, or left, in the topics of a pattern (`*` stands for any text)."""
+    """What is hidden, or left, in the topics of a pattern (`*` stands for any text); `text` is as it was written."""
 
     pattern: str
     paths: frozenset[Path]
     is_all_but: bool
+    text: str
 
     def hides(self, path: Path) -> bool:
         """Whether all below a path is hidden."""
@@ -49,7 +50,7 @@ def parse_mask(text: str) -> Mask:
     paths = [tuple(each.split(".", 1 if each.startswith("@") else -1)) for each in names]
     if not colon or not pattern or any(not step for path in paths for step in path):
         raise ConfigError(f"--mask {text}: write it as TOPIC_PATTERN:FIELD.PATH,... or TOPIC_PATTERN:!FIELD.PATH,...")
-    return Mask(pattern, frozenset(paths), is_all_but)
+    return Mask(pattern, frozenset(paths), is_all_but, text)
 
 
 def masks_of(topic: str, masks: Iterable[Mask]) -> tuple[Mask, ...]:

@@ -65,7 +65,9 @@ class Sight:
     def _row(self, partition: int, found: Found) -> Row:
         record = found.record
         if found.is_readable:
-            return self.row_of_masked(partition, masked(record, self.masks), found.fate)
+            # A marker is the coordinator's, and tells nothing of anybody.
+            seen = record if found.fate is Fate.MARKER else masked(record, self.masks)
+            return self.row_of_masked(partition, seen, found.fate)
         value = Shown("can't be read", (record.value or b"").decode(), 0, False)
         return Row(partition, record.offset, record.timestamp_ms, Fate.UNKNOWN, NULL, value, (), 0)
 

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from barnabas.clients.admin_offsets import OffsetAdmin
@@ -12,11 +11,12 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.page.messages.decoding import KINDS
-from barnabas.page.messages.desk import Desk, whole_number
+from barnabas.page.messages.desk import Desk, moment_ms, whole_number
 from barnabas.page.messages.masks import masked
 from barnabas.page.messages.reading import Found, Span, named_right, read_back, read_on, spans
 from barnabas.page.messages.rows import Row, Sight
 from barnabas.page.view import Asked, View, ViewKind
+from barnabas.page.views import search as search_view
 
 MOST_ROWS: Final = 50
 _MOST_PARTITIONS: Final = 50
@@ -76,17 +76,6 @@ class Wish(NamedTuple):
         place = "" if is_placed else query.get("place", "")
         place = place if place in _PLACES or is_placed else _PLACES[0]
         return cls(whole_number(query.get("partition")), place, start, before, time_ms, query.get("all") != "yes")
-
-
-def moment_ms(text: str) -> int | None:
-    """Read a time in UTC, as a form sends it, or in milliseconds; None: it is none."""
-    if (number := whole_number(text)) is not None:
-        return number
-    try:
-        at = datetime.fromisoformat(text)
-        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1_000)
-    except (ValueError, OverflowError):
-        return None
 
 
 async def build(desk: Desk, asked: Asked) -> Messages:
@@ -219,10 +208,14 @@ def kinds(desk: Desk) -> tuple[ViewKind, ...]:
     async def messages(asked: Asked) -> View:
         return await build(desk, asked)
 
+    async def search(asked: Asked) -> View:
+        return await search_view.build(desk, asked)
+
     async def record(asked: Asked) -> View:
         return await build_record(desk, asked)
 
     return (
         ViewKind("/messages", "Messages", "messages.html.jinja", messages, 10, "/messages"),
+        ViewKind("/search", "Search", "search.html.jinja", search, 1, "/messages"),
         ViewKind("/record", "Record", "record.html.jinja", record, 60, "/messages"),
     )

@@ -1,0 +1,126 @@
+"""A search through a topic's records: what it has found, and how far it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.clients.partitioner import partition_for_key
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.page.messages.conditions import ConditionError, keys_of, parse_conditions
+from barnabas.page.messages.decoding import KINDS
+from barnabas.page.messages.desk import Desk, moment_ms, whole_number
+from barnabas.page.messages.masks import hides_keys
+from barnabas.page.messages.reading import Span, named_right, spans
+from barnabas.page.messages.rows import Sight
+from barnabas.page.messages.search import Key, Progress, Search
+from barnabas.page.messages.searcher import Job
+from barnabas.page.view import Asked, View
+
+_WISHES: Final = ("key", "header", "text", "where")
+_LONGEST_WISH: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchView(View):
+    """A search.
+
+    Attributes:
+        asked: The query; with `nonce` in it, which makes the same search another time another one.
+        note: Why there is none.
+    """
+
+    topic: str
+    asked: Mapping[str, str]
+    note: str
+    progress: Progress | None
+    kinds: tuple[str, ...] = KINDS
+
+
+async def build(desk: Desk, asked: Asked) -> SearchView:
+    """Begin the search that the query asks for, or look how far it is. Raises KafkaError."""
+    query = {name: value[:_LONGEST_WISH] for name, value in asked.query.items() if name != "stop"}
+    key = (asked.cluster.name, asked.cluster.user, tuple(sorted(query.items())))
+    note, search = "", desk.searches.get(key)
+    if search is None and query.get("topic") and any(query.get(each) for each in _WISHES):
+        try:
+            search = await _begin(desk, asked, query, key)
+        except ConditionError as error:
+            note = str(error)
+        except KafkaError as error:
+            raise named_right(error, query["topic"]) from error
+    if search is not None and "stop" in asked.query:
+        await search.stop()
+    return SearchView(
+        now_ms=asked.cluster.pool.env.clock.now_ms(),
+        silent={},
+        not_told=(),
+        topic=query.get("topic", ""),
+        asked=query,
+        note=note,
+        progress=None if search is None else search.look(),
+    )
+
+
+async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -> Search:
+    """Begin a search. Raises ConditionError, KafkaError."""
+    if desk.searches.is_full_for(key):
+        raise ConditionError("too many searches run at once: stop one, or wait until one has ended")
+    topic = query["topic"]
+    sight = desk.sight(topic, query)
+    admin = asked.cluster.admin(OffsetAdmin)
+    keys = _keys(sight, query)
+    conditions = parse_conditions(query.get("where", ""))
+    partitions = await _partitions(admin, topic, keys, whole_number(query.get("partition")))
+    found = await spans(admin, partitions)
+    starts = await _starts(admin, found, query)
+    job = Job(
+        topic,
+        tuple(each.text for each in sight.masks),
+        sight.key_as,
+        sight.value_as,
+        tuple(each.hex() for each in keys),
+        query.get("header", ""),
+        query.get("text", ""),
+        tuple((each.path, each.comparison, each.operand) for each in conditions),
+        {str(each.partition): start for each, start in starts.items()},
+    )
+    if desk.searches.is_full_for(key):
+        raise ConditionError("too many searches run at once: stop one, or wait until one has ended")
+    is_committed = query.get("all") != "yes"
+    search = Search(
+        admin, job, found, desk.max_read_rate, is_committed=is_committed, closed=asked.cluster.closed
+    )  # fmt: skip
+    desk.searches.keep(key, search)
+    return search
+
+
+def _keys(sight: Sight, query: Mapping[str, str]) -> tuple[bytes, ...]:
+    text = query.get("key", "")
+    if text and hides_keys(sight.masks):
+        raise ConditionError("keys of this topic are hidden, and can't be looked for")
+    return keys_of(text, sight.key_as) if text else ()
+
+
+async def _partitions(
+    admin: OffsetAdmin, topic: str, keys: tuple[bytes, ...], partition: int | None
+) -> list[TopicPartition]:
+    """Return where to look: where producers put the keys, unless the query says where."""
+    indexes = sorted((await admin.pool.topic(topic)).partitions)
+    if partition is not None:
+        indexes = [partition]
+    elif keys:
+        indexes = sorted({partition_for_key(each, len(indexes)) for each in keys})
+    return [TopicPartition(topic, each) for each in indexes]
+
+
+async def _starts(
+    admin: OffsetAdmin, found: Mapping[TopicPartition, Span], query: Mapping[str, str]
+) -> dict[TopicPartition, int]:
+    time_ms = moment_ms(query.get("time", ""))
+    if time_ms is not None:
+        at = await admin.offsets(found, time_ms)
+        return {each: at[each] if at[each] >= 0 else span.end for each, span in found.items()}
+    start = whole_number(query.get("start")) or 0
+    return {each: min(max(start, span.begin), span.end) for each, span in found.items()}
