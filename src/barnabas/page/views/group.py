@@ -34,7 +34,7 @@ _QUESTION: Final = Question(
 
 class PartitionRow(NamedTuple):
     """A partition that a group reads; figures are None where they are not told. `stable_offset` is as far as
-    transactions have ended, rates are of five minutes."""
+    transactions have ended, rates are of the last half minute."""
 
     partition: TopicPartition
     committed: int | None

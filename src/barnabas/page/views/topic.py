@@ -43,7 +43,7 @@ class PartitionRow(NamedTuple):
         leader_id: None: there is none.
         adding: Replicas that a reassignment adds.
         stable_offset: As far as transactions have ended.
-        rate_per_s: Of records and markers, of five minutes.
+        rate_per_s: Of records and markers, of the last half minute.
         sizes: Bytes, by the broker that has them.
     """
 

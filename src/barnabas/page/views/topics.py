@@ -25,7 +25,10 @@ class Reader(NamedTuple):
 
 
 class TopicRow(NamedTuple):
-    """A topic; figures are None where they are not told. `rate_per_s` is of records and markers, of five minutes."""
+    """A topic; figures are None where they are not told.
+
+    `rate_per_s` is of records and markers, of the last half minute.
+    """
 
     name: str
     is_internal: bool
