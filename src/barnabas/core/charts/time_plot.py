@@ -10,7 +10,7 @@ Invariants: heights are proportional to values, from a baseline at zero; labels 
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from math import ceil, floor, log10
 from typing import NamedTuple
@@ -163,6 +163,6 @@ def buckets(first: datetime, last: datetime, finest: timedelta = _HOUR) -> tuple
 def _time_label(moment: datetime, step: timedelta) -> str:
     if step >= 28 * _DAY:
         return labels.month(moment)
-    if step >= _DAY or moment.time() == time():
+    if step >= _DAY or (moment.hour, moment.minute, moment.second) == (0, 0, 0):
         return labels.short_day(moment)
     return f"{moment:%H:%M}" if step >= _MINUTE else f"{moment:%H:%M:%S}"

@@ -93,6 +93,9 @@ DOOR = {
     # A moment that is written in a text.
     "clients/positions.py": {"datetime"},
     "clients/offset_resets.py": {"datetime"},
+    # Moments of a plot's axis, which are given.
+    "core/charts/labels.py": {"datetime"},
+    "core/charts/time_plot.py": {"datetime"},
     # Before there is a broker: what it is built of, its parent, its standard streams.
     "core/build.py": {"a file"},
     "core/parent.py": {"ctypes", "os", "select", "signal", "threading", "time"},
