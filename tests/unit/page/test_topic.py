@@ -12,7 +12,7 @@ def test_a_partition_tells_where_it_is_and_how_it_grows() -> None:
         "topic": "views",
         "partition": 0,
         "high_watermark": 1_000,
-        "ends": [[NOW_MS - 30_000, 0], [NOW_MS, 300]],
+        "ends": [[NOW_MS - 30_000, 700], [NOW_MS, 1_000]],
     }
     world = seen(
         partition(VIEWS[0], isr=(1,), adding=(3,)),

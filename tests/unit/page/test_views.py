@@ -28,7 +28,7 @@ def test_a_topic_tells_its_rate_size_lag_and_what_it_lacks() -> None:
             "topic": "views",
             "partition": index,
             "high_watermark": 1_000,
-            "ends": [[NOW_MS - 30_000, 0], [NOW_MS, 300]],
+            "ends": [[NOW_MS - 30_000, 700], [NOW_MS, 1_000]],
         }
         for index in (0, 1)
     ]
