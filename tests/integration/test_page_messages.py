@@ -26,13 +26,16 @@ def make_topics(servers: str, **topics: int) -> None:
         async with Pool(servers) as pool:
             for name, count in topics.items():
                 await Admin(pool).create_topic(NewTopic(name, count, 1, {"retention.ms": "-1"}))
-            await Admin(pool).commit_offsets("billing", {TopicPartition("orders", 0): 5})
+            if "orders" in topics:
+                await Admin(pool).commit_offsets("billing", {TopicPartition("orders", 0): 5})
 
     asyncio.run(run())
 
 
 def transaction(servers: str, name: str, value: bytes) -> Producer:
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": name, "linger.ms": 0})
+    config = {"bootstrap.servers": servers, "transactional.id": name, "linger.ms": 0}
+    # One that is open stays so for as long as these tests may take.
+    producer = Producer({**config, "transaction.timeout.ms": 900_000})
     producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
     producer.produce("orders", value, b"tx", partition=0)
@@ -204,6 +207,33 @@ def test_a_search_is_stopped_and_others_wait(servers: str) -> None:
         assert "Stop" in slow.get(f"/c/cluster/search?{query}").text
         assert view(slow, f"/search?{query}&stop=1")["progress"]["state"] == "stopped"
         assert view(slow, "/search?topic=orders&text=nowhere&nonce=4")["progress"]["state"] == "running"
+
+
+def test_a_tail_shows_the_last_records_and_counts_those_that_it_dropped(servers: str, window: Window) -> None:
+    def until(shown: int) -> Any:
+        told = view(window, "/tail?topic=busy")
+        while len(told["rows"]) + told["dropped_count"] < shown:
+            told = view(window, "/tail?topic=busy")
+        return told
+
+    make_topics(servers, busy=2)
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0})
+    producer.produce("busy", b"before", partition=0)
+    producer.flush(PATIENCE_S)
+    told = view(window, "/tail?topic=busy")
+    assert (told["rows"], told["dropped_count"]) == ([], 0)
+    producer.produce("busy", b"x" * 1_000, partition=1)
+    producer.flush(PATIENCE_S)
+    (row,) = until(1)["rows"]
+    assert (row["partition"], len(row["value"]["text"]), row["value"]["is_cut"]) == (1, 256, True)
+    for number in range(1_200):
+        producer.produce("busy", b"%d" % number, partition=0)
+    producer.flush(PATIENCE_S)
+    told = until(1_201)
+    assert (len(told["rows"]), told["dropped_count"]) == (500, 701)
+    assert [each["value"]["text"] for each in told["rows"][:2]] == ["1199", "1198"]
+    assert "701 dropped" in window.get("/c/cluster/tail?topic=busy").text
+    assert "does not exist" in view(window, "/tail?topic=none", 404)
 
 
 def test_pages_of_messages_are_html(window: Window) -> None:

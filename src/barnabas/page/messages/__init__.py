@@ -8,5 +8,6 @@ rows         a record as it is shown
 conditions   what a search wants
 searcher     the process that looks through what a search reads
 search       searches, and how far they are
-desk         what all windows share: masks, limits, searches
+tail         the last records as they come
+desk         what all windows share: masks, limits, searches, tails
 """

@@ -1,4 +1,4 @@
-"""What all windows that show messages share: what nobody may see, and the searches that run."""
+"""What all windows that show messages share: what nobody may see, and the searches and tails."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -8,6 +8,7 @@ from barnabas.page.messages.decoding import GUESSED, KINDS, MOST_SHOWN_BYTES
 from barnabas.page.messages.masks import Mask, masks_of
 from barnabas.page.messages.rows import Sight
 from barnabas.page.messages.search import Searches
+from barnabas.page.messages.tail import Tails
 
 _LONGEST_NUMBER: Final = 18
 
@@ -22,6 +23,7 @@ class Desk:
         self._masks = masks
         self.max_read_rate = max_read_rate
         self.searches = Searches()
+        self.tails = Tails()
 
     async def close(self) -> None:
         """End all searches."""

@@ -17,6 +17,7 @@ from barnabas.page.messages.reading import Found, Span, named_right, read_back, 
 from barnabas.page.messages.rows import Row, Sight
 from barnabas.page.view import Asked, View, ViewKind
 from barnabas.page.views import search as search_view
+from barnabas.page.views import tail as tail_view
 
 MOST_ROWS: Final = 50
 _MOST_PARTITIONS: Final = 50
@@ -211,11 +212,15 @@ def kinds(desk: Desk) -> tuple[ViewKind, ...]:
     async def search(asked: Asked) -> View:
         return await search_view.build(desk, asked)
 
+    async def tail(asked: Asked) -> View:
+        return await tail_view.build(desk, asked)
+
     async def record(asked: Asked) -> View:
         return await build_record(desk, asked)
 
     return (
         ViewKind("/messages", "Messages", "messages.html.jinja", messages, 10, "/messages"),
         ViewKind("/search", "Search", "search.html.jinja", search, 1, "/messages"),
+        ViewKind("/tail", "Tail", "tail.html.jinja", tail, 1, "/messages"),
         ViewKind("/record", "Record", "record.html.jinja", record, 60, "/messages"),
     )

@@ -1,0 +1,81 @@
+"""Tails: the last records of a topic as they come; nothing is read while nobody looks."""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from typing import Final
+
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.core.types import TopicPartition
+from barnabas.page.messages.reading import read_back, spans
+from barnabas.page.messages.rows import Row, Sight
+
+MOST_ROWS: Final = 500
+MOST_SHOWN_BYTES: Final = 256
+_MOST_KEPT: Final = 8
+_LEAST_OF_EACH: Final = 10
+
+
+class Tail:
+    """The last rows of some partitions, from the first look on.
+
+    Attributes:
+        rows: The newest last.
+        since_ms: When the first look was.
+        dropped_count: Offsets that came and are not shown any more, or never were: more came than can be read.
+    """
+
+    def __init__(
+        self, partitions: Sequence[TopicPartition], sight: Sight, since_ms: int, *, is_committed: bool
+    ) -> None:
+        self.rows: deque[Row] = deque(maxlen=MOST_ROWS)
+        self.since_ms = since_ms
+        self.dropped_count = 0
+        self.partitions = partitions
+        self._sight = sight
+        self._is_committed = is_committed
+        self._positions: dict[TopicPartition, int] = {}
+
+    async def look(self, admin: OffsetAdmin) -> None:
+        """Read what has come; where that is too much, the last of it. Raises KafkaError."""
+        found = await spans(admin, self.partitions)
+        ends = {each: span.stable if self._is_committed else span.end for each, span in found.items()}
+        if not self._positions:
+            self._positions = ends
+        grown = [each for each, end in ends.items() if end > self._positions[each]]
+        most = max(MOST_ROWS // max(len(grown), 1), _LEAST_OF_EACH)
+        pages = await asyncio.gather(
+            *(read_back(admin, each, ends[each], found[each], most, is_committed=self._is_committed) for each in grown)
+        )
+        came: list[Row] = []
+        for each, page in zip(grown, pages, strict=True):
+            # It may begin before what was seen last.
+            new = [one for one in page.found if one.record.offset >= self._positions[each]]
+            self.dropped_count += max(page.begin - self._positions[each], 0)
+            came += await asyncio.to_thread(self._sight.rows, each.partition, new)
+        came.sort(key=lambda row: (row.timestamp_ms, row.offset))
+        self.dropped_count += max(len(self.rows) + len(came) - MOST_ROWS, 0)
+        self.rows += came
+        self._positions |= {each: ends[each] for each in grown}
+
+
+Key = tuple[str, str, tuple[tuple[str, str], ...]]
+
+
+class Tails:
+    """All tails of a page, by cluster, user and query; the one looked at least lately makes room."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Key, Tail] = OrderedDict()
+
+    def get(self, key: Key) -> Tail | None:
+        """Return one that was begun."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def keep(self, key: Key, tail: Tail) -> None:
+        """Keep one that begins."""
+        self._kept[key] = tail
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
