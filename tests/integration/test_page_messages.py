@@ -275,7 +275,8 @@ def test_who_may_not_read_is_told_what_right_it_takes(tmp_path) -> None:
             producer.produce(topic, b"x")
         assert producer.flush(PATIENCE_S) == 0
         allow(broker.bootstrap_servers, file, ("--topic", "orders"))
-        with running_page("--bootstrap-server", broker.bootstrap_servers, "--login") as port:
+        options = ("--login", "--max-read-rate", "1")
+        with running_page("--bootstrap-server", broker.bootstrap_servers, *options) as port:
             alice = Window(port)
             assert alice.get("/c/cluster/download?topic=orders").status == 303
             alice.log_in("alice", "secret1")
@@ -286,3 +287,14 @@ def test_who_may_not_read_is_told_what_right_it_takes(tmp_path) -> None:
                     assert "who have READ and DESCRIBE on it" in view(alice, f"{path}{topic}", 403)
                 assert alice.get(f"/c/cluster/download?topic={topic}").status == 403
             assert view(alice, "/messages")["topics"] == ["orders"]
+            # A search ends with its session.
+            query = "/search?topic=secrets&text=nowhere"
+            admins = Window(port)
+            admins.log_in("admin", "secret0")
+            assert view(admins, query)["progress"]["state"] == "running"
+            admins.get("/c/cluster/messages")
+            assert admins.post("/logout").status == 303
+            admins.log_in("admin", "secret0")
+            while (ended := view(admins, query)["progress"])["state"] == "running":
+                pass
+            assert (ended["state"], ended["note"]) == ("stopped", "the session has ended")
