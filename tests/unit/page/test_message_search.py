@@ -1,7 +1,6 @@
 """What a search wants, and the process that looks for it."""
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -10,7 +9,7 @@ import pytest
 
 from barnabas.page.messages.conditions import ConditionError, Wanted, keys_of, parse_conditions
 from barnabas.page.messages.reading import Fate
-from barnabas.page.messages.searcher import FATES, FRAME, MOST_HITS, MOST_MEMORY_BYTES, Job
+from barnabas.page.messages.searcher import FATES, FRAME, MOST_HITS, Job
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.record import Record
@@ -139,9 +138,7 @@ def test_a_search_stops_where_it_has_enough() -> None:
     assert (code, len(rows)) == (0, MOST_HITS)
 
 
-def test_a_bomb_costs_no_more_than_its_search_may_take() -> None:
+def test_a_bomb_is_counted_and_the_rest_is_searched() -> None:
     bomb = batch(b"\x00" * (100 << 20), codec=Codec.ZSTD)
-    most = max(MOST_MEMORY_BYTES // 1_024, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     code, rows, progress = search(JOB._replace(text="x"), bomb, batch(b"xyz"), batch(b"x")[:16] + b"\xff" * 60)
     assert (code, len(rows), progress[2]) == (0, 1, 2)
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= most
