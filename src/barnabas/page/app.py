@@ -3,7 +3,7 @@
 GET  /                   the first cluster
 GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` gives its value, `text/event-stream` its
                          HTML each time that it is made anew
-     /c/CLUSTER/change/  changes (`desk.py`)
+     /c/CLUSTER/change/  changes (`change_desk.py`)
 GET  /c/CLUSTER/download the key or value of a record, as it is
 GET  /login, POST /login, POST /logout
 GET  /static/FILE
@@ -22,7 +22,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
 from barnabas.page.cluster import Cluster
-from barnabas.page.desk import Desk as ChangeDesk
+from barnabas.page.change_desk import ChangeDesk
 from barnabas.page.door.door import Door
 from barnabas.page.door.login import LoginRefusedError, Logins
 from barnabas.page.door.sessions import LONGEST_S, Session, Sessions

@@ -42,7 +42,7 @@ class _Kind(NamedTuple):
     menu: str
 
 
-class Desk:
+class ChangeDesk:
     """Takes changes. `routes` are its addresses."""
 
     def __init__(self, settings: Settings, render: Render) -> None:
