@@ -1,5 +1,9 @@
-"""Check JSON values against the part of JSON Schema that `facts.json` is written in. Pure."""
+"""Check JSON values against the part of JSON Schema that `facts.json` is written in. Pure.
 
+`complaints` says what is wrong; `quick_check` is for the many values that nothing is wrong with.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -67,3 +71,57 @@ def complaints(
         for index, part in enumerate(value):
             look_at(part, schema["items"], index)
     return told
+
+
+def quick_check(schema: dict[str, Any], defs: dict[str, Any], depth: int) -> Callable[[Any], bool]:
+    """Return what tells whether `complaints` has nothing to say of a value, where it bears more.
+
+    Args:
+        defs: What `$ref` names.
+        depth: Parts of parts are looked at so deep.
+    """
+    if "$ref" in schema:
+        schema = defs[schema["$ref"].removeprefix("#/$defs/")]
+    if "anyOf" in schema:
+        checks = [quick_check(each, defs, depth) for each in schema["anyOf"]]
+        return lambda value: any(check(value) for check in checks)
+    if "enum" in schema:
+        return lambda value: value in schema["enum"]
+    types = frozenset(_TYPES[schema["type"]])
+    if depth and dict in types:
+        return _object_check(schema, defs, depth - 1)
+    if depth and list in types:
+        return _array_check(schema, defs, depth - 1)
+    return lambda value: type(value) in types
+
+
+def _object_check(schema: dict[str, Any], defs: dict[str, Any], depth: int) -> Callable[[Any], bool]:
+    required = frozenset(schema.get("required", ()))
+    known = {name: quick_check(part, defs, depth) for name, part in schema.get("properties", {}).items()}
+    others = schema.get("additionalProperties")
+    other = quick_check(others, defs, depth) if others else None
+
+    def is_object(value: Any) -> bool:
+        if type(value) is not dict or not required <= value.keys():
+            return False
+        for name, part in value.items():
+            check = known.get(name, other)
+            if check is not None and not check(part):
+                return False
+        return True
+
+    return is_object
+
+
+def _array_check(schema: dict[str, Any], defs: dict[str, Any], depth: int) -> Callable[[Any], bool]:
+    least, most, items = schema.get("minItems", 0), schema.get("maxItems"), schema["items"]
+    check = quick_check(items, defs, depth)
+    types = _TYPES.get(items.get("type", ""), ())
+    simple = frozenset(types) if not depth or not {dict, list} & set(types) else frozenset()
+
+    def is_array(value: Any) -> bool:
+        if type(value) is not list or len(value) < least or (most is not None and len(value) > most):
+            return False
+        return {*map(type, value)} <= simple if simple else all(map(check, value))
+
+    return is_array

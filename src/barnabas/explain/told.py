@@ -1,12 +1,12 @@
 """Keep of what brokers tell what has the form that rules read: another release, or half a row, is no reason to fail."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from barnabas.explain.json_schema import complaints
+from barnabas.explain.json_schema import complaints, quick_check
 
 # A row, its lists, their rows and what these are made of; the points of a series are what they are.
 _DEPTH: Final = 4
@@ -17,15 +17,22 @@ def fitting(subject: str, rows: Iterable[Any]) -> tuple[list[dict[str, Any]], st
 
     What a row has beside that is let be: a later release may tell more.
     """
-    definitions = _definitions()
+    is_fitting = _check(subject)
     kept: list[dict[str, Any]] = []
     wrong = ""
     for row in rows:
-        told = complaints(row, definitions[subject], definitions, subject, _DEPTH, bears_more=True)
-        if not told:
+        if is_fitting(row):
             kept.append(row)
-        wrong = wrong or (told[0] if told else "")
+        elif not wrong:
+            definitions = _definitions()
+            wrong, *_ = complaints(row, definitions[subject], definitions, subject, _DEPTH, bears_more=True)
     return kept, wrong
+
+
+@cache
+def _check(subject: str) -> Callable[[Any], bool]:
+    definitions = _definitions()
+    return quick_check(definitions[subject], definitions, _DEPTH)
 
 
 @cache
