@@ -21,8 +21,8 @@ from starlette.types import ASGIApp
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
-from barnabas.page.cluster import Cluster
 from barnabas.page.change_desk import ChangeDesk
+from barnabas.page.cluster import Cluster
 from barnabas.page.door.door import Door
 from barnabas.page.door.login import LoginRefusedError, Logins
 from barnabas.page.door.sessions import LONGEST_S, Session, Sessions
