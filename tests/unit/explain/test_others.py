@@ -235,6 +235,12 @@ def test_a_cluster_that_is_well_has_one_line() -> None:
     assert found.text == "all is well: 3 brokers, 3 partitions, 0 groups"
 
 
+def test_who_may_not_see_all_is_not_told_that_all_is_well() -> None:
+    (found,) = explain_all(seen(refused=["broker: Cluster authorization failed."]))
+    assert found.text == "nothing is wrong with what you may see: 3 brokers, 3 partitions, 0 groups"
+    assert found.certainty is Certainty.UNKNOWN
+
+
 def test_without_a_question_all_that_is_not_well_is_listed_the_worst_first() -> None:
     world = behind(500, log(per_s=2), per_s=1, away=(3,), facts={"requests": [request(local_ms=800)]})
     world.cluster.partitions[:] = [partition(isr=[1, 2])]

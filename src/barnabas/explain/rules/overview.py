@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from barnabas.explain.finding import Finding, worst_first
+from barnabas.explain.finding import Certainty, Finding, worst_first
 from barnabas.explain.rules.broker import near_limits, silent_brokers, stalls
 from barnabas.explain.rules.client import held_clients
 from barnabas.explain.rules.disk import full_disks
@@ -17,14 +17,19 @@ from barnabas.explain.words import count
 
 
 def explain_all(seen: Seen) -> list[Finding]:
-    """List what is not as it should be, the worst first; one line says so where all is well."""
+    """List what is not as it should be, the worst first; one line says so where all is well.
+
+    Who may not see all of it is not told that all is well.
+    """
     found = worst_first(each for each in _all(seen) if each.severity)
     if found:
         return found
     brokers = 0 if seen.cluster is None else len(seen.cluster.brokers)
-    text = f"all is well: {count(brokers, 'broker')}, {count(len(seen.partitions), 'partition')}, "
+    well = "nothing is wrong with what you may see" if seen.refused else "all is well"
+    text = f"{well}: {count(brokers, 'broker')}, {count(len(seen.partitions), 'partition')}, "
     text += count(len(seen.groups), "group")
-    return [Finding("cluster", "well", text)]
+    certainty = Certainty.UNKNOWN if seen.refused else Certainty.MEASURED
+    return [Finding("cluster", "well", text, certainty=certainty)]
 
 
 def _all(seen: Seen) -> Iterator[Finding]:
