@@ -69,7 +69,7 @@ class Instrument(NamedTuple):
 
 
 _COUNTERS = Instrument(CPU_MICRO, True, 2_000, 3, 0.0005)
-_CALLGRIND = Instrument("k instructions (callgrind)", True, 200, 1, 0.03)
+_CALLGRIND = Instrument("k instructions (callgrind)", True, 300, 5, 0.03)
 _SECONDS = Instrument(CPU_MICRO, False, 400, 60, 0.0005)
 
 
