@@ -20,9 +20,10 @@ from barnabas.broker.controller.decisions import Strategy, raised
 from barnabas.broker.controller.deletion import hold_deletions, resume_deletion
 from barnabas.broker.controller.epoch_guard import ControllerMovedError
 from barnabas.broker.controller.events import IsrSet
-from barnabas.broker.controller.partition_states import bring_online, read_states, write_states
+from barnabas.broker.controller.partition_states import bring_online, read_states, set_phases, write_states
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import (
+    NO_LEADER,
     ControllerState,
     Moving,
     PartitionPhase,
@@ -257,6 +258,9 @@ async def _stop_replicas(
     before = state.leaders.get(partition)
     await change_replicas(term, replicas, ReplicaPhase.OFFLINE)
     after = state.leaders.get(partition)
+    if after is not None and after.node.leader == NO_LEADER and state.phase(partition) is PartitionPhase.ONLINE:
+        # differs from Kafka (left-without-leader): there it counts as led, and nobody leads it later.
+        set_phases(state, [partition], PartitionPhase.OFFLINE)
     stop_epoch = None
     if is_epoch_known and before is not None and after is not None:
         # differs from Kafka (cancelled-reassignment): it names an epoch that the brokers know, so they do not obey. The

@@ -466,6 +466,29 @@ def test_a_topic_whose_partition_moves_is_deleted_when_that_has_ended() -> None:
     play(story)
 
 
+def test_a_partition_that_moved_to_a_broker_that_is_away_is_led_when_that_is_back() -> None:
+    async def story(cluster: Cluster) -> None:
+        await three_brokers(cluster, {0: [1]})
+        await cluster.registry.create(
+            paths.REASSIGNMENT, b'{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2]}]}'
+        )
+        await settle()
+        # It copies on for as long as its leader lets it, whatever became of its session.
+        await cluster.remove_broker(2)
+        await settle()
+        state = await cluster.state("t", 0)
+        in_sync = PartitionStateNode(state.leader, state.leader_epoch, (1, 2), state.controller_epoch)
+        await cluster.registry.set(paths.partition_state("t", 0), encode_partition_state(in_sync))
+        await settle()
+        assert not cluster.controller.reassignments()
+        assert (await cluster.state("t", 0)).leader == -1
+        await cluster.add_broker(2)
+        await settle()
+        assert (await cluster.state("t", 0)).leader == 2
+
+    play(story, overrides={"inter.broker.protocol.version": "2.6", "log.message.format.version": "2.6"})
+
+
 # Features
 
 
