@@ -259,7 +259,7 @@ async def _stop_replicas(
     await change_replicas(term, replicas, ReplicaPhase.OFFLINE)
     after = state.leaders.get(partition)
     if after is not None and after.node.leader == NO_LEADER and state.phase(partition) is PartitionPhase.ONLINE:
-        # differs from Kafka (left-without-leader): there it counts as led, and nobody leads it later.
+        # differs from Kafka (left-without-leader): it counts as led there, so a broker's return elects nobody.
         set_phases(state, [partition], PartitionPhase.OFFLINE)
     stop_epoch = None
     if is_epoch_known and before is not None and after is not None:
