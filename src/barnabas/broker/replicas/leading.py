@@ -190,7 +190,9 @@ class Leading:
             replica_id, fetch_offset, log_start_offset, partition.log.log_end_offset, now_ms
         )
         isr = followers.expansion(replica_id, partition.high_watermark)
-        if isr is not None:
+        # differs from Kafka (unregistered-in-sync): it takes in whoever fetches. But a controller that takes over tells
+        # by the registrations who was away since the state was written, so the registration has to come first.
+        if isr is not None and self._is_alive(replica_id):
             self._propose(partition, isr)
         if has_moved:
             if fetch_offset < partition.high_watermark and replica_id in followers.isr:
