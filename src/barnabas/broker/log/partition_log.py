@@ -523,19 +523,29 @@ class PartitionLog:
     def _write_epochs(self) -> None:
         self._work.run(self.epochs.write, _ignore, self._note_failure)
 
-    def delete_oldest_segments(self, count: int) -> None:
+    def delete_oldest_segments(self, count: int, then: Callable[[None], object] = _ignore) -> None:
         """Delete the first `count` segments; the log start moves to the first that stays.
 
         Then the files are renamed, and removed after file.delete.delay.ms. All of them go once there is a new one.
         Nothing is deleted while the log is being truncated: whoever wanted that looks again some time.
+
+        Args:
+            then: Called when the log is without them, or nothing came of it.
         """
         if self.is_truncating:
+            then(None)
             return
         if count < len(self.segments):
             self._delete_oldest(count)
+            then(None)
             return
         end_offset = self.log_end_offset
-        self.prepare_roll(lambda: self._delete_all(end_offset))
+
+        def delete_all() -> None:
+            self._delete_all(end_offset)
+            then(None)
+
+        self.prepare_roll(delete_all)
 
     def _delete_all(self, end_offset: int) -> None:
         if self.is_closed or self.is_busy or self.log_end_offset != end_offset:

@@ -41,11 +41,18 @@ def _nobody(topic_partition: TopicPartition, going: Sequence[Going]) -> None:
     return
 
 
-def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int, on_removed: OnRemoved = _nobody) -> int:
+def apply_retention(
+    log: PartitionLog,
+    high_watermark: int,
+    now_ms: int,
+    on_removed: OnRemoved = _nobody,
+    then: Callable[[None], object] = lambda _: None,
+) -> int:
     """Delete what the topic's settings no longer keep; how many segments that are.
 
     Args:
         on_removed: Told which.
+        then: Called when they are gone, or there are none.
 
     Raises:
         StorageError: The disk failed.
@@ -53,8 +60,10 @@ def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int, on_remo
     """
     going = _going(log, high_watermark, now_ms)
     if going and not log.is_truncating:
-        log.delete_oldest_segments(len(going))
+        log.delete_oldest_segments(len(going), then)
         on_removed(log.topic_partition, going)
+    else:
+        then(None)
     return len(going)
 
 

@@ -6,8 +6,8 @@ come in one turn of the loop.
 Source: log-format facts, files in a log dir, retention; configuration page.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -162,24 +162,46 @@ class Upkeep:
         self._for_each(self._logs.values(), look)
 
     def apply_retention(self) -> None:
-        """Delete old segments of all logs but those that are compacted."""
+        """Delete old segments of all logs but those that are compacted.
+
+        One log after the other: where very many expire together the loop has to begin a new segment in each of them.
+        """
         high_watermarks = self._known_high_watermarks()
+        todo = deque(self._logs.values())
 
-        def look(log: PartitionLog) -> None:
-            high_watermark = high_watermarks.get(log.topic_partition, 0)
-            retain = partial(self._apply_retention, log, high_watermark)
-            learn_ages(log, self._env.executor, retain, self._env.on_failure)
+        def go_on() -> None:
+            for _ in range(min(len(todo), _LOGS_IN_A_TURN)):
+                log = todo.popleft()
+                if self._is_closed or log.is_closed:
+                    continue
+                retained = self._apply_retention(log, high_watermarks.get(log.topic_partition, 0))
+                if not retained.is_done:
+                    retained.then(lambda _: self._env.timers.call_later(0, go_on))
+                    return
+            if todo:
+                self._env.timers.call_later(0, go_on)
 
-        self._for_each(self._logs.values(), look)
+        go_on()
 
-    def _apply_retention(self, log: PartitionLog, high_watermark: int) -> None:
-        if COMPACT in log.config.cleanup_policy or log.is_closed or self._is_closed:
-            # The cleaner does it, which must know what becomes of the segments that it reads; or the log is gone.
-            return
-        try:
-            apply_retention(log, high_watermark, self._env.clock.now_ms(), self._env.on_removed)
-        except (StorageError, CorruptRecordsError) as error:
+    def _apply_retention(self, log: PartitionLog, high_watermark: int) -> Pending[None]:
+        done: Pending[None] = Pending()
+
+        def fail(error: BaseException) -> None:
             self._env.on_failure(error)
+            done.complete(None)
+
+        def retain() -> None:
+            if COMPACT in log.config.cleanup_policy or log.is_closed or self._is_closed:
+                # The cleaner does it, which must know what becomes of the segments that it reads; or the log is gone.
+                done.complete(None)
+                return
+            try:
+                apply_retention(log, high_watermark, self._env.clock.now_ms(), self._env.on_removed, done.complete)
+            except (StorageError, CorruptRecordsError) as error:
+                fail(error)
+
+        learn_ages(log, self._env.executor, retain, fail)
+        return done
 
     def _flush_overdue(self) -> None:
         now_ms = self._env.clock.now_ms()
