@@ -3,11 +3,12 @@
 Source: zookeeper.md, cluster and brokers; KIP-584; Kafka 2.7.2, FinalizedFeatureChangeListener.
 """
 
+from contextlib import suppress
 from typing import Final
 
 from barnabas.core.pending import Spawner
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import NoNodeError, Registry, WatchEvent
+from barnabas.wire.registry.store import NoNodeError, Registry, RegistryClosedError, WatchEvent
 from barnabas.wire.registry.znodes.features import decode_features
 
 NO_EPOCH: Final = -1
@@ -42,4 +43,9 @@ class FinalizedFeatures:
         self.epoch = stat.version if decode_features(data).is_enabled else NO_EPOCH
 
     def _on_change(self, event: WatchEvent) -> None:
-        self._spawner.spawn(self.read())
+        self._spawner.spawn(self._read_again())
+
+    async def _read_again(self) -> None:
+        # A broker that stops hears of nothing more.
+        with suppress(RegistryClosedError):
+            await self.read()

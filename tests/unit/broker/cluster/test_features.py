@@ -1,11 +1,18 @@
 """ApiVersions tells the epoch of finalized features: two brokers in the simulated world."""
 
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from barnabas.broker.cluster.features import FinalizedFeatures
 from barnabas.clients.pool import Pool
+from barnabas.core.pending import Pending, Spawner
 from barnabas.testing.simulation.world import PORT
 from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.features import FeatureNode, encode_features
 from tests.simulated_cluster import Cluster, play
+
+T = TypeVar("T")
 
 
 def test_each_broker_tells_the_version_of_the_node_as_it_is_now() -> None:
@@ -25,3 +32,27 @@ def test_each_broker_tells_the_version_of_the_node_as_it_is_now() -> None:
             assert [await told(cluster, number) for number in (1, 2)] == [epoch, epoch]
 
     play(story, count=2, partitions=1)
+
+
+def test_a_broker_that_stops_as_the_node_changes_says_nothing_of_it() -> None:
+    begun: list[Coroutine[Any, Any, object]] = []
+
+    class Kept(Spawner):
+        def spawn(
+            self, coroutine: Coroutine[Any, Any, T], on_failure: Callable[[BaseException], T] | None = None
+        ) -> Pending[T]:
+            begun.append(coroutine)
+            return Pending()
+
+    async def story(cluster: Cluster) -> None:
+        node = cluster.hosts[0].node
+        services = node and node.observation and node.observation.services
+        assert services
+        await FinalizedFeatures(services.registry, Kept(print)).read()
+        await services.registry.set(paths.FEATURES, encode_features(FeatureNode(is_enabled=True, features={})))
+        await cluster.settle()
+        await cluster.stop(cluster.hosts[0])
+        (again,) = begun
+        await again
+
+    play(story, count=1, partitions=1)
