@@ -240,19 +240,18 @@ def abort_transaction(
         raise BarnabasError("--producer-id and --producer-epoch go together")
     settings = client_settings("barnabas-transactions", command_config, timeout)
 
+    def is_meant(each: OpenTransaction) -> bool:
+        is_producers = (each.producer_id, each.producer_epoch) == (producer_id, producer_epoch)
+        return is_producers or each.first_offset == start_offset
+
     async def find() -> OpenTransaction:
         async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
-            found = await admin.open_transactions(await _partitions(admin, topic, partition))
-            for each in found:
-                is_producers = (each.producer_id, each.producer_epoch) == (producer_id, producer_epoch)
-                if is_producers or each.first_offset == start_offset:
-                    await _check_hanging(admin, each)
-                    return each
-            raise BarnabasError(_no_such_transaction(TopicPartition(topic, partition), found))
+            (named,) = await _partitions(admin, topic, partition)
+            return await admin.find_hanging(named, is_meant)
 
     async def abort(transaction: OpenTransaction) -> int:
         async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
-            await _check_hanging(admin, transaction)
+            await admin.check_hanging(transaction)
             return await admin.abort(transaction, coordinator_epoch)
 
     transaction = run_async(find())
@@ -263,7 +262,7 @@ def abort_transaction(
     if as_json:
         print_json({**_as_dict(transaction), "coordinator_epoch": epoch})
     else:
-        say(f"Aborted {_name(transaction)}.")
+        say(f"Aborted {transaction}.")
 
 
 SUBCOMMANDS: Final = {
@@ -355,39 +354,10 @@ def _moment(timestamp_ms: int) -> str | None:
         return str(timestamp_ms)
 
 
-def _name(transaction: OpenTransaction) -> str:
-    return (
-        f"the transaction of producer {transaction.producer_id} (epoch {transaction.producer_epoch}) in "
-        f"{transaction.partition} from offset {transaction.first_offset} on"
-    )
-
-
-def _no_such_transaction(partition: TopicPartition, found: Sequence[OpenTransaction]) -> str:
-    if not found:
-        return f"no transaction is open in {partition}"
-    open_ = ", ".join(
-        f"{each.first_offset} (producer {each.producer_id}, epoch {each.producer_epoch})" for each in found
-    )
-    return f"no such transaction is open in {partition}; those that are begin at {open_}"
-
-
-async def _check_hanging(admin: TransactionAdmin, transaction: OpenTransaction) -> None:
-    """Raises BarnabasError: a transaction that is open does not hang; says why not."""
-    if await admin.uncoordinated([transaction]):
-        return
-    for state in (await admin.coordinated()).values():
-        if state.producer_id == transaction.producer_id and state.status.is_open:
-            raise BarnabasError(
-                f"{_name(transaction)} does not hang: it is {state.status.name} for transactional id "
-                f"{state.transactional_id}, and its coordinator ends it after {state.timeout_ms} ms"
-            )
-    raise BarnabasError(f"{_name(transaction)} has just ended")
-
-
 def _ask(transaction: OpenTransaction) -> None:
     """Raises BarnabasError unless the person at the terminal says yes."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise BarnabasError(f"this aborts {_name(transaction)}: --yes does it without asking")
-    prompt(f"Abort {_name(transaction)}? Its records are lost to readers of committed records. [y/N] ")
+        raise BarnabasError(f"this aborts {transaction}: --yes does it without asking")
+    prompt(f"Abort {transaction}? Its records are lost to readers of committed records. [y/N] ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BarnabasError("nothing was changed")

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeVar
 
-from barnabas.broker.security.decoys import new_user_salt
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
@@ -22,7 +21,7 @@ from barnabas.cli.users_before import StoredUsers
 from barnabas.clients.admin_users import NewCredential, UserAdmin
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError
-from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS
+from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, new_user_salt
 from barnabas.wire.security.sasl.mechanism import SCRAM_SHA_512
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism
 

@@ -20,7 +20,7 @@ from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.batch_reader import read_batches
 from barnabas.clients.transaction_log import TransactionState, replay
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import KafkaError
+from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.write_txn_markers import (
@@ -51,6 +51,12 @@ class OpenTransaction:
     first_offset: int
     started_ms: int
     updated_ms: int
+
+    def __str__(self) -> str:
+        return (
+            f"the transaction of producer {self.producer_id} (epoch {self.producer_epoch}) in {self.partition} from "
+            f"offset {self.first_offset} on"
+        )
 
 
 def track(header: BatchHeader, partition: TopicPartition, is_open: dict[int, OpenTransaction]) -> None:
@@ -148,6 +154,38 @@ class TransactionAdmin(OffsetAdmin):
             for each in await self.open_transactions({each.partition for each in left})
         }
         return [each for each in left if (each.partition, each.producer_id, each.first_offset) in still]
+
+    async def find_hanging(
+        self, partition: TopicPartition, is_meant: Callable[[OpenTransaction], bool]
+    ) -> OpenTransaction:
+        """Return the transaction of a partition that is meant.
+
+        Raises:
+            BarnabasError: There is none, or it does not hang.
+        """
+        found = await self.open_transactions([partition])
+        for each in found:
+            if is_meant(each):
+                await self.check_hanging(each)
+                return each
+        if not found:
+            raise BarnabasError(f"no transaction is open in {partition}")
+        begun = ", ".join(
+            f"{each.first_offset} (producer {each.producer_id}, epoch {each.producer_epoch})" for each in found
+        )
+        raise BarnabasError(f"no such transaction is open in {partition}; those that are begin at {begun}")
+
+    async def check_hanging(self, transaction: OpenTransaction) -> None:
+        """Raise BarnabasError where a transaction that is open does not hang: why not."""
+        if await self.uncoordinated([transaction]):
+            return
+        for state in (await self.coordinated()).values():
+            if state.producer_id == transaction.producer_id and state.status.is_open:
+                raise BarnabasError(
+                    f"{transaction} does not hang: it is {state.status.name} for transactional id "
+                    f"{state.transactional_id}, and its coordinator ends it after {state.timeout_ms} ms"
+                )
+        raise BarnabasError(f"{transaction} has just ended")
 
     async def abort(self, transaction: OpenTransaction, coordinator_epoch: int | None = None) -> int:
         """Write the marker that aborts a transaction into its partition. See `uncoordinated` first.

@@ -12,15 +12,12 @@ Whoever knows the secret can tell decoys from users, and no more: a decoy stands
 Source: RFC 5802, section 9 (a server should not tell); Kafka 2.7.2, ScramFormatter.secureRandomString.
 """
 
-from collections.abc import Callable
 from hmac import digest
 
-from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, ScramCredential
+from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, USER_SALT_BITS, ScramCredential, user_salt
 from barnabas.wire.security.sasl.scram import KnownUser, ScramMechanism
 
 _TOKEN_SALT_BYTES = 24
-_USER_SALT_BITS = 130
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Decoys:
@@ -31,7 +28,7 @@ class Decoys:
 
     def user(self, mechanism: ScramMechanism, name: str, iterations: int) -> KnownUser:
         """A user of this name, who can't log in."""
-        number = int.from_bytes(self._derived(mechanism.name, name)) % (1 << _USER_SALT_BITS)
+        number = int.from_bytes(self._derived(mechanism.name, name)) % (1 << USER_SALT_BITS)
         return self._nobody(mechanism, name, user_salt(number), iterations)
 
     def token(self, mechanism: ScramMechanism, token_id: str) -> KnownUser:
@@ -49,21 +46,3 @@ class Decoys:
 
     def _derived(self, use: str, name: str) -> bytes:
         return digest(self._secret, f"{use}\0{name}".encode(), "sha256")
-
-
-def new_user_salt(random_bits: Callable[[int], int]) -> bytes:
-    """A salt for a user.
-
-    Args:
-        random_bits: Gives a number of as many unpredictable bits as it is asked for.
-    """
-    return user_salt(random_bits(_USER_SALT_BITS))
-
-
-def user_salt(number: int) -> bytes:
-    """A number as Kafka's tools write their salts."""
-    digits = ""
-    while number:
-        number, digit = divmod(number, len(_DIGITS))
-        digits = _DIGITS[digit] + digits
-    return digits.encode() or b"0"

@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from barnabas.broker.security.decoys import Decoys, new_user_salt
+from barnabas.broker.security.decoys import Decoys
 from barnabas.core.errors import ConfigError
 from barnabas.wire.security.jaas import JaasEntry
 from barnabas.wire.security.sasl import scram
 from barnabas.wire.security.sasl.client import new_client
-from barnabas.wire.security.sasl.credential import ScramCredential
+from barnabas.wire.security.sasl.credential import ScramCredential, new_user_salt
 from barnabas.wire.security.sasl.mechanism import MECHANISMS, Identity, LoginError
 from barnabas.wire.security.sasl.oauthbearer import InvalidTokenError, OAuthBearerClient, OAuthBearerServer
 from barnabas.wire.security.sasl.plain import PlainClient, PlainServer, verifier

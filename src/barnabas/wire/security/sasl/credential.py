@@ -4,10 +4,11 @@
 
 The fields may come in any order.
 
-Source: RFC 5802, section 3; zookeeper.md, configs; Kafka 2.7.2, ScramCredentialUtils.
+Source: RFC 5802, section 3; zookeeper.md, configs; Kafka 2.7.2, ScramCredentialUtils, ScramFormatter.
 """
 
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from typing import NamedTuple
 
 from barnabas.core.errors import ConfigError
@@ -15,6 +16,10 @@ from barnabas.core.errors import ConfigError
 LEAST_ITERATIONS = 4096
 """What RFC 7677 asks for: a credential of fewer logs nobody in."""
 
+USER_SALT_BITS = 130
+"""How long the numbers are that salts of users are made of, by Kafka's tools too."""
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _FIELDS = frozenset(["salt", "stored_key", "server_key", "iterations"])
 
 
@@ -57,3 +62,21 @@ def decode_credential(text: str) -> ScramCredential:
     if not (salt and stored_key and server_key and 0 < iterations < 1 << 31):
         raise ConfigError("a SCRAM credential has a part that is empty or out of range")
     return ScramCredential(salt, stored_key, server_key, iterations)
+
+
+def new_user_salt(random_bits: Callable[[int], int]) -> bytes:
+    """A salt for a user.
+
+    Args:
+        random_bits: Gives a number of as many unpredictable bits as it is asked for.
+    """
+    return user_salt(random_bits(USER_SALT_BITS))
+
+
+def user_salt(number: int) -> bytes:
+    """A number as Kafka's tools write their salts."""
+    digits = ""
+    while number:
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits.encode() or b"0"
