@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from barnabas.clients.admin import LATEST, Admin, NewTopic
+from barnabas.clients.admin import EARLIEST, LATEST, Admin, NewTopic
 from barnabas.clients.admin_acls import AclAdmin
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
 from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
@@ -180,7 +180,7 @@ def test_a_topic_is_created_changed_and_deleted(port: int, servers: str) -> None
     assert "has 3 partitions" in window.post("/c/cluster/change/add-partitions", {"plan": plan_of(answer)}).text
 
     answer = shown(window, "topic-setting", topic="a.b", how="set", setting="cleanup.policy", value="compact,delete")
-    assert rows_of(answer) == [["cleanup.policy of a.b", "compact", "compact,delete"]]
+    assert rows_of(answer) == [["cleanup.policy of topic a.b", "compact", "compact,delete"]]
     assert "--add-config 'cleanup.policy=[compact,delete]'" in command_of(answer)
     path = "/c/cluster/change/topic-setting"
     refused = window.post(path, {"plan": plan_of(answer), "typed": "a"})
@@ -270,6 +270,71 @@ def test_an_access_rule_is_added_and_removed(port: int, servers: str) -> None:
     assert shown(window, "access-rule", how="remove", **rule).status == 400
     assert "was removed" in do(window, "access-rule", how="remove", pattern="prefixed", **rule).text
     assert ask(servers, AclAdmin, lambda admin: admin.describe_acls(BindingFilter())) == []
+
+
+def test_brokers_settings_are_set_and_unset(port: int, servers: str) -> None:
+    window, setting = Window(port), {"setting": "log.retention.ms"}
+    answer = shown(window, "broker-setting", **setting, value="3600000")
+    assert command_of(answer).startswith(
+        "barnabas configs --alter --broker-defaults --add-config log.retention.ms=3600000"
+    )
+    assert rows_of(answer) == [["log.retention.ms of the default of all brokers", "–", "3600000"]]
+    assert do(window, "broker-setting", **setting, value="3600000").status == 400
+    assert "was set" in do(window, "broker-setting", "log.retention.ms", **setting, value="3600000").text
+    (broker_id,) = ask(servers, Admin, lambda admin: admin.pool.metadata([])).brokers
+    answer = shown(window, "broker-setting", broker=str(broker_id), setting="log.cleaner.threads", value="2")
+    assert rows_of(answer) == [[f"log.cleaner.threads of broker {broker_id}", "1", "2"]]
+    assert "was unset" in do(window, "broker-setting", "log.retention.ms", **setting, how="unset").text
+    assert "is not set" in shown(window, "broker-setting", **setting, how="unset").text
+    assert (
+        "is a secret"
+        in shown(window, "broker-setting", broker=str(broker_id), setting="ssl.key.password", value="x").text
+    )
+    for broker in ("x", "99"):
+        assert shown(window, "broker-setting", broker=broker, **setting, value="1").status == 400
+
+
+def test_a_user_is_made_changed_and_taken_away(port: int, servers: str, capfd: pytest.CaptureFixture[str]) -> None:
+    window, alice = Window(port), {"user": "alice", "mechanism": "SCRAM-SHA-256"}
+    assert 'type="password"' in window.get("/c/cluster/change/user?password=never-shown").text
+    assert "never-shown" not in window.get("/c/cluster/change/user?password=never-shown").text
+    answer = shown(window, "user", **alice, password="its secret ")
+    assert command_of(answer).startswith(
+        "barnabas users add --user alice --mechanism SCRAM-SHA-256 --password-file - --bootstrap-server"
+    )
+    assert "its secret" not in answer.text
+    done = window.post("/c/cluster/change/user", {"plan": plan_of(answer)})
+    assert "can log in with SCRAM-SHA-256" in done.text
+    described = json.loads(barnabas("users", "describe", "--user", "alice", "--bootstrap-server", servers, "--json"))
+    assert [(each["mechanism"], each["iterations"]) for each in described] == [("SCRAM-SHA-256", 4096)]
+    assert "is missing" in shown(window, "user", **alice).text
+    assert "no credentials" in shown(window, "user", user="alice", how="take it away").text
+    assert rows_of(shown(window, "user", **alice, password="x"))[0][1] == "4096 iterations"
+    assert "with SCRAM-SHA-256 any more" in do(window, "user", **alice, how="take it away").text
+    assert "its secret" not in capfd.readouterr().err
+
+
+def test_records_are_deleted(port: int, servers: str) -> None:
+    window, partition = Window(port), TopicPartition("orders", 1)
+    end = ask(servers, Admin, lambda admin: admin.offsets([partition], LATEST))[partition]
+    named = {"topic": "orders", "partition": "1"}
+    assert rows_of(shown(window, "delete-records", **named)) == [["first offset of orders-1", "0", str(end)]]
+    answer = shown(window, "delete-records", **named, offset="1")
+    assert "up to 1 record." in answer.text
+    shell = command_of(answer).replace("barnabas", shlex.join([sys.executable, "-P", "-m", "barnabas.cli.main"]), 1)
+    subprocess.run(["sh", "-c", shell], check=True, capture_output=True, timeout=PATIENCE_S)
+    assert ask(servers, Admin, lambda admin: admin.offsets([partition], EARLIEST))[partition] == 1
+    for offset in ("1", str(end + 1), "-1", "x"):
+        assert shown(window, "delete-records", **named, offset=offset).status == 400
+    assert do(window, "delete-records", "orders", **named, offset="2").status == 400
+    assert "begins at offset 2 now" in do(window, "delete-records", "orders-1", **named, offset="2").text
+    assert shown(window, "delete-records", topic="none", partition="0").status == 400
+
+
+def test_a_transaction_that_does_not_hang_is_not_aborted(port: int) -> None:
+    window = Window(port)
+    answer = shown(window, "abort-transaction", topic="orders", partition="0", offset="0")
+    assert (answer.status, "no transaction is open in orders-0" in answer.text) == (400, True)
 
 
 RULE = {"permission": "deny", "principal": "User:it's", "host": "10.0.0.1", "resource": "cluster"}

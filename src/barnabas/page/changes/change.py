@@ -22,6 +22,7 @@ class Field(NamedTuple):
         choices: What can be chosen, the first one unless another is; empty: anything can be typed.
         is_optional: Whether it may stay empty.
         value: What stands there at first.
+        is_secret: It is not shown while it is typed, nor afterwards.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Field(NamedTuple):
     choices: tuple[str, ...] = ()
     is_optional: bool = False
     value: str = ""
+    is_secret: bool = False
 
 
 class Row(NamedTuple):
@@ -101,6 +103,12 @@ def number(asked: Asked, field: Field, least: int = 1) -> int | None:
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 20) or int(value) < least:
         raise BarnabasError(f"{field.label}: {value[:40]} is no whole number from {least} on")
     return int(value)
+
+
+def needed_number(asked: Asked, field: Field, least: int = 0) -> int:
+    """Return a whole number that has to be there. Raises BarnabasError."""
+    needed(asked, field)
+    return number(asked, field, least) or 0
 
 
 def choice(asked: Asked, field: Field) -> str:

@@ -1,0 +1,38 @@
+"""Abort a transaction that hangs: the same as `barnabas transactions abort`."""
+
+from typing import Final
+
+from barnabas.clients.admin_transactions import TransactionAdmin
+from barnabas.core.types import TopicPartition
+from barnabas.page.changes.change import Change, Field, Plan, Row, command, needed, needed_number
+from barnabas.page.view import Asked
+
+_TOPIC: Final = Field("topic", "Topic")
+_PARTITION: Final = Field("partition", "Partition")
+_START: Final = Field("offset", "From offset", "Of its first record in the partition.")
+
+
+async def preview(asked: Asked) -> Plan:
+    """Find it, and see that no coordinator will end it."""
+    topic, admin = needed(asked, _TOPIC), asked.cluster.admin(TransactionAdmin)
+    partition, start = TopicPartition(topic, needed_number(asked, _PARTITION)), needed_number(asked, _START)
+    transaction = await admin.find_hanging(partition, lambda each: each.first_offset == start)
+
+    async def carry_out() -> str:
+        await admin.check_hanging(transaction)
+        await admin.abort(transaction)
+        return f"Aborted {transaction}."
+
+    options = ("--topic", topic, "--partition", str(partition.partition), "--start-offset", str(start), "--yes")
+    return Plan(
+        (Row(str(transaction), "is open", "is aborted"),),
+        command("transactions", "abort", *options),
+        carry_out,
+        loses="Its records are lost to readers of committed records.",
+        name=str(partition),
+    )
+
+
+CHANGE: Final = Change(
+    "/change/abort-transaction", "Abort a transaction that hangs", (_TOPIC, _PARTITION, _START), preview
+)
