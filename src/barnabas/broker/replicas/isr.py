@@ -175,8 +175,8 @@ class ReplicaSet:
         return (*self.isr, replica_id)
 
     def shrink(self, leader_end_offset: int, now_ms: int, max_lag_ms: int) -> tuple[int, ...] | None:
-        """Return the in-sync replicas to propose without those that were not caught up for too long; None: all were,
-        or a change is pending.
+        """Return the in-sync replicas to propose without those that were not caught up for too long, or are no replicas
+        any more; None: all were, or a change is pending.
 
         To be asked every half of `max_lag_ms`.
 
@@ -257,6 +257,8 @@ class ReplicaSet:
     def _without(self, is_out: Callable[[FollowerProgress], bool]) -> tuple[int, ...] | None:
         if self.proposed is not None:
             return None
-        followers = self.followers
-        kept = tuple(each for each in self.isr if each not in followers or not is_out(followers[each]))
-        return kept if len(kept) < len(self.isr) else None
+        # differs from Kafka (ghost-in-sync): who is no replica any more stays for ever, and counts. A leader proposed
+        # it, not having heard of the reassignment in place of the one by which it was to become a replica.
+        out = {each for each in self.isr if (known := self.followers.get(each)) is None or is_out(known)}
+        out.discard(self.broker_id)
+        return tuple(each for each in self.isr if each not in out) if out else None

@@ -120,9 +120,10 @@ def test_who_has_all_stays_however_long_ago_it_fetched() -> None:
     assert replica_set.shrink(101, 1 << 40, LAG_MS) == (1,)
 
 
-def test_a_member_of_another_assignment_is_left_alone() -> None:
-    replica_set = led(isr=(1, 9), replicas=(1, 2))
-    assert replica_set.shrink(200, 1 << 40, LAG_MS) is None
+def test_a_member_that_is_no_replica_any_more_goes() -> None:
+    replica_set = led(isr=(9, 1, 2), replicas=(1, 2))
+    assert replica_set.shrink(100, 0, LAG_MS) == (1, 2)
+    assert led(isr=(1, 2), replicas=(2,)).shrink(100, 0, LAG_MS) is None
 
 
 # --- expulsion
