@@ -49,6 +49,10 @@ class MeasuredBarnabas:
     def pid(self) -> int:
         return self._broker.pid
 
+    def stalls_of_late_ms(self) -> tuple[int, int]:
+        """For how long its loop stood still at the longest since this was asked: in all, and as it computed."""
+        return self._broker.stalls_of_late_ms()
+
     def start(self) -> None:
         self._broker.start()
 

@@ -1,0 +1,139 @@
+"""`barnabas page` as a process, and as little of a browser as measures it."""
+
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tools.kafka.java import die_with_parent
+
+_TIMEOUT_S = 60.0
+_PING_EACH_S = 0.02
+CLUSTER = "/c/cluster"
+
+
+class Page(NamedTuple):
+    """A page that shows its first view: how long that took from its start, to the first byte and to the last."""
+
+    port: int
+    pid: int
+    started_s: float = 0.0
+    whole_s: float = 0.0
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=_TIMEOUT_S)
+
+    def ask_s(self, path: str) -> tuple[float, float]:
+        """Ask for a page, and return how long it took to its first byte and to its last."""
+        connection = self.connect()
+        try:
+            begin_s = time.perf_counter()
+            connection.request("GET", path, headers={"accept": "text/html"})
+            answer = connection.getresponse()
+            first_s = time.perf_counter() - begin_s
+            answer.read()
+            whole_s = time.perf_counter() - begin_s
+        finally:
+            connection.close()
+        if answer.status != http.HTTPStatus.OK:
+            raise RuntimeError(f"{path}: {answer.status}")
+        return first_s, whole_s
+
+    def value(self, path: str) -> Any:
+        """Return a view as JSON has it."""
+        connection = self.connect()
+        try:
+            connection.request("GET", path, headers={"accept": "application/json"})
+            told = json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+        if told["view"] is None:
+            raise RuntimeError(f"{path}: {told['failure']}")
+        return told["view"]
+
+
+@contextlib.contextmanager
+def running_page(address: str) -> Iterator[Page]:
+    """Start `barnabas page`, as a user does, and end it."""
+    command = [sys.executable, "-P", "-m", "barnabas.cli.main", "page", "--bootstrap-server", address]
+    command += ["--listeners", "127.0.0.1:0"]
+    # What is installed has its bytecode.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    begin_s = time.perf_counter()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=die_with_parent
+    ) as process:
+        try:
+            assert process.stdout is not None
+            port = int(process.stdout.readline().rstrip("/\n").rpartition(":")[2])
+            page = Page(port, process.pid)
+            asked_s = time.perf_counter() - begin_s
+            first_s, whole_s = page.ask_s(f"{CLUSTER}/")
+            yield page._replace(started_s=asked_s + first_s, whole_s=asked_s + whole_s)
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@contextlib.contextmanager
+def longest_wait_s(page: Page) -> Iterator[list[float]]:
+    """Ask for a file that costs nothing, again and again: the longest answer is how long the page's loop stood still.
+
+    Where other processes take the cores, what they took is in it.
+    """
+    ended = threading.Event()
+    found = [0.0]
+
+    def ask() -> None:
+        connection = page.connect()
+        while not ended.wait(_PING_EACH_S):
+            begin_s = time.perf_counter()
+            connection.request("GET", "/static/icon.svg")
+            connection.getresponse().read()
+            found[0] = max(found[0], time.perf_counter() - begin_s)
+        connection.close()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        asking.join()
+
+
+@contextlib.contextmanager
+def windows(page: Page, paths: list[str]) -> Iterator[None]:
+    """Keep windows open, that take what comes anew."""
+    connections = [page.connect() for _ in paths]
+    threads = []
+    for path, connection in zip(paths, connections, strict=True):
+        connection.request("GET", path, headers={"accept": "text/event-stream"})
+        answer = connection.getresponse()
+
+        def read(answer: http.client.HTTPResponse = answer) -> None:
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError, AttributeError):
+                while answer.read1(1 << 16):
+                    pass
+
+        threads.append(threading.Thread(target=read, daemon=True))
+        threads[-1].start()
+    try:
+        yield
+    finally:
+        for connection in connections:
+            if connection.sock is not None:
+                with contextlib.suppress(OSError):
+                    connection.sock.shutdown(2)
+            connection.close()
+        for each in threads:
+            each.join(10)
