@@ -4,15 +4,17 @@ What was not asked for is empty. Who did not answer is in `silent`; who does not
 does, is not in `tellers`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from barnabas.clients.cluster_state import Cluster, Partition
 from barnabas.clients.transaction_log import TransactionState
 from barnabas.core.types import TopicPartition
 from barnabas.wire.quotas.entities import Entity
 from barnabas.wire.security.acls import Binding
+
+T = TypeVar("T")
 
 Row = Mapping[str, Any]
 """A row of the answer to `Facts`, with the `broker_id` that told it; its fields are in explain/facts.json."""
@@ -184,17 +186,41 @@ class Seen:
     tellers: set[int] = field(default_factory=set)
     silent: dict[int, str] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
+    # Rules look up each of thousands: for each way to look something up, how many there were, and all of them.
+    _indexes: dict[tuple[str, str], tuple[int, dict[Any, list[Any]]]] = field(default_factory=dict, repr=False)
+    _partitions: dict[TopicPartition, Partition] = field(default_factory=dict, repr=False)
 
     def rows(self, subject: str, **wanted: object) -> Iterator[Row]:
         """The rows of a subject of `Facts` whose fields have these values."""
-        for row in self.facts.get(subject, ()):
+        rows: Sequence[Row] = self.facts.get(subject, ())
+        if wanted:
+            first, value = next(iter(wanted.items()))
+            rows = self._index(subject, first, rows, lambda row: row[first]).get(value, ())
+        for row in rows:
             if all(row[name] == value for name, value in wanted.items()):
                 yield row
 
+    def logs_of(self, topic: str) -> Sequence[TopicPartition]:
+        """The partitions of a topic of which logs were seen."""
+        return self._index("", "topic", self.logs, lambda name: name.topic).get(topic, ())
+
+    def _index(
+        self, subject: str, field_name: str, rows: Collection[T], key_of: Callable[[T], object]
+    ) -> dict[Any, list[T]]:
+        count, index = self._indexes.get((subject, field_name), (-1, {}))
+        if count != len(rows):
+            index = {}
+            for row in rows:
+                index.setdefault(key_of(row), []).append(row)
+            self._indexes[subject, field_name] = len(rows), index
+        return index
+
     @property
-    def partitions(self) -> dict[TopicPartition, Partition]:
+    def partitions(self) -> Mapping[TopicPartition, Partition]:
         """The partitions of the cluster, by name."""
-        return {} if self.cluster is None else {each.name: each for each in self.cluster.partitions}
+        if self.cluster is not None and len(self._partitions) != len(self.cluster.partitions):
+            self._partitions = {each.name: each for each in self.cluster.partitions}
+        return self._partitions
 
     def address(self, broker_id: int) -> str:
         """Name a broker, with where it is if that is known."""

@@ -95,7 +95,8 @@ def _group(seen: Seen, group: Group) -> Finding:
 def _unknown_to(seen: Seen, owners: Collection[TopicPartition]) -> set[TopicPartition]:
     """Find partitions with records that nobody has, of topics that members share among them."""
     topics = {each.topic for each in owners}
-    return {name for name, log in seen.logs.items() if name.topic in topics and log.end_offset > log.start_offset}
+    names = (name for topic in topics for name in seen.logs_of(topic))
+    return {name for name in names if seen.logs[name].end_offset > seen.logs[name].start_offset}
 
 
 def _behind(seen: Seen, group: Group, name: TopicPartition, owner: Member | None) -> Behind:
