@@ -11,6 +11,7 @@ stable offset stands below an end, and of one that is found only its first batch
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from enum import Enum, auto
 from typing import Final, NamedTuple, TypeVar
@@ -36,6 +37,7 @@ from barnabas.explain.seen import PACE_S, Ahead, Asked, Directory, Group, Log, M
 from barnabas.explain.told import fitting
 from barnabas.wire.security.acls import BindingFilter
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 # One attempt: a broker that does not answer is named, and not waited for.
@@ -43,8 +45,13 @@ _ONCE_MS: Final = 1
 # Without facts the cluster is looked at twice, so long apart.
 _LOOKS_APART_S: Final = 2.0
 _MOST_LOOKS: Final = 60
+# How many partitions are read, how many at a time, and how much of one, and of all of them together.
 _MOST_READ: Final = 200
+_READ_AT_ONCE: Final = 6
 _READ_BYTES: Final = 1 << 20
+_ALL_READ_BYTES: Final = 4 << 20
+# Whatever is asked for, a broker gives one batch at least.
+_FIRST_BATCH_BYTES: Final = 4_096
 _USE_OF_LAST_S: Final = 10
 _REFUSED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -94,6 +101,20 @@ class _Look(NamedTuple):
     logs: dict[TopicPartition, Log]
 
 
+class _Read(NamedTuple):
+    """What was found ahead of a committed offset, up to a stable one, or as far as so many bytes reach."""
+
+    offset: int
+    stable_offset: int
+    most_bytes: int
+    ahead: Ahead
+
+    def still_tells(self, offset: int, stable_offset: int, most_bytes: int) -> bool:
+        """Whether reading again would find the same."""
+        is_same_end = self.stable_offset == stable_offset if self.ahead.is_whole else self.most_bytes >= most_bytes
+        return self.offset == offset and is_same_end
+
+
 class Gatherer:
     """Asks one cluster, as often as it is wanted."""
 
@@ -111,6 +132,7 @@ class Gatherer:
         self._looks: deque[_Look] = deque(maxlen=_MOST_LOOKS)
         self._without_facts: set[int] = set()
         self._without_limits = ""
+        self._read: dict[tuple[str, TopicPartition], _Read] = {}
         self._seen = Seen(0, 0)
 
     async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Seen:
@@ -372,7 +394,7 @@ class Gatherer:
             for described, committed in await self._admin(GroupAdmin).coordinated_by(broker_id, names)
         ]
 
-    async def _logs(self, names: Collection[TopicPartition]) -> dict[TopicPartition, Log]:
+    async def _logs(self, names: AbstractSet[TopicPartition]) -> dict[TopicPartition, Log]:
         """Ask each leader where its partitions begin and end."""
         by_leader: dict[int, list[TopicPartition]] = {}
         for name, partition in self._seen.partitions.items():
@@ -406,17 +428,28 @@ class Gatherer:
         seen = self._seen
         behind = sorted(
             (
-                (log.stable_offset - offset, group.name, name, offset, log)
+                (log.stable_offset - offset, (group.name, name), offset, log.stable_offset)
                 for group in seen.groups.values()
                 for name, offset in group.committed.items()
                 if (log := seen.logs.get(name)) is not None and log.start_offset <= offset < log.end_offset
             ),
             key=lambda each: -each[0],
-        )
-        for _, group, name, offset, log in behind[:_MOST_READ]:
-            found = await self._of_leader(name, self._ahead(name, offset, log.stable_offset))
-            if found is not None:
-                seen.ahead[group, name] = found
+        )[:_MOST_READ]
+        most_bytes = min(_READ_BYTES, _ALL_READ_BYTES // max(len(behind), 1))
+
+        async def read(wanted: tuple[int, tuple[str, TopicPartition], int, int]) -> None:
+            _, key, offset, stable_offset = wanted
+            before = self._read.get(key)
+            if before is None or not before.still_tells(offset, stable_offset, most_bytes):
+                found = await self._of_leader(key[1], self._ahead(key[1], offset, stable_offset, most_bytes))
+                before = None if found is None else _Read(offset, stable_offset, most_bytes, found)
+            if before is not None:
+                kept[key] = before
+
+        kept: dict[tuple[str, TopicPartition], _Read] = {}
+        await _some_at_once(read, behind)
+        self._read = kept
+        seen.ahead = {key: found.ahead for key, found in kept.items()}
 
     async def _of_leader(self, name: TopicPartition, asking: Coroutine[object, object, T]) -> T | None:
         """Wait for what a partition's leader tells; None where it does not answer."""
@@ -430,15 +463,15 @@ class Gatherer:
         finally:
             asking.close()
 
-    async def _ahead(self, name: TopicPartition, offset: int, end_offset: int) -> Ahead:
+    async def _ahead(self, name: TopicPartition, offset: int, end_offset: int, most_bytes: int) -> Ahead:
         counted = RecordCount(offset)
         read_bytes = 0
-        reading = read_batches(self._admin(AdminCalls), name, offset, end_offset, _READ_BYTES)
+        reading = read_batches(self._admin(AdminCalls), name, offset, end_offset, most_bytes)
         async with aclosing(reading) as batches:
             async for header, batch in batches:
                 counted.add(header, batch)
                 read_bytes += header.size_in_bytes
-                if read_bytes >= _READ_BYTES:
+                if read_bytes >= most_bytes:
                     return counted.ahead(is_whole=False)
         return counted.ahead(is_whole=True)
 
@@ -447,13 +480,12 @@ class Gatherer:
     async def _transactions(self, where: Iterable[TopicPartition], *, with_ids: bool) -> None:
         """Find the transactions that hold last stable offsets, and those that nobody will end."""
         seen = self._seen
-        missing = [each for each in where if each not in seen.logs]
+        missing = {each for each in where if each not in seen.logs}
         logs = {**seen.logs, **(await self._logs(missing) if missing else {})}
         unstable = {name: log for name, log in logs.items() if log.stable_offset < log.end_offset}
-        found = [
-            await self._of_leader(name, self._first_open(name, log))
-            for name, log in list(unstable.items())[:_MOST_READ]
-        ]
+        found = await _some_at_once(
+            lambda each: self._of_leader(each[0], self._first_open(*each)), list(unstable.items())[:_MOST_READ]
+        )
         opened = [each for each in found if each is not None]
         if not opened and not with_ids:
             return
@@ -477,7 +509,7 @@ class Gatherer:
 
     async def _first_open(self, name: TopicPartition, log: Log) -> Open | None:
         """Read the first batch behind a last stable offset: it is of the transaction that holds it there."""
-        reading = read_batches(self._admin(AdminCalls), name, log.stable_offset, log.end_offset, _READ_BYTES)
+        reading = read_batches(self._admin(AdminCalls), name, log.stable_offset, log.end_offset, _FIRST_BATCH_BYTES)
         async with aclosing(reading) as batches:
             async for header, _ in batches:
                 if not header.is_transactional or header.is_control:
@@ -533,6 +565,17 @@ class Gatherer:
     async def _use(self, broker_id: int) -> list[Row]:
         told = await self._admin(QuotaStateAdmin).top_of(broker_id, _USE_OF_LAST_S)
         return list(told["clients"])
+
+
+async def _some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> list[T]:
+    """Wait for many answers; one that waits on a connection holds up few others."""
+    places = asyncio.Semaphore(_READ_AT_ONCE)
+
+    async def one(each: A) -> T:
+        async with places:
+            return await ask(each)
+
+    return await asyncio.gather(*map(one, about))
 
 
 def _points(told: Sequence[Sequence[int]]) -> Series:
