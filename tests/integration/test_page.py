@@ -1,6 +1,7 @@
 """The page over real HTTP, of a real broker: what it shows, to whom, and what its door keeps out."""
 
 import asyncio
+import contextlib
 import http.client
 import json
 import socket
@@ -61,8 +62,23 @@ def test_each_view_is_html_json_and_a_stream(port: int) -> None:
             assert "<h1>" in next_event(events)
     groups = json.loads(window.get("/c/cluster/groups", accept="application/json").text)["view"]["groups"]
     assert [each["name"] for each in groups["rows"]] == sorted([HOSTILE, "billing", "spies"])
-    assert window.get("/c/cluster/group?name=none").status == 404
+    assert window.get("/c/cluster/group?name=none", accept="application/json").status == 404
     assert window.get("/c/another/").status == 404
+
+
+def test_a_view_that_takes_long_is_begun_at_once_and_comes_in_the_same_answer() -> None:
+    with contextlib.ExitStack() as ended:
+        silent = ended.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = ended.enter_context(running_page("--bootstrap-server", f"127.0.0.1:{silent.getsockname()[1]}"))
+        connection = ended.enter_context(
+            contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S))
+        )
+        connection.request("GET", "/c/cluster/topics", headers={"accept": "text/html"})
+        answer = connection.getresponse()
+        begun = answer.read1().decode()
+        whole = begun + answer.read().decode()
+    assert ("being looked at" in begun, 'role="alert"' in begun, "<main" in begun) == (True, False, True)
+    assert ('role="alert"' in whole, whole.rstrip().endswith("</html>")) == (True, True)
 
 
 @contextmanager

@@ -82,9 +82,9 @@ def test_a_topic_is_as_commands_tell_it(looked: Looked) -> None:
 
 def test_a_topic_that_is_not_there_is_said_not_to_be(looked: Looked) -> None:
     page = looked.window.get(f"/c/cluster/topic?{urlencode({'name': HOSTILE})}")
-    assert page.status == 404
     assert "&lt;script&gt;alert(1)&lt;/script&gt; does not exist" in page.text
-    assert looked.window.get("/c/cluster/topic").status == 404
+    # Where that takes long the status of HTML is told before it is known.
+    assert looked.window.get("/c/cluster/topic", accept="application/json").status == 404
 
 
 def test_clients_and_limits_are_as_commands_tell_them(looked: Looked) -> None:

@@ -9,6 +9,7 @@ GET  /login, POST /login, POST /logout
 GET  /static/FILE
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
@@ -36,6 +37,11 @@ from barnabas.page.views import VIEWS, messages
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 _MOST_QUERY: Final = 4_096
+# Who asks sees something within so long: the view, or what is around it.
+_SOON_S: Final = 0.1
+_PENDING: Final = '<p class="pending" role="status">It is being looked at …</p>'
+# Texts of a cluster have no such mark: they are escaped.
+_VIEW_HERE: Final = "<!-- view -->"
 # Views may link to others that are there.
 _PATHS: Final = frozenset(kind.path for kind in VIEWS)
 _STATUSES: Final = {
@@ -99,10 +105,13 @@ class Page:
             accept = request.headers.get("accept", "")
             if accept.startswith("text/event-stream"):
                 return self._stream(kind, asked)
-            moment = await self._live.get(kind, asked)
             if accept.startswith("application/json"):
-                return _json(moment)
-            return self._whole(request, kind, asked, moment)
+                return _json(await self._live.get(kind, asked))
+            getting = asyncio.ensure_future(self._live.get(kind, asked))
+            await asyncio.wait([getting], timeout=_SOON_S)
+            if getting.done():
+                return await self._whole(request, kind, asked, await getting)
+            return self._begun(request, kind, asked, getting)
 
         return show
 
@@ -132,22 +141,36 @@ class Page:
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(data, media_type="application/octet-stream", headers=headers)
 
-    def _whole(self, request: Request, kind: ViewKind, asked: Asked, moment: Moment) -> Response:
+    async def _whole(self, request: Request, kind: ViewKind, asked: Asked, moment: Moment) -> Response:
         status = 200 if moment.view is not None else _status(moment.failure)
-        address = f"{self._settings.root_path}{request.url.path}"
-        text = self._render(
-            "window.html.jinja",
-            request,
-            kind=kind,
-            asked=asked,
-            address=f"{address}?{request.url.query}" if request.url.query else address,
-            fragment=self._fragment(kind, asked, moment),
-        )
+        before, after = self._around(request, kind, asked)
+        text = before + await self._fragment(kind, asked, moment) + after
         return Response(text, status, media_type="text/html", headers={"vary": "accept"})
 
-    def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment) -> str:
+    def _begun(self, request: Request, kind: ViewKind, asked: Asked, getting: "asyncio.Future[Moment]") -> Response:
+        """Give what is around a view at once, and the view, in the same answer, as soon as it is there."""
+
+        async def parts() -> AsyncIterator[str]:
+            before, after = self._around(request, kind, asked)
+            yield before + _PENDING
+            yield await self._fragment(kind, asked, await getting) + after
+
+        headers = {"vary": "accept", "x-accel-buffering": "no"}
+        return StreamingResponse(parts(), media_type="text/html", headers=headers)
+
+    def _around(self, request: Request, kind: ViewKind, asked: Asked) -> tuple[str, str]:
+        """What stands before a view and behind it."""
+        address = f"{self._settings.root_path}{request.url.path}"
+        address = f"{address}?{request.url.query}" if request.url.query else address
+        text = self._render("window.html.jinja", request, kind=kind, asked=asked, address=address, fragment=_VIEW_HERE)
+        before, _, after = text.partition(_VIEW_HERE)
+        return before, after
+
+    async def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment) -> str:
         """What is made anew: it holds nothing of a session, for those who look at it share it."""
-        return self._templates.get_template("fragment.html.jinja").render(
+        # The loop has others to serve.
+        return await asyncio.to_thread(
+            self._templates.get_template("fragment.html.jinja").render,
             kind=kind,
             view=moment.view,
             failure=None if moment.failure is None else reason(moment.failure),
@@ -164,7 +187,7 @@ class Page:
 
         async def events() -> AsyncIterator[bytes]:
             async for moment in self._live.watch(kind, asked):
-                lines = self._fragment(kind, asked, moment).splitlines()
+                lines = (await self._fragment(kind, asked, moment)).splitlines()
                 yield ("event: view\n" + "".join(f"data: {line}\n" for line in lines) + "\n").encode()
 
         return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -1,5 +1,6 @@
 """Consumer groups: how far behind each is, how many read, and what began its last rebalance."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -39,7 +40,8 @@ class Groups(View):
 async def build(asked: Asked) -> Groups:
     """Ask for the groups, their offsets, and what happened to them. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
-    return Groups(**known(seen)._asdict(), groups=cut(group_rows(seen), asked, lambda row: row.name))
+    rows = await asyncio.to_thread(group_rows, seen)
+    return Groups(**known(seen)._asdict(), groups=cut(rows, asked, lambda row: row.name))
 
 
 def group_rows(seen: Seen) -> list[GroupRow]:

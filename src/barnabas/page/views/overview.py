@@ -1,5 +1,6 @@
 """What is not as it should be, the worst first; who the brokers are, and how much there is."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -38,7 +39,11 @@ class Overview(View):
 
 async def build(asked: Asked) -> Overview:
     """Ask for all that `barnabas explain` asks for. Raises KafkaError."""
-    seen = await asked.cluster.see(EVERYTHING)
+    return await asyncio.to_thread(overview, await asked.cluster.see(EVERYTHING))
+
+
+def overview(seen: Seen) -> Overview:
+    """Make the view of what was seen."""
     brokers = _brokers(seen)
     counts = {
         "brokers": len(brokers),

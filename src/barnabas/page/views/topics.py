@@ -1,5 +1,6 @@
 """Topics: how fast they grow, how large they are, what their partitions lack, who reads them and how far behind."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -50,7 +51,8 @@ class Topics(View):
 async def build(asked: Asked) -> Topics:
     """Ask for the topics, their logs and their groups. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
-    return Topics(**known(seen)._asdict(), topics=cut(topic_rows(seen), asked, lambda row: row.name))
+    rows = await asyncio.to_thread(topic_rows, seen)
+    return Topics(**known(seen)._asdict(), topics=cut(rows, asked, lambda row: row.name))
 
 
 def topic_rows(seen: Seen) -> list[TopicRow]:
