@@ -6,10 +6,15 @@ import sys
 import time
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from barnabas.page.messages.conditions import ConditionError, Wanted, keys_of, parse_conditions
+from barnabas.page.messages.conditions import Condition, ConditionError, keys_of, parse_conditions
+from barnabas.page.messages.json_text import JsonValue, parse_json
+from barnabas.page.messages.raw_fields import RawField
 from barnabas.page.messages.reading import Fate
 from barnabas.page.messages.searcher import FATES, FRAME, MOST_HITS, Job
+from barnabas.page.messages.wanted import Wanted
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.record import Record
@@ -55,6 +60,64 @@ def test_conditions_on_fields(text: str, is_wanted: bool) -> None:
     if text:
         for value in (None, b"", b"status", b"[" * 100_000, b'{"status": 1e99999999999, "user": "\xff"}'):
             assert not wanted.fits(Record(0, 0, None, value))
+
+
+_NAMES = st.sampled_from(["a", "ab", "ä", "a/b", 'a"b', "\U0001f600", ""])
+_LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-20, 20),
+    st.floats(-20, 20),
+    st.sampled_from(["a", "7", "x\n", "ä", "", "q" * 90]),
+)
+_VALUES = st.recursive(
+    _LEAVES, lambda each: st.lists(each, max_size=3) | st.dictionaries(_NAMES, each, max_size=3), max_leaves=8
+)
+_CONDITIONS = st.builds(
+    Condition,
+    st.lists(_NAMES, min_size=1, max_size=2).map(tuple),
+    st.sampled_from(["=", "!=", "<", "<=", ">", ">=", "~"]),
+    st.one_of(st.integers(-20, 20).map(str), st.sampled_from(["a", "7.0", "1e1", "true", "null", "", "ä", "x\n"])),
+)
+
+
+@given(
+    _VALUES,
+    _CONDITIONS,
+    st.booleans(),
+    st.sampled_from([(",", ":"), (", ", " : ")]),
+    st.sampled_from([b"", b'"a":"', b'"a"', b'"a":\xff', b"\\u0061"]),
+)
+@example({"a": 5}, Condition(("a",), "=", "5"), True, (",", ":"), b'"a":"')
+@example({"\U0001f600": 5}, Condition(("\U0001f600",), "=", "5"), True, (",", ":"), b"")
+def test_what_can_not_be_by_its_bytes_is_not_so(
+    value: JsonValue, condition: Condition, is_ascii: bool, marks: tuple[str, str], before: bytes
+) -> None:
+    text = json.dumps(value, ensure_ascii=is_ascii, separators=marks)
+    if condition.holds(parse_json(text)):
+        assert RawField(condition).may_be_in(before + text.encode() + before)
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"),
+    [
+        ("status = 503", True),
+        ("status = 5.03e2", True),
+        ("status = 500", False),
+        ("status > 600", False),
+        ("p < 0.2", True),
+        ("p > 0.2", False),
+        ("user.name = Ann", False),
+        ("user.name = 5", False),
+        ("lines.sku ~ C", False),
+        ("user = x", True),
+        ("none = null", True),
+        ("missing = 1", False),
+        ("ub = 2", True),
+    ],
+)
+def test_what_is_not_wanted_is_mostly_seen_by_its_bytes(text: str, may_be: bool) -> None:
+    assert RawField(*parse_conditions(text)).may_be_in(VALUE) is may_be
 
 
 @pytest.mark.parametrize(

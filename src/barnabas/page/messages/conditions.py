@@ -1,4 +1,4 @@
-"""What a search wants: a key, a header, a text, conditions on fields of JSON. No code, and no patterns.
+"""Conditions on fields of JSON, and keys as they are typed. No code, and no patterns.
 
     status >= 500 and customer.name = "Ann Lee" and lines.sku ~ A1
 
@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from barnabas.core.errors import BarnabasError
-from barnabas.page.messages.json_text import JsonValue, Number, parse_json
-from barnabas.wire.records.record import Record
+from barnabas.page.messages.json_text import JsonValue, Number
 
 _MOST_CONDITIONS: Final = 10
 _LONGEST_NUMBER: Final = 400
@@ -50,10 +49,11 @@ class Condition(NamedTuple):
     def holds(self, value: JsonValue) -> bool:
         """Whether a value fulfils it: one element of a list is enough, but for `!=`."""
         found = list(_at(value, self.path))
-        results = (self._compare(each) for each in found)
+        results = (self.holds_for(each) for each in found)
         return bool(found) and (all(results) if self.comparison == "!=" else any(results))
 
-    def _compare(self, value: JsonValue) -> bool:
+    def holds_for(self, value: JsonValue) -> bool:
+        """Whether one value compares so."""
         if isinstance(value, dict | list):
             return False
         text = value if isinstance(value, str) else json.dumps(value)
@@ -64,58 +64,6 @@ class Condition(NamedTuple):
             of_value = _number(value) if isinstance(value, Number) else None
             return of_value is not None and _COMPARISONS[self.comparison](of_value, number)
         return _COMPARISONS[self.comparison](str(text), self.operand)
-
-
-class Wanted(NamedTuple):
-    """What a search wants; all that is not empty.
-
-    Attributes:
-        keys: The key is one of these.
-        header: `NAME`, or `NAME=TEXT`: the header has the text in it.
-        text: Key or value has it in it.
-    """
-
-    keys: tuple[bytes, ...] = ()
-    header: str = ""
-    text: str = ""
-    conditions: tuple[Condition, ...] = ()
-
-    def fits(self, record: Record) -> bool:
-        """Whether a record, masked, is wanted."""
-        if self.keys and record.key not in self.keys:
-            return False
-        if self.header and not self._has_header(record):
-            return False
-        if self.text and not self._has_text(record):
-            return False
-        return not self.conditions or self._fulfils(record.value)
-
-    def _has_header(self, record: Record) -> bool:
-        wanted, _, text = self.header.partition("=")
-        part = text.encode()
-        return any(name == wanted and part in (value or b"") for name, value in record.headers)
-
-    def _has_text(self, record: Record) -> bool:
-        part = self.text.encode()
-        return part in (record.value or b"") or part in (record.key or b"")
-
-    def _fulfils(self, data: bytes | None) -> bool:
-        if data is None:
-            return False
-        # Most records that lack the field need not be parsed; its name may be written as `\u0061`.
-        if b"\\u" not in data and any(each.path[-1].encode() not in data for each in self.conditions):
-            return False
-        try:
-            value = parse_json(data.decode())
-        except ValueError:
-            return False
-        return all(each.holds(value) for each in self.conditions)
-
-    def may_be_in(self, payload: bytes) -> bool:
-        """Whether records that stand so, not masked, may have one that is wanted."""
-        if self.keys and not any(each in payload for each in self.keys):
-            return False
-        return self.text.encode() in payload
 
 
 def parse_conditions(text: str) -> tuple[Condition, ...]:

@@ -18,10 +18,11 @@ from struct import Struct
 from typing import BinaryIO, Final, NamedTuple
 
 from barnabas.core.internal_topics import INTERNAL_TOPICS
-from barnabas.page.messages.conditions import Condition, Wanted
+from barnabas.page.messages.conditions import Condition
 from barnabas.page.messages.masks import masked, parse_mask
 from barnabas.page.messages.reading import Fate
 from barnabas.page.messages.rows import Sight
+from barnabas.page.messages.wanted import Wanted
 from barnabas.wire.records.batch import BatchHeader, read_header
 from barnabas.wire.records.errors import CorruptRecordsError
 from barnabas.wire.records.record import Record, iterate_payload, read_payload
