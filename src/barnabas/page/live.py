@@ -1,8 +1,8 @@
 """Views that stay up to date while somebody looks: each is computed once for all who look with the same rights.
 
-A value is good for its kind's `every_s`, or ten times as long as it took, if that is more. Whoever wants it when it is
-older has it computed, and all others wait for the same task. So nothing runs while nobody looks. A value that can't be
-had leaves the one before in its place, with the reason.
+A value is good for its kind's `every_s`, or ten times as long as it took, if that is more; a final one stays. Whoever
+wants it when it is older has it computed, and all others wait for the same task. So nothing runs while nobody looks. A
+value that can't be had leaves the one before in its place, with the reason.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ MOST_STREAMS: Final = 200
 # One that takes long is not asked for all the time.
 _REST: Final = 10
 _LONGEST_S: Final = 60.0
+_FOR_GOOD_S: Final = 86_400.0
 
 Key = tuple[str, str, str, tuple[tuple[str, str], ...]]
 
@@ -73,6 +74,8 @@ class _Shared:
             self._making = None
         took_s = self._made_s - begin_s
         good_for_s = max(kind.every_s, min(took_s * _REST, _LONGEST_S))
+        if view is not None and failure is None and view.is_final:
+            good_for_s = _FOR_GOOD_S
         self.moment = Moment(self.moment.number + 1, view, failure, good_for_s)
 
 

@@ -47,6 +47,11 @@ class View:
     silent: Mapping[int, str]
     not_told: tuple[str, ...]
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it would be the same if it was made anew."""
+        return False
+
 
 class ViewKind(NamedTuple):
     """A page.

@@ -102,6 +102,12 @@ def test_any_name_is_shown_and_nothing_more(name: str, shown: str) -> None:
     assert made == f'<a title="{shown}">{shown}</a>'
 
 
+class Final(View):
+    """What a search has found, once it has ended."""
+
+    is_final = True
+
+
 def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
     async def play() -> None:
         calls = 0
@@ -128,6 +134,15 @@ def test_a_view_is_computed_once_for_all_and_stays_when_it_fails() -> None:
         while moment.failure is None:
             moment = await live.get(kind, windows[0])
         assert (moment.view.now_ms, str(moment.failure)) == (1, str(failure))
+
+        async def build_final(_: Asked) -> View:
+            nonlocal calls
+            calls += 1
+            return Final(now_ms=calls, silent={}, not_told=())
+
+        final = kind._replace(path="/final", build=build_final)
+        first = await live.get(final, windows[0])
+        assert await live.get(final, windows[1]) is first
 
         watching = live.watch(kind, windows[1])
         assert (await anext(watching)).number >= moment.number

@@ -14,7 +14,7 @@ from barnabas.page.messages.desk import Desk, moment_ms, whole_number
 from barnabas.page.messages.masks import hides_keys
 from barnabas.page.messages.reading import Span, named_right, spans
 from barnabas.page.messages.rows import Sight
-from barnabas.page.messages.search import Key, Progress, Search
+from barnabas.page.messages.search import Key, Progress, Search, State
 from barnabas.page.messages.searcher import Job
 from barnabas.page.view import Asked, View
 
@@ -36,6 +36,10 @@ class SearchView(View):
     note: str
     progress: Progress | None
     kinds: tuple[str, ...] = KINDS
+
+    @property
+    def is_final(self) -> bool:
+        return self.progress is not None and self.progress.state is not State.RUNNING
 
 
 async def build(desk: Desk, asked: Asked) -> SearchView:
