@@ -1,5 +1,6 @@
 """`barnabas page`: clusters in a browser: what is wrong first, topics, groups, and why."""
 
+import gc
 import logging
 import os
 from typing import Annotated, Final
@@ -105,6 +106,8 @@ def page(
     security, mechanisms = _security(command_config, login)
     if (tls_certificate is None) != (tls_key is None):
         raise BarnabasError("--tls-certificate and --tls-key go together")
+    # The start makes many objects and no garbage; `serve` lets the collector in again.
+    gc.disable()
     from barnabas.page.messages.masks import parse_mask
 
     settings = Settings(

@@ -45,6 +45,8 @@ _ONCE_MS: Final = 1
 # Without facts the cluster is looked at twice, so long apart.
 _LOOKS_APART_S: Final = 2.0
 _MOST_LOOKS: Final = 60
+# What is told of a partition begins when something changes there: how fast it goes now is seen by looking.
+_LOOKS_OF_TELLERS_MS: Final = 45_000
 # How many partitions are read, how many at a time, and how much of one, and of all of them together.
 _MOST_READ: Final = 200
 _READ_AT_ONCE: Final = 6
@@ -350,6 +352,9 @@ class Gatherer:
             await asyncio.sleep(_LOOKS_APART_S)
             await self._look_once(with_logs=with_logs)
         before, now = self._looks[0], self._looks[-1]
+        while not tellers and now.at_ms - self._looks[0].at_ms > _LOOKS_OF_TELLERS_MS:
+            # They know better what was before, and looks take much memory.
+            self._looks.popleft()
         seen.now_ms, seen.groups, seen.groups_before = now.at_ms, now.groups, before.groups
         ends = {TopicPartition(row["topic"], row["partition"]): _points(row["ends"]) for row in seen.rows("ends")}
         seen.logs = {

@@ -14,6 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from barnabas.core.errors import ConfigError
+from barnabas.core.process_start import has_started
 from barnabas.page.app import Page
 from barnabas.page.settings import Settings
 
@@ -61,6 +62,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
         ConfigError: An address can't be listened on, or the certificate can't be used.
     """
     page = Page(settings)
+    has_started()
     certificate, key = settings.tls or (None, None)
     config = uvicorn.Config(
         page.app,

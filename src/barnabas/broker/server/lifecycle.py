@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.node import Node
-from barnabas.broker.server.server_loop import StopRequest, has_started, run_on_loop, write_ready
+from barnabas.broker.server.server_loop import StopRequest, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
+from barnabas.core.process_start import has_started
 
 if TYPE_CHECKING:
     from barnabas.broker.server.control import ControlChannel

@@ -17,8 +17,9 @@ from barnabas.broker.net.turns import Turns
 from barnabas.broker.registry.embedded import REGISTRY_FILE, EmbeddedRegistry
 from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.registry_listeners import RegistryListeners
-from barnabas.broker.server.server_loop import StopRequest, has_started, run_on_loop, write_ready
+from barnabas.broker.server.server_loop import StopRequest, run_on_loop, write_ready
 from barnabas.core.config import BrokerConfig
+from barnabas.core.process_start import has_started
 
 if TYPE_CHECKING:
     from barnabas.broker.server.registry_health import RegistryHealth

@@ -1,4 +1,4 @@
-"""The event loop of a server's process, a broker's or a registry's: signals, orderly stop, the collector.
+"""The event loop of a server's process, a broker's or a registry's: signals, orderly stop.
 
 It brings nothing of what a broker is made of: a registry by itself starts without that.
 
@@ -6,25 +6,15 @@ Source: operations, start and stop.
 """
 
 import asyncio
-import gc
 import json
 import logging
 import os
 import signal
-import sys
 from collections.abc import Coroutine, Mapping
 
 from barnabas.broker.server.open_files import raise_open_file_limit
 
 log = logging.getLogger(__name__)
-
-# Requests make many small objects without cycles: the default of 700 would look for cycles many times a second.
-# What is looked at in one go stays small: a large request makes hundreds of thousands at once, and so do thousands of
-# connections that say something at once; a look at 30,000 takes 15 ms.
-_COLLECTOR_THRESHOLDS = (5_000, 2, 1_000)
-# How long the loop waits for a thread that computes (compaction, conversion, large requests), each time that it comes
-# back from a system call: with the default of 5 ms clients notice (benchmarks/load, neighbour).
-_SWITCH_INTERVAL_S = 0.0002
 
 
 def run_on_loop(serve: Coroutine[object, object, None]) -> None:
@@ -65,14 +55,6 @@ class StopRequest:
     async def wait(self) -> None:
         """Return when it was asked for."""
         log.info("stopping: %s", await self._reason)
-
-
-def has_started() -> None:
-    """Let the collector in again, and threads that compute: what was made up to now stays."""
-    gc.freeze()
-    gc.set_threshold(*_COLLECTOR_THRESHOLDS)
-    gc.enable()
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
 
 
 def write_ready(ready_fd: int, line: Mapping[str, object]) -> None:
