@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from barnabas.clients.admin_calls import AdminCalls, raise_for
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import EncodeError, KafkaError
-from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
-from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
 from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
@@ -52,6 +50,8 @@ class AclAdmin(AdminCalls):
 
     async def create_acls(self, bindings: Iterable[Binding]) -> None:
         """Create rules; those that are there already stay. Raises KafkaError for the first that can't be."""
+        from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+
         creations = [
             AclCreation(*pattern, str(entry.principal), entry.host, entry.operation, entry.permission)
             for pattern, entry in bindings
@@ -67,6 +67,8 @@ class AclAdmin(AdminCalls):
 
     async def delete_acls(self, filters: Sequence[BindingFilter]) -> list[Binding]:
         """Delete what filters select. Returns the rules that are gone, in order; raises KafkaError."""
+        from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+
         asked = [
             DeleteAclsFilter(
                 patterns.resource_type,

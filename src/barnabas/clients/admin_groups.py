@@ -19,12 +19,6 @@ from barnabas.wire.protocol.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from barnabas.wire.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-)
 from barnabas.wire.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestTopic,
@@ -191,6 +185,13 @@ class GroupAdmin(AdminCalls):
 
     async def commit_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Set the offsets of a group that has no members. Raises KafkaError (UNKNOWN_MEMBER_ID when it has some)."""
+        from barnabas.wire.protocol.messages.offset_commit import (
+            OffsetCommitRequest,
+            OffsetCommitRequestPartition,
+            OffsetCommitRequestTopic,
+            OffsetCommitResponse,
+        )
+
         topics = [
             OffsetCommitRequestTopic(
                 topic,

@@ -23,12 +23,6 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.messages.write_txn_markers import (
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.record import iterate_records
 
@@ -216,6 +210,13 @@ class TransactionAdmin(OffsetAdmin):
             epoch += 1
 
     async def _write_marker(self, transaction: OpenTransaction, coordinator_epoch: int) -> None:
+        from barnabas.wire.protocol.messages.write_txn_markers import (
+            WritableTxnMarker,
+            WritableTxnMarkerTopic,
+            WriteTxnMarkersRequest,
+            WriteTxnMarkersResponse,
+        )
+
         topics = [WritableTxnMarkerTopic(topic, indexes) for topic, indexes in grouped([transaction.partition])]
         marker = WritableTxnMarker(
             transaction.producer_id, transaction.producer_epoch, False, topics, coordinator_epoch

@@ -22,7 +22,6 @@ from starlette.types import ASGIApp
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
-from barnabas.page.change_desk import ChangeDesk
 from barnabas.page.cluster import Cluster
 from barnabas.page.door.door import Door
 from barnabas.page.door.login import LoginRefusedError, Logins
@@ -80,11 +79,24 @@ class Page:
             Route("/login", self._log_in, methods=["POST"]),
             Route("/logout", self._log_out, methods=["POST"]),
             Route("/static/{name}", self._static),
-            *ChangeDesk(settings, self._render).routes,
+            *self._changes(),
             *(Route(f"/c/{{cluster}}{kind.path}", self._endpoint(kind)) for kind in self._kinds),
             Route("/c/{cluster}/download", self._download),
         ]
         self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
+
+    def _changes(self) -> list[Route]:
+        """Return where changes are asked for; most pages allow none, and are there sooner without their code."""
+        if self._settings.allows_changes:
+            from barnabas.page.change_desk import ChangeDesk
+
+            return ChangeDesk(self._settings, self._render).routes
+        paths = ("/c/{cluster}/changes", "/c/{cluster}/change/{name}")
+        return [Route(each, self._no_changes, methods=["GET", "POST"]) for each in paths]
+
+    async def _no_changes(self, request: Request) -> Response:
+        text = "This page changes nothing: it was started without --allow-changes."
+        return self._problem(request, 403, text, "Not allowed")
 
     def stop(self) -> None:
         """End all streams, so that a server can stop."""
@@ -247,8 +259,8 @@ class Page:
     def _to(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self._settings.root_path}{path}", 303)
 
-    def _problem(self, request: Request, status: int, text: str) -> Response:
-        shown = self._render("problem.html.jinja", request, text=text)
+    def _problem(self, request: Request, status: int, text: str, heading: str = "Not there") -> Response:
+        shown = self._render("problem.html.jinja", request, text=text, heading=heading)
         return Response(shown, status, media_type="text/html")
 
     def _render(self, template: str, request: Request, **values: object) -> str:

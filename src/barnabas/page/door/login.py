@@ -10,7 +10,6 @@ from barnabas.page.cluster import PATIENCE_MS, Cluster
 from barnabas.page.door.guesses import Guesses
 from barnabas.page.settings import Settings
 from barnabas.page.view import reason
-from barnabas.wire.security.jaas import JaasEntry
 
 # So many are tried at the same time.
 _MOST_TRIES: Final = 8
@@ -60,6 +59,9 @@ class Logins:
 
     async def _try(self, name: str, mechanism: str, user: str, password: str) -> Cluster:
         base = self._settings.security
+        # Not at the top: without logins nobody needs it.
+        from barnabas.wire.security.jaas import JaasEntry
+
         login = JaasEntry("", {"username": user, "password": password})
         security = ClientSecurity(None if base is None else base.tls, mechanism, login)
         cluster = Cluster(name, self._settings.clusters[name], user, security)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 from barnabas.core.errors import ProtocolError
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, INTERNAL_TOPICS
 from barnabas.page.messages.decoding import GUESSED, MOST_SHOWN_BYTES, NULL, Shown, decode
 from barnabas.page.messages.masks import Mask, masked
 from barnabas.page.messages.reading import Fate, Found
@@ -18,7 +17,6 @@ _MOST_KEY_BYTES: Final = 512
 _MOST_HEADERS: Final = 20
 _MOST_HEADER_NAME: Final = 100
 _MOST_HEADER_BYTES: Final = 256
-_INTERNAL: Final = {GROUP_OFFSETS_TOPIC: decode_offsets_record, TRANSACTION_STATE_TOPIC: decode_transaction_record}
 
 
 class Header(NamedTuple):
@@ -83,9 +81,9 @@ class Sight:
     def _key_and_value(self, record: Record, fate: Fate) -> tuple[Shown, Shown]:
         if fate is Fate.MARKER:
             return NULL, _marker(record)
-        if (decode_internal := _INTERNAL.get(self.topic)) is not None:
+        if self.topic in INTERNAL_TOPICS:
             try:
-                key, value = decode_internal(record)
+                key, value = _internal_texts(self.topic, record)
                 return self._internal(key, record.key), self._internal(value, record.value)
             except ProtocolError:
                 # Anybody who may write there may have written it; it is shown as bytes are.
@@ -95,6 +93,14 @@ class Sight:
 
     def _internal(self, text: str, data: bytes | None) -> Shown:
         return Shown(self.topic, text[: self.most_bytes], len(data or b""), len(text) > self.most_bytes)
+
+
+def _internal_texts(topic: str, record: Record) -> tuple[str, str]:
+    """Read key and value of an internal topic. Raises ProtocolError."""
+    # Not at the top: few look at them, and the page's start waits for all that is loaded.
+    from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
+
+    return decode_offsets_record(record) if topic == GROUP_OFFSETS_TOPIC else decode_transaction_record(record)
 
 
 def _marker(record: Record) -> Shown:

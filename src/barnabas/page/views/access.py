@@ -76,7 +76,7 @@ async def build(asked: Asked) -> Access:
         seen.refused.append(f"users: {error.message}")
     form = form_of(asked.query)
     problem, answer = answer_to(seen, form)
-    rules = [each.as_row() for each in seen.rules or ()]
+    rules = cut(seen.rules or [], asked, lambda rule: " ".join(rule.as_row().values()))
     by_name = asked._replace(query={"find": asked.query.get("find", "")})
     return Access(
         **known(seen)._asdict(),
@@ -84,7 +84,7 @@ async def build(asked: Asked) -> Access:
         problem=problem,
         answer=answer,
         users=cut(user_rows(seen, described), by_name, lambda row: row.name),
-        rules=cut(rules, asked, lambda row: " ".join(row.values())),
+        rules=Cut(tuple(each.as_row() for each in rules.rows), rules.begin, rules.count, rules.find),
     )
 
 
