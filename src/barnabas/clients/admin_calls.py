@@ -49,7 +49,8 @@ class AdminCalls:
         """Partitions by the connection to their leader. Raises KafkaError."""
         by_channel: dict[Channel, list[TopicPartition]] = {}
         for partition in partitions:
-            by_channel.setdefault(await self.pool.leader(partition), []).append(partition)
+            channel = self.pool.known_leader(partition) or await self.pool.leader(partition)
+            by_channel.setdefault(channel, []).append(partition)
         return by_channel
 
     async def retry(self, attempt: Callable[[], Awaitable[T]], not_healed: Sequence[ErrorCode] = ()) -> T:

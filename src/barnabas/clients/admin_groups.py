@@ -3,6 +3,7 @@
 Source: protocol guide, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, OffsetCommit, OffsetDelete.
 """
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ from barnabas.wire.protocol.messages.offset_fetch import (
 )
 
 _FIRST_WITH_STATES = 4
+# Of so many groups offsets are on their way at the same time.
+_OFFSETS_AT_ONCE = 20
 
 
 @dataclass(slots=True)
@@ -156,11 +159,13 @@ class GroupAdmin(AdminCalls):
             found: list[tuple[GroupDescription, dict[TopicPartition, int]]] = []
             if not wanted:
                 return found
-            response = await channel.send(DescribeGroupsRequest(wanted), DescribeGroupsResponse)
-            for group in response.groups:
-                offsets = await channel.send(OffsetFetchRequest(group.group_id, None), OffsetFetchResponse)
-                if not group.error_code and not offsets.error_code:
-                    found.append((_described(group, channel), _committed(offsets)))
+            groups = (await channel.send(DescribeGroupsRequest(wanted), DescribeGroupsResponse)).groups
+            for begin in range(0, len(groups), _OFFSETS_AT_ONCE):
+                some = groups[begin : begin + _OFFSETS_AT_ONCE]
+                asking = (channel.send(OffsetFetchRequest(each.group_id, None), OffsetFetchResponse) for each in some)
+                for group, offsets in zip(some, await asyncio.gather(*asking), strict=True):
+                    if not group.error_code and not offsets.error_code:
+                        found.append((_described(group, channel), _committed(offsets)))
             return found
 
         return await self.retry(attempt)

@@ -61,7 +61,7 @@ class OffsetAdmin(AdminCalls):
                         partition = TopicPartition(topic.name, part.partition_index)
                         if part.error_code:
                             self.pool.forget(topic.name)
-                        raise_for(part.error_code, _message(partition, part.error_code))
+                            raise_for(part.error_code, _message(partition, part.error_code))
                         found[partition] = part.offset if not part.old_style_offsets else part.old_style_offsets[0]
 
         await self.retry(attempt, not_healed=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))

@@ -84,10 +84,11 @@ class TransactionAdmin(OffsetAdmin):
             KafkaError: `__transaction_state` can't be read.
             ProtocolError: It has records that are none of its own.
         """
-        topics = (await self.retry(lambda: self.pool.metadata(None))).topics
-        if TRANSACTION_STATE_TOPIC not in topics:
+        metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
+        topic = metadata.topics.get(TRANSACTION_STATE_TOPIC)
+        if topic is None or not topic.partitions:
             return {}
-        logs = [TopicPartition(TRANSACTION_STATE_TOPIC, index) for index in topics[TRANSACTION_STATE_TOPIC].partitions]
+        logs = [TopicPartition(TRANSACTION_STATE_TOPIC, index) for index in topic.partitions]
         first, end = await self.offsets(logs, EARLIEST), await self.offsets(logs, LATEST)
         states: dict[str, TransactionState] = {}
         for log in logs:

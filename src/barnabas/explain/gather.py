@@ -54,6 +54,8 @@ _READ_BYTES: Final = 1 << 20
 _ALL_READ_BYTES: Final = 4 << 20
 # Whatever is asked for, a broker gives one batch at least.
 _FIRST_BATCH_BYTES: Final = 4_096
+# So many are looked at before others are served.
+_ROWS_AT_ONCE: Final = 1_000
 _USE_OF_LAST_S: Final = 10
 _REFUSED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -287,13 +289,22 @@ class Gatherer:
             for subject, told in answers:
                 seen.tellers.add(broker_id)
                 seen.since_ms = max(seen.since_ms, told.get("kept_since_ms") or 0)
-                rows, wrong = fitting(subject, told.get(subject, ()))
-                if wrong:
-                    seen.refused.append(f"some of what broker {broker_id} keeps, as it has another form: {wrong[:200]}")
-                for row in rows:
-                    parts = {kind: row[kind] for kind in _OWN} if is_own else {subject: [row]}
-                    for kind, rows in parts.items():
-                        seen.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
+                rows = told.get(subject, [])
+                rows = rows if isinstance(rows, list) else [rows]
+                for begin in range(0, len(rows), _ROWS_AT_ONCE):
+                    await asyncio.sleep(0)
+                    self._take(broker_id, subject, rows[begin : begin + _ROWS_AT_ONCE], is_own=is_own)
+
+    def _take(self, broker_id: int, subject: str, told: Sequence[Row], *, is_own: bool) -> None:
+        """Keep of what a broker tells what has the form that is known."""
+        seen = self._seen
+        fit, wrong = fitting(subject, told)
+        if wrong:
+            seen.refused.append(f"some of what broker {broker_id} keeps, as it has another form: {wrong[:200]}")
+        for row in fit:
+            parts = {kind: row[kind] for kind in _OWN} if is_own else {subject: [row]}
+            for kind, rows in parts.items():
+                seen.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
 
     async def _fact(self, broker_id: int, subject: str) -> Told | None:
         """Ask one broker for one subject; None where it does not tell."""
@@ -361,6 +372,8 @@ class Gatherer:
             name: log._replace(ends=sorted([*ends.get(name, ()), *self._ends(name)])) for name, log in now.logs.items()
         }
         for name, group in now.groups.items():
+            # Of thousands: the loop has others to serve.
+            await asyncio.sleep(0)
             told = {
                 TopicPartition(each["topic"], each["partition"]): _points(each["offsets"])
                 or [(int(each["at_ms"]), int(each["offset"]))]

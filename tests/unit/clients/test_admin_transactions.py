@@ -132,12 +132,20 @@ def fetched(*written):
     return lambda request: FetchResponse(responses=[FetchableTopicResponse("t", [part])])
 
 
+def only_t(request):
+    """Metadata of a cluster that has never had a transactional id."""
+    answer = metadata(request)
+    answer.topics = [each for each in answer.topics if each.name == "t"]
+    return answer
+
+
 def test_a_transaction_that_ended_while_its_coordinator_was_asked_does_not_hang():
     begun = data(5, 1)
     broker = MemoryBroker(
         {
             ApiKey.LIST_OFFSETS: [*[offsets(5, 6)] * 2, offsets(5, 7)],
             ApiKey.FETCH: [fetched(begun), fetched(begun, marker(6, 1))],
+            ApiKey.METADATA: only_t,
         }
     )
 
@@ -151,7 +159,8 @@ def test_a_transaction_that_ended_while_its_coordinator_was_asked_does_not_hang(
 
 
 def test_what_stays_open_and_is_unknown_hangs():
-    broker = MemoryBroker({ApiKey.LIST_OFFSETS: offsets(5, 6), ApiKey.FETCH: fetched(data(5, 1))})
+    answers = {ApiKey.LIST_OFFSETS: offsets(5, 6), ApiKey.FETCH: fetched(data(5, 1)), ApiKey.METADATA: only_t}
+    broker = MemoryBroker(answers)
 
     async def use(pool):
         admin = TransactionAdmin(pool)
