@@ -1,5 +1,6 @@
 """`barnabas explain`: a cause is made, named, and gone from the answer once it is gone."""
 
+import asyncio
 import json
 import shlex
 import signal
@@ -13,7 +14,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from barnabas.clients.pool import Pool
+from barnabas.explain.gather import Gatherer
 from barnabas.explain.questions import QUESTIONS
+from barnabas.explain.seen import Ahead, Asked
 from barnabas.testing import Broker
 from tests.clusters import cluster_of, create_topic, servers_of, wait_for_in_sync
 from tests.commands import run
@@ -199,3 +203,24 @@ def test_a_broker_that_is_killed_is_named_and_all_is_well_when_it_is_back(tmp_pa
         members[3].restart()
         wait_for_in_sync(members, "views")
         until(lambda: verdicts(servers) == ["well"])
+
+
+def test_what_lies_ahead_is_read_again_only_where_it_has_moved(servers: str) -> None:
+    records(servers, "ahead", 3)
+    reset = ("--reset-offsets", "--group", "ahead", "--topic", "ahead", "--to-earliest", "--execute")
+    assert run("groups", "--bootstrap-server", servers, *reset).returncode == 0
+
+    async def look() -> list[Ahead]:
+        async with Pool(servers, "test") as pool:
+            gatherer, question = Gatherer(pool, 10_000, Asked("ahead"), 60_000), QUESTIONS["lag"]
+            found = []
+            for count in (0, 0, 1):
+                if count:
+                    await asyncio.to_thread(records, servers, "ahead", count)
+                seen = await gatherer.gather(question.parts, question.facts)
+                found += seen.ahead.values()
+            return found
+
+    first, second, third = asyncio.run(look())
+    assert first is second
+    assert (first.record_count, third.record_count) == (3, 4)

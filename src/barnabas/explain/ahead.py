@@ -1,0 +1,77 @@
+"""Read what lies ahead of groups, which have not committed it yet: how many records, and how old the first one is."""
+
+from contextlib import aclosing
+from typing import Final, NamedTuple
+
+from barnabas.clients.admin_calls import AdminCalls
+from barnabas.clients.batch_reader import read_batches
+from barnabas.core.types import TopicPartition
+from barnabas.explain.asking import MOST_READ, Asking, some_at_once
+from barnabas.explain.reading import RecordCount
+from barnabas.explain.seen import Ahead
+
+# Of one partition, and of all of them together.
+_READ_BYTES: Final = 1 << 20
+_ALL_READ_BYTES: Final = 4 << 20
+
+
+class _Read(NamedTuple):
+    """What was found ahead of a committed offset, up to a stable one, or as far as so many bytes reach."""
+
+    offset: int
+    stable_offset: int
+    most_bytes: int
+    ahead: Ahead
+
+    def still_tells(self, offset: int, stable_offset: int, most_bytes: int) -> bool:
+        """Whether reading again would find the same."""
+        is_same_end = self.stable_offset == stable_offset if self.ahead.is_whole else self.most_bytes >= most_bytes
+        return self.offset == offset and is_same_end
+
+
+class AheadReader:
+    """Reads ahead of groups, and not again where nothing has moved."""
+
+    def __init__(self) -> None:
+        self._read: dict[tuple[str, TopicPartition], _Read] = {}
+
+    async def read(self, asking: Asking) -> None:
+        """Read what groups have not committed yet, where that is most first."""
+        seen = asking.seen
+        behind = sorted(
+            (
+                (log.stable_offset - offset, (group.name, name), offset, log.stable_offset)
+                for group in seen.groups.values()
+                for name, offset in group.committed.items()
+                if (log := seen.logs.get(name)) is not None and log.start_offset <= offset < log.end_offset
+            ),
+            key=lambda each: -each[0],
+        )[:MOST_READ]
+        most_bytes = min(_READ_BYTES, _ALL_READ_BYTES // max(len(behind), 1))
+
+        async def read(wanted: tuple[int, tuple[str, TopicPartition], int, int]) -> None:
+            _, key, offset, stable_offset = wanted
+            before = self._read.get(key)
+            if before is None or not before.still_tells(offset, stable_offset, most_bytes):
+                found = await asking.of_leader(key[1], _ahead(asking, key[1], offset, stable_offset, most_bytes))
+                before = None if found is None else _Read(offset, stable_offset, most_bytes, found)
+            if before is not None:
+                kept[key] = before
+
+        kept: dict[tuple[str, TopicPartition], _Read] = {}
+        await some_at_once(read, behind)
+        self._read = kept
+        seen.ahead = {key: found.ahead for key, found in kept.items()}
+
+
+async def _ahead(asking: Asking, name: TopicPartition, offset: int, end_offset: int, most_bytes: int) -> Ahead:
+    counted = RecordCount(offset)
+    read_bytes = 0
+    reading = read_batches(asking.admin(AdminCalls), name, offset, end_offset, most_bytes)
+    async with aclosing(reading) as batches:
+        async for header, batch in batches:
+            counted.add(header, batch)
+            read_bytes += header.size_in_bytes
+            if read_bytes >= most_bytes:
+                return counted.ahead(is_whole=False)
+    return counted.ahead(is_whole=True)

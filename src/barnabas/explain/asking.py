@@ -1,0 +1,126 @@
+"""Ask brokers, and note in what is seen who did not answer and what was refused; the others are asked all the same."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Set as AbstractSet
+from typing import Final, TypeVar
+
+from barnabas.clients.admin_calls import EARLIEST, LATEST
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.clients.pool import Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.explain.seen import Log, Seen
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+# One attempt: a broker that does not answer is named, and not waited for.
+_ONCE_MS: Final = 1
+_AT_ONCE: Final = 6
+REFUSED: Final = (
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.SECURITY_DISABLED,
+    ErrorCode.UNSUPPORTED_VERSION,
+)
+MOST_READ: Final = 200
+"""So many partitions are read at the most."""
+
+
+class Asking:
+    """What is asked for one look at a cluster."""
+
+    def __init__(self, pool: Pool, patience_s: float, seen: Seen) -> None:
+        """Args:
+        patience_s: How long one broker may take for one answer.
+        seen: Where is noted who was silent, and what was refused.
+        """
+        self.pool = pool
+        self.seen = seen
+        self._patience_s = patience_s
+
+    def admin(self, kind: Callable[[Pool, int], T]) -> T:
+        """An administration that tries once: a class of `clients/admin_*.py`."""
+        return kind(self.pool, _ONCE_MS)
+
+    async def of_each(
+        self, ask: Callable[[int], Awaitable[T]], broker_ids: Iterable[int] | None = None
+    ) -> dict[int, T]:
+        """Ask brokers at the same time; those that fail are left out and noted."""
+        seen = self.seen
+        there = (
+            [] if seen.cluster is None else [each.broker_id for each in seen.cluster.brokers.values() if each.address]
+        )
+        wanted = [each for each in there if each not in seen.silent and (broker_ids is None or each in broker_ids)]
+
+        async def one(broker_id: int) -> list[T]:
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    return [await ask(broker_id)]
+            except TimeoutError:
+                seen.silent[broker_id] = f"no answer came within {self._patience_s:.3g} s"
+            except KafkaError as error:
+                if error.code in REFUSED:
+                    seen.refused.append(error.message)
+                else:
+                    seen.silent[broker_id] = error.message
+            return []
+
+        answers = await asyncio.gather(*map(one, wanted))
+        return {broker_id: each for broker_id, answer in zip(wanted, answers, strict=True) for each in answer}
+
+    async def attempt(self, what: str, asking: Awaitable[T]) -> T | None:
+        """Ask for what is no broker's own; where it is not told, that is noted."""
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await asking
+        except TimeoutError:
+            self.seen.refused.append(f"{what}: no answer came within {self._patience_s:.3g} s")
+        except KafkaError as error:
+            self.seen.refused.append(f"{what}: {error.message}")
+        return None
+
+    async def logs(self, names: AbstractSet[TopicPartition]) -> dict[TopicPartition, Log]:
+        """Ask each leader where its partitions begin and end."""
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for name, partition in self.seen.partitions.items():
+            if name in names:
+                by_leader.setdefault(partition.leader_id, []).append(name)
+        admin = self.admin(OffsetAdmin)
+
+        async def ask(broker_id: int) -> dict[TopicPartition, Log]:
+            led = by_leader[broker_id]
+            # In this order: what is written or becomes stable meanwhile only makes the lag larger.
+            start = await admin.offsets(led, EARLIEST)
+            stable = await admin.offsets(led, LATEST, is_read_committed=True)
+            end = await admin.offsets(led, LATEST)
+            return {each: Log(start[each], stable[each], end[each], []) for each in led}
+
+        found = await self.of_each(ask, by_leader.keys())
+        return {name: log for of_leader in found.values() for name, log in of_leader.items()}
+
+    async def of_leader(self, name: TopicPartition, asking: Coroutine[object, object, T]) -> T | None:
+        """Wait for what a partition's leader tells; None where it does not answer."""
+        leader_id = self.seen.partitions[name].leader_id
+
+        async def ask(_: int) -> T:
+            return await asking
+
+        try:
+            return (await self.of_each(ask, [leader_id])).get(leader_id)
+        finally:
+            asking.close()
+
+
+async def some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> list[T]:
+    """Wait for many answers; one that waits on a connection holds up few others."""
+    places = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(each: A) -> T:
+        async with places:
+            return await ask(each)
+
+    return await asyncio.gather(*map(one, about))

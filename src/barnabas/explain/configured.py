@@ -1,0 +1,47 @@
+"""Ask for what is set: settings of topics, and limits."""
+
+from typing import Final
+
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSource, ResourceType
+from barnabas.clients.admin_quota_states import QuotaStateAdmin, by_level
+from barnabas.explain.asking import MOST_READ, Asking
+from barnabas.explain.seen import Setting
+
+_WHERE: Final = {
+    ConfigSource.DYNAMIC_TOPIC_CONFIG: "topic",
+    ConfigSource.DYNAMIC_BROKER_CONFIG: "broker",
+    ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: "all brokers",
+    ConfigSource.STATIC_BROKER_CONFIG: "the broker's file",
+    ConfigSource.DEFAULT_CONFIG: "default",
+}
+
+
+async def see_settings(asking: Asking) -> None:
+    """Ask for the settings of the topics that are asked about, that lack something, or that take most room."""
+    seen = asking.seen
+    sizes: dict[str, int] = {}
+    for directory in seen.directories:
+        for name, size in directory.logs.items():
+            sizes[name.topic] = sizes.get(name.topic, 0) + size
+    assert seen.cluster is not None
+    there = {each.name.topic for each in seen.cluster.partitions}
+    lacking = {each.name.topic for each in seen.cluster.partitions if len(each.isr) < len(each.replicas)}
+    largest = sorted(sizes, key=lambda topic: -sizes[topic])[:MOST_READ]
+    wanted = [asking.seen.asked.name] if asking.seen.asked.name in there else sorted({*lacking, *largest} & there)
+    resources = [ConfigResource(ResourceType.TOPIC, str(topic)) for topic in wanted]
+    if not resources:
+        return
+    describing = asking.admin(ConfigAdmin).describe_configs(resources, include_synonyms=False)
+    found = await asking.attempt("settings", describing)
+    for resource, entries in (found or {}).items():
+        seen.settings[resource.name] = {
+            each.name: Setting(each.value, _WHERE.get(each.source, "unknown"))
+            for each in entries
+            if each.value is not None
+        }
+
+
+async def see_limits(asking: Asking) -> None:
+    """Ask for all limits that are set."""
+    limits = await asking.attempt("limits", asking.admin(QuotaStateAdmin).limits()) or {}
+    asking.seen.configured = {limited.entity: values for limited, values in by_level(limits.items())}
