@@ -1,10 +1,11 @@
 """A page in a process of its own, and a browser's side of HTTP, as small as tests want it."""
 
 import http.client
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -59,13 +60,23 @@ class Window:
 @contextmanager
 def running_page(*options: str) -> Iterator[int]:
     """Start `barnabas page`; its port. It ends well with SIGTERM."""
+    with page_process(*options) as (port, process):
+        yield port
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
+
+
+@contextmanager
+def page_process(
+    *options: str, stderr: int | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Start `barnabas page`; its port and process, which is killed at the end, if it still runs."""
     command = [sys.executable, "-P", "-m", "barnabas.cli.main", "page", "--listeners", "127.0.0.1:0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    env = None if environment is None else {**os.environ, **environment}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=env) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            yield int(line.rstrip("/\n").rpartition(":")[2])
-            process.terminate()
-            assert process.wait(PATIENCE_S) == 0
+            yield int(line.rstrip("/\n").rpartition(":")[2]), process
         finally:
             process.kill()
