@@ -150,7 +150,7 @@ def things(world: World) -> Iterator[None]:
             consumers[-1].subscribe([f"{name}-topic"])
             message = consumers[-1].poll(PATIENCE_S)
             assert message is not None
-            consumers[-1].commit(message, asynchronous=False)
+            consumers[-1].commit(message=message, asynchronous=False)
         yield
     finally:
         for consumer in consumers:
