@@ -34,7 +34,7 @@ class Window:
             connection.request(method, path, body, {"cookie": self.cookie, "accept": "text/html", **named})
             answer = connection.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}
-            text = answer.read().decode()
+            text = answer.read().decode(errors="replace")
         finally:
             connection.close()
         if "set-cookie" in found:

@@ -29,7 +29,12 @@ class _Protocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.loop.call_later(_IDLE_S, self._close_if_idle, None)
+        self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        # Else what it sent would be kept until then.
+        self._idle.cancel()
+        super().connection_lost(exc)
 
     def _close_if_idle(self, last: object) -> None:
         """Close it where no request came, whole, since it was looked at last."""
@@ -39,7 +44,7 @@ class _Protocol(H11Protocol):
         if (cycle is None or cycle.response_complete) and cycle is last:
             self.transport.close()
             return
-        self.loop.call_later(_IDLE_S, self._close_if_idle, cycle)
+        self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, cycle)
 
 
 class _Server(uvicorn.Server):
