@@ -30,7 +30,7 @@ from barnabas.explain.asking import REFUSED, Asking
 from barnabas.explain.configured import see_limits, see_settings
 from barnabas.explain.opened import see_transactions
 from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Log, Member, Row, Seen, Series
-from barnabas.explain.told import fitting
+from barnabas.explain.told import fitting, since_ms
 from barnabas.wire.security.acls import BindingFilter
 
 # Without facts the cluster is looked at twice, so long apart.
@@ -208,14 +208,16 @@ class Gatherer:
         for broker_id, answers in (await self._asking.of_each(ask, there)).items():
             for subject, told in answers:
                 seen.tellers.add(broker_id)
-                seen.since_ms = max(seen.since_ms, told.get("kept_since_ms") or 0)
+                seen.since_ms = max(seen.since_ms, since_ms(told))
                 rows = told.get(subject, [])
-                rows = rows if isinstance(rows, list) else [rows]
+                if not isinstance(rows, list):
+                    self._take(broker_id, subject, rows, is_own=is_own)
+                    continue
                 for begin in range(0, len(rows), _ROWS_AT_ONCE):
                     await asyncio.sleep(0)
                     self._take(broker_id, subject, rows[begin : begin + _ROWS_AT_ONCE], is_own=is_own)
 
-    def _take(self, broker_id: int, subject: str, told: Sequence[Row], *, is_own: bool) -> None:
+    def _take(self, broker_id: int, subject: str, told: object, *, is_own: bool) -> None:
         """Keep of what a broker tells what has the form that is known."""
         seen = self._seen
         fit, wrong = fitting(subject, told)

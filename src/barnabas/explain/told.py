@@ -1,7 +1,7 @@
 """Keep of what brokers tell what has the form that rules read: another release, or half a row, is no reason to fail."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -12,11 +12,19 @@ from barnabas.explain.json_schema import complaints, quick_check
 _DEPTH: Final = 4
 
 
-def fitting(subject: str, rows: Iterable[Any]) -> tuple[list[dict[str, Any]], str]:
+def since_ms(told: Mapping[str, object]) -> int:
+    """Return since when a broker keeps what it tells; 0 where it does not say, or not as a number."""
+    kept_ms = told.get("kept_since_ms")
+    return kept_ms if isinstance(kept_ms, int) else 0
+
+
+def fitting(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
     """Return the rows that are as `facts.json` has them, and what is wrong with the first other one; empty: nothing.
 
     What a row has beside that is let be: a later release may tell more.
     """
+    if not isinstance(rows, list):
+        return [], f"{subject}: {rows!r} is no array"
     is_fitting = _check(subject)
     kept: list[dict[str, Any]] = []
     wrong = ""

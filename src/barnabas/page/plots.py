@@ -20,6 +20,8 @@ MOST_LINES: Final = 6
 _MOST_LOOKED_AT: Final = 100
 _FINEST: Final = timedelta(seconds=10)
 _MINUTE: Final = timedelta(minutes=1)
+# In the year 9000: a broker's clock may say anything, and dates end soon after it.
+_LAST_MS: Final = 221_845_392_000_000
 
 
 def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
@@ -33,6 +35,8 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
     if not moves:
         return None
     began_ms = max(min(max(ends[0][0], commits[0][0]) for ends, commits in moves.values()), seen.since_ms)
+    # Brokers' clocks may be ahead of the page's.
+    began_ms = min(began_ms, seen.now_ms)
     start, step, count = buckets(_moment(began_ms), _moment(seen.now_ms), _FINEST)
     first_ms, step_ms = round(start.replace(tzinfo=UTC).timestamp() * 1_000), step // timedelta(milliseconds=1)
     times = [min(first_ms + n * step_ms, seen.now_ms) for n in range(1, count + 1)]
@@ -108,4 +112,4 @@ def bytes_plot(seen: Seen) -> TimePlot | None:
 
 
 def _moment(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1_000, UTC).replace(tzinfo=None)
+    return datetime.fromtimestamp(min(max(at_ms, 0), _LAST_MS) / 1_000, UTC).replace(tzinfo=None)

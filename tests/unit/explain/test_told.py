@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.explain.told import fitting
+from barnabas.explain.told import fitting, since_ms
 
 HOLD = {
     "first_ms": 1,
@@ -39,6 +39,19 @@ def test_what_a_later_release_tells_beside_is_borne() -> None:
 )
 def test_another_form_is_left_out_and_said(row: Any, wrong: str) -> None:
     assert fitting("holds", [row, HOLD]) == ([HOLD], wrong)
+
+
+@pytest.mark.parametrize("rows", [None, 7, "rows", {"count": 1}])
+def test_what_are_no_rows_are_none(rows: Any) -> None:
+    assert fitting("holds", rows) == ([], f"holds: {rows!r} is no array")
+
+
+@pytest.mark.parametrize(
+    ("told", "kept_ms"),
+    [({}, 0), ({"kept_since_ms": None}, 0), ({"kept_since_ms": "today"}, 0), ({"kept_since_ms": 7}, 7)],
+)
+def test_since_when_is_a_number(told: dict[str, object], kept_ms: int) -> None:
+    assert since_ms(told) == kept_ms
 
 
 def test_parts_of_parts_are_looked_at() -> None:

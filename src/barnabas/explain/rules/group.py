@@ -143,7 +143,7 @@ def _causes(subject: str, kept: Sequence[Row], severity: Severity, moves: Mappin
     reasons = [each for rebalance in kept for each in _reasons(rebalance)]
     counts = Counter(str(each["reason"]) for each in reasons)
     for reason, number in sorted(counts.items(), key=lambda each: (each[0] != _MISSED, -each[1])):
-        of_reason = [each for each in reasons if each["reason"] == reason]
+        of_reason = [each for each in reasons if str(each["reason"]) == reason]
         newest = of_reason[-1]
         who = Counter(_member(each) for each in of_reason if each["client_id"])
         text = f"{times(number)}: {reason_text(newest)}"
