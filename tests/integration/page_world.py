@@ -9,6 +9,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, Producer
 
+from barnabas.pipeline.runner.figures import Figures
 from barnabas.testing import Broker
 from tests.commands import run
 from tests.integration.page_process import Window, page_process
@@ -124,6 +125,17 @@ def give_rights(world: World) -> None:
     world.command("root", "quotas", "set", "--user", "hidden-limited", "--set", "producer_byte_rate=1000000")
 
 
+def write_runs(directory: Path) -> None:
+    """Write what runs of a pipeline say of themselves."""
+    for name in ("hidden", "shown", "new"):
+        figures = Figures(f"{name}-run", state="running", record_count=7, limited_by="a quota")
+        if name != "new":
+            figures.positions, figures.lag = {f"{name}-topic": {0: 5}}, {f"{name}-topic": {0: 3}}
+        file = directory / name / "status.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(figures.to_json())
+
+
 @contextmanager
 def things(world: World) -> Iterator[None]:
     """Make topics with records, an open transaction, and groups with a member each; all of them are `root`'s."""
@@ -136,6 +148,13 @@ def things(world: World) -> Iterator[None]:
     for name in ("hidden", "shown"):
         producer.produce(f"{name}-topic", f"{name}-value", f"{name}-key", headers=[("h", f"{name}-header".encode())])
     producer.produce("cards", b'{"user":"ann","card":"%s"}' % MASKED[0].encode(), headers=[("t", MASKED[1].encode())])
+    for name in ("shown-topic.dlq", "alerts"):
+        world.command("root", "topics", "--create", "--topic", name, "--partitions", "1")
+    for reason in (b"no JSON", b"no JSON", b"<script>"):
+        producer.produce("shown-topic.dlq", b"x", headers=[("reason", reason)])
+    for state in ("firing", "resolved"):
+        alert = {"alert": "lag", "subject": "run shown-run", "state": state, "since": "2026", "sentence": "It is late."}
+        producer.produce("alerts", json.dumps(alert).encode(), b"lag run shown-run")
     assert producer.flush(PATIENCE_S) == 0
     transaction = Producer({**common, "transactional.id": "hidden-tx", "transaction.timeout.ms": 900_000})
     transaction.init_transactions(PATIENCE_S)
@@ -165,14 +184,9 @@ def world_with_page(directory: Path) -> Iterator[World]:
     with Broker(security_protocol="SASL_PLAINTEXT", config=LOGINS) as broker:
         world = World(broker, write_files(directory), directory=directory / "home", log=directory / "page.log")
         give_rights(world)
-        options = (
-            "--bootstrap-server",
-            broker.bootstrap_servers,
-            "--login",
-            "--allow-changes",
-            "--mask",
-            "cards:!user",
-        )
+        write_runs(directory / "checkpoints")
+        changing = ("--login", "--allow-changes", "--mask", "cards:!user", "--pipeline", str(directory / "checkpoints"))
+        options = ("--bootstrap-server", broker.bootstrap_servers, *changing)
         environment = dict.fromkeys(("TMPDIR", "HOME", "XDG_CACHE_HOME"), str(world.directory))
         with (
             things(world),

@@ -18,13 +18,13 @@ from barnabas.page.changes import CHANGES
 from barnabas.page.changes.change import Change
 from barnabas.page.door.door import SECURITY_HEADERS
 from barnabas.page.messages.desk import Desk
-from barnabas.page.views import VIEWS, messages
+from barnabas.page.views import VIEWS, messages, pipeline
 from tests.integration.page_process import Answer, Window
 from tests.integration.page_world import MASKED, PASSWORD, USERS, World, login, world_with_page
 from tests.integration.test_page import next_event, stream
 from tests.patience import PATIENCE_S
 
-KINDS = (*VIEWS, *messages.kinds(Desk()))
+KINDS = (*VIEWS, *messages.kinds(Desk()), pipeline.kind(Desk(), Path()))
 RECORD = {"print.key=true", "print.headers=true", "print.value=true"}
 COMMANDS: tuple[tuple[str, ...], ...] = (
     *(("topics", "--describe"), ("topics", "--list"), ("groups", "--list"), ("groups", "--describe", "--all-groups")),
@@ -80,6 +80,23 @@ def marks(world: World, text: str, asked: Iterable[str]) -> set[str]:
     said = " ".join(asked)
     text = html.unescape(text).replace(str(world.broker.data_dir), "the-log-directory")
     return {each for each in MARKS if each in text and each not in said}
+
+
+@pytest.mark.parametrize(
+    ("user", "runs"), [("root", ["hidden-run", "shown-run"]), ("reader", ["shown-run"]), ("nobody", [])]
+)
+def test_the_pipelines_runs_are_told_to_who_may_see_their_topics(world: World, user: str, runs: list[str]) -> None:
+    told = json.loads(world.windows[user].get("/c/cluster/pipeline", accept="application/json").text)["view"]
+    assert [each["name"] for each in told["runs"]] == runs
+    assert all((each["lag"], each["limited_by"], each["record_count"]) == (3, "a quota", 7) for each in told["runs"])
+    assert f"{3 - len(runs)} run" in told["not_told"][0]
+    letters = [(each["topic"], each["reason"], each["record_count"]) for each in told["letters"]]
+    alerts = [(each["state"], each["alert"], each["sentence"]) for each in told["alerts"]]
+    if user == "root":
+        assert letters == [("shown-topic.dlq", "no JSON", 2), ("shown-topic.dlq", "<script>", 1)]
+        assert alerts == [("resolved", "lag", "It is late.")]
+    else:
+        assert (letters, alerts) == ([], [])
 
 
 def of_each_user(work: Callable[[str], set[str]], users: Iterable[str]) -> dict[str, set[str]]:

@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+from pathlib import Path
 from typing import Annotated, Final
 
 from barnabas.cli.connection import file_security
@@ -93,6 +94,12 @@ def page(
         int,
         Option("--max-read-rate", min=0, metavar="BYTES", help="What a search may read in a second; 0: no limit."),
     ] = 0,
+    pipeline: Annotated[
+        str | None,
+        Option(
+            "--pipeline", metavar="DIR", help="Show the pipeline, too: the runs whose checkpoints are there, alerts."
+        ),
+    ] = None,
     dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
     parent_pid: Annotated[
         int | None, Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.")
@@ -122,6 +129,7 @@ def page(
         allows_changes=allow_changes,
         masks=tuple(map(parse_mask, mask or ())),
         max_read_rate=max_read_rate,
+        pipeline=None if pipeline is None else Path(pipeline),
     )
     settings.check()
     # Changes are told by lines on standard error.

@@ -31,7 +31,7 @@ from barnabas.page.messages.desk import Desk
 from barnabas.page.rendering import load_assets, new_environment
 from barnabas.page.settings import Settings
 from barnabas.page.view import Asked, ViewKind, as_json, connection, reason
-from barnabas.page.views import VIEWS, messages
+from barnabas.page.views import VIEWS, messages, pipeline
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -65,6 +65,8 @@ class Page:
         self._templates = new_environment(settings.root_path)
         self._desk = Desk(settings.masks, settings.max_read_rate)
         self._kinds = (*VIEWS, *messages.kinds(self._desk))
+        if settings.pipeline is not None:
+            self._kinds += (pipeline.kind(self._desk, settings.pipeline),)
         guest = Session()
         if not settings.mechanisms:
             clusters = settings.clusters.items()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from barnabas.core.errors import ConfigError
@@ -38,6 +39,7 @@ class Settings:
         allows_changes: Whether it changes anything when a user asks for it.
         masks: What nobody may see of records.
         max_read_rate: Bytes that a search may read in a second; 0: as fast as it can.
+        pipeline: Where the pipeline's checkpoints are; None: it is not shown.
     """
 
     clusters: Mapping[str, str]
@@ -51,6 +53,7 @@ class Settings:
     allows_changes: bool = False
     masks: Sequence["Mask"] = ()
     max_read_rate: int = 0
+    pipeline: Path | None = None
 
     def check(self) -> None:
         """Raise ConfigError where strangers could see or overhear what is not theirs, or a value can't be."""

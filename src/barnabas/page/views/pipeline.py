@@ -1,0 +1,169 @@
+"""The pipeline: what its runs do and what limits them, what could be no event and why, and alerts.
+
+Runs are what `barnabas pipeline status` tells of them: files in the checkpoint directory that the page was given
+(`DIR/**/status.json`). A user is told of those whose topics he may see. Dead letters and alerts are records, which he
+reads with his own rights: of topics `*.dlq` the reasons in their headers, of topic `alerts` the last of each key.
+
+Source: pipeline/sources/run_status.py, pipeline/runner/dead_letters.py; docs/pipeline/operations.md (alerts).
+"""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.page.messages.desk import Desk
+from barnabas.page.messages.json_text import parse_json
+from barnabas.page.messages.masks import masked
+from barnabas.page.messages.reading import named_right, read_back, spans
+from barnabas.page.view import Asked, View, ViewKind
+from barnabas.wire.records.record import Record
+
+_LETTERS: Final = ".dlq"
+_ALERTS: Final = "alerts"
+_MOST_RUNS: Final = 200
+_MOST_FILE_BYTES: Final = 1 << 20
+_MOST_PARTITIONS: Final = 20
+_MOST_RECORDS: Final = 100
+_COUNTS: Final = ("record", "dead_letter", "late_row", "restart")
+# A run writes every two seconds.
+_SILENT_S: Final = 30
+
+
+class RunRow(NamedTuple):
+    """A run; it read nothing yet, or not in the last minute, where a time is None. `topics` are those that it reads."""
+
+    name: str
+    state: str
+    topics: tuple[str, ...]
+    lag: int
+    records_per_s: float
+    record_count: int
+    dead_letter_count: int
+    late_row_count: int
+    restart_count: int
+    last_batch_ms: int | None
+    fresh_p99_ms: int | None
+    limited_by: str
+
+
+class LettersRow(NamedTuple):
+    """Records of a topic that could be no event for one reason, among the last ones."""
+
+    topic: str
+    reason: str
+    record_count: int
+
+
+class AlertRow(NamedTuple):
+    """An alert, as it is written."""
+
+    state: str
+    alert: str
+    subject: str
+    since: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline(View):
+    """What is told of the pipeline: runs that lack something and alerts that fire stand first."""
+
+    runs: tuple[RunRow, ...]
+    letters: tuple[LettersRow, ...]
+    alerts: tuple[AlertRow, ...]
+
+
+def kind(desk: Desk, directory: Path) -> ViewKind:
+    """Return the page of the runs in a directory of checkpoints."""
+
+    async def build(asked: Asked) -> Pipeline:
+        admin = asked.cluster.admin(OffsetAdmin)
+        topics = {name: sorted(each.partitions) for name, each in (await admin.pool.metadata(None)).topics.items()}
+        told = await asyncio.to_thread(lambda: list(run_rows(directory)))
+        # One that has read nothing yet is nobody's whose rights could be asked.
+        runs = [each for each in told if topics.keys() >= set(each.topics) and (each.topics or not asked.cluster.user)]
+        not_told = [f"{len(told) - len(runs)} runs: their topics may not be seen"] if len(runs) < len(told) else []
+        last: dict[str, list[Record]] = {}
+        for name in sorted(name for name in topics if name.endswith(_LETTERS) or name == _ALERTS):
+            try:
+                last[name] = await _last(admin, desk, [TopicPartition(name, each) for each in topics[name]])
+            except KafkaError as error:
+                not_told.append(f"{name}: {named_right(error, name).message}")
+        return Pipeline(
+            now_ms=admin.pool.env.clock.now_ms(),
+            silent={},
+            not_told=tuple(not_told),
+            runs=tuple(sorted(runs, key=lambda row: (row.state == "running", row.name))),
+            letters=tuple(
+                row for name, records in last.items() if name != _ALERTS for row in letter_rows(name, records)
+            ),
+            alerts=alert_rows(last.get(_ALERTS, [])),
+        )
+
+    return ViewKind("/pipeline", "Pipeline", "pipeline.html.jinja", build, 10, "/pipeline")
+
+
+async def _last(admin: OffsetAdmin, desk: Desk, partitions: list[TopicPartition]) -> list[Record]:
+    """Read the last records of some partitions, masked. Raises KafkaError."""
+    masks, found = desk.sight(partitions[0].topic, {}).masks, await spans(admin, partitions[:_MOST_PARTITIONS])
+    pages = [
+        await read_back(admin, each, span.end, span, _MOST_RECORDS, is_committed=True) for each, span in found.items()
+    ]
+    return [masked(each.record, masks) for page in pages for each in page.found if each.is_readable]
+
+
+def run_rows(directory: Path) -> Iterator[RunRow]:
+    """Yield what runs said last; a file that says nothing is left out: it is being replaced, or is none of theirs."""
+    for path in islice(sorted(directory.glob("**/status.json")), _MOST_RUNS):
+        with suppress(OSError, ValueError, ArithmeticError, RecursionError, TypeError, LookupError, AttributeError):
+            if path.stat().st_size <= _MOST_FILE_BYTES:
+                yield run_row(json.loads(path.read_text()), time.time() - path.stat().st_mtime)
+
+
+def run_row(told: Mapping[str, Any], silent_s: float) -> RunRow:
+    """Return what a run says. Raises KeyError, TypeError, ValueError, AttributeError: it has another form."""
+    is_gone = told["state"] == "running" and silent_s > _SILENT_S
+    fresh_s = told.get("fresh_p99_s")
+    record, letter, late, restart = (int(told[f"{each}_count"]) for each in _COUNTS)
+    return RunRow(
+        str(told["run"]),
+        "killed, or stuck" if is_gone else str(told["state"]),
+        tuple(sorted({*told["positions"], *told["lag"]})),
+        sum(int(count) for parts in told["lag"].values() for count in parts.values()),
+        float(told["records_per_s"]),
+        record,
+        letter,
+        late,
+        restart,
+        round(told["last_batch_time_s"] * 1_000) if told["batch_count"] else None,
+        None if fresh_s is None else round(fresh_s * 1_000),
+        str(told.get("limited_by", "nothing")),
+    )
+
+
+def letter_rows(topic: str, records: list[Record]) -> list[LettersRow]:
+    """Return how many dead letters there are of each reason, the most first."""
+    reasons = Counter(dict(each.headers).get("reason") or b"" for each in records)
+    return [LettersRow(topic, reason.decode(errors="replace")[:300], n) for reason, n in reasons.most_common(20)]
+
+
+def alert_rows(records: list[Record]) -> tuple[AlertRow, ...]:
+    """Return the last state of each alert; what is no alert is left out."""
+    found: dict[bytes | None, AlertRow] = {}
+    for record in sorted(records, key=lambda each: each.timestamp_ms):
+        found.pop(record.key, None)
+        with suppress(ValueError):
+            told = parse_json((record.value or b"").decode())
+            if isinstance(told, dict) and "alert" in told:
+                found[record.key] = AlertRow(*(str(told.get(each) or "") for each in AlertRow._fields))
+    return tuple(sorted(found.values(), key=lambda row: (row.state != "firing", row.alert, row.subject)))
