@@ -1,5 +1,5 @@
 // Close a window's stream while nobody sees the window, open it again when somebody does, and say where it is not live;
-// the key / leads to the search.
+// the key / leads to the search, unless the reader does not want it (WCAG 2.1.4).
 (() => {
   const root = document.documentElement;
   let source = null;
@@ -20,8 +20,14 @@
   Idiomorph.defaults.ignoreActiveValue = true;
   Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => node.dataset?.kept === undefined;
   Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+  const slash = document.getElementById("slash");
+  if (slash !== null) {
+    slash.checked = localStorage.getItem("slash") !== "off";
+    slash.addEventListener("change", () => localStorage.setItem("slash", slash.checked ? "on" : "off"));
+  }
   document.addEventListener("keydown", (event) => {
     const search = document.getElementById("search");
+    if (localStorage.getItem("slash") === "off") return;
     const types = event.target.closest?.("input, select, textarea, [contenteditable]");
     if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || types || search === null) return;
     event.preventDefault();
