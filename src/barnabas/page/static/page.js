@@ -1,21 +1,38 @@
-// Close a window's stream while nobody sees the window, open it again when somebody does, and say where it is not live;
+// Ask for a window's view each time that it is due, but not while nobody sees the window, and say where it is not live;
 // the key / leads to the search, unless the reader does not want it (WCAG 2.1.4).
 (() => {
   const root = document.documentElement;
-  let source = null;
+  // A browser has six connections to a host, for all its windows together: each gives its own back until the next view is
+  // due. Otherwise the seventh window would wait for ever.
   htmx.createEventSource = (url) => {
-    source = new EventSource(url);
-    if (document.hidden) source.close();
-    return source;
+    const views = new EventTarget();
+    const every_ms = document.getElementById("view").dataset.every * 1000;
+    let source = null;
+    let due = 0;
+    const open = () => {
+      source = new EventSource(url);
+      source.addEventListener("view", (event) => {
+        root.dataset.live = "yes";
+        views.dispatchEvent(new MessageEvent("view", { data: event.data }));
+        look(every_ms);
+      });
+      source.addEventListener("error", () => {
+        root.dataset.live = "no";
+        look(5000);
+      });
+    };
+    views.close = () => {
+      clearTimeout(due);
+      source?.close();
+    };
+    const look = (in_ms) => {
+      views.close();
+      if (!document.hidden) due = setTimeout(open, in_ms);
+    };
+    document.addEventListener("visibilitychange", () => look(0));
+    look(0);
+    return views;
   };
-  document.addEventListener("visibilitychange", () => {
-    if (source === null) return;
-    if (document.hidden) source.close();
-    // The extension opens a new one for one that is closed and tells of an error.
-    else if (source.readyState === EventSource.CLOSED) source.dispatchEvent(new Event("error"));
-  });
-  document.addEventListener("htmx:sseOpen", () => (root.dataset.live = "yes"));
-  document.addEventListener("htmx:sseError", () => (root.dataset.live = "no"));
   // What the reader has opened or types stays as it is when the view comes anew.
   Idiomorph.defaults.ignoreActiveValue = true;
   Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => node.dataset?.kept === undefined;
