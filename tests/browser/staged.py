@@ -92,7 +92,7 @@ def _make_orders(servers: str) -> None:
             "id": number,
             "customer": {"name": f"customer-{number % 7}"},
             "total": number * 1.25,
-            "note": "x" * 300,
+            "note": _NOTE,
         }
         headers: list[tuple[str, str | bytes | None]] = [("trace", b"%032x" % number)]
         at_ms = FIRST_MS + number * 60_000
