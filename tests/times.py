@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-PARTS = ("compat", "pipeline", "docs", "integration", "simulation", "property", "golden", "unit")
+PARTS = ("compat", "pipeline", "browser", "docs", "integration", "simulation", "property", "golden", "unit")
 """The directories of tests, those with the longest files first."""
 FILE_TIMES = Path(__file__).with_name("file_times.txt")
 _SLOWEST_COUNT = 15
