@@ -35,14 +35,16 @@ forgets_sockets = pytest.mark.filterwarnings(
 # that want more cores: with these eight commits to a Delta table take 20 s of CPU instead of 38.
 # One compiler alone would have a cache of 48 MB for its code, which is full after a few hundred queries.
 # Nor is it worth while to write and compile a class for each stage of a query on ten rows: that is a third of a run of
-# one batch. The command and the demo, which run in processes of their own, have Spark's defaults. VACUUM lists files
-# in as many tasks as the last setting says.
+# one batch. The demo and what is pasted from the documents have the settings of a user. VACUUM lists files in as many
+# tasks as the last setting says.
 SHORT_LIVED = {
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
+# For commands of `barnabas pipeline` in processes of their own.
+SHORT_LIVED_WORDS = tuple(word for name, value in SHORT_LIVED.items() for word in ("--conf", f"{name}={value}"))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,12 +23,9 @@ from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from barnabas.pipeline.spark import session
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.patience import PATIENCE_S
-from tests.spark import forgets_sockets, shared_session
+from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
 
 pytestmark = forgets_sockets
-
-# The JVMs of these commands live for seconds.
-FAST = ("--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 class Terminal:
@@ -120,7 +117,7 @@ def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
     terminal.give("replay", "access.log", *terminal.at)
     runs = ["reporting", "load"]
     process = terminal.start(
-        "run", *runs, "--topics", "/page-.*/", "--metrics-port", "0", "--json", *terminal.at, *FAST
+        "run", *runs, "--topics", "/page-.*/", "--metrics-port", "0", "--json", *terminal.at, *SHORT_LIVED_WORDS
     )
     with process:
         assert process.stdout is not None

@@ -11,9 +11,9 @@ import pytest
 from barnabas.pipeline.spark.failures import reason_of
 from tests.compat.conftest import RunningBroker
 from tests.patience import PATIENCE_S
-from tests.pipeline.test_cli import FAST, Terminal
+from tests.pipeline.test_cli import Terminal
 from tests.pipeline.test_stops import command_of, descendants, started
-from tests.spark import forgets_sockets, shared_session
+from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +65,7 @@ def test_a_package_that_can_not_be_fetched_is_told_in_ivys_words(terminal: Termi
 
 
 def test_what_java_says_is_one_line_behind_its_trace_where_that_is_wanted(terminal: Terminal):
-    plugin = ("--conf", "spark.plugins=com.example.Absent", *FAST)
+    plugin = ("--conf", "spark.plugins=com.example.Absent", *SHORT_LIVED_WORDS)
     with terminal.start("run", "load", "--topics", "a", *terminal.at, "--verbose", *plugin) as process:
         _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1

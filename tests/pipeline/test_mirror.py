@@ -16,13 +16,11 @@ from barnabas.pipeline.runner.plan import Bound, OnDataLoss
 from barnabas.testing import Broker
 from tests.mirrored_clusters import Cluster, Sent, numbered
 from tests.pipeline.mirrors import Mirrors
-from tests.spark import forgets_sockets, shared_session
+from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
 from tools.kafka.server import ONE_BROKER
 
 pytestmark = forgets_sockets
 
-# The JVM of a command lives for seconds.
-FAST = ("--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 TIME_MS = 1_700_000_000_000
 # Nothing comes into being by itself, also not what a test has just deleted.
 CONFIG = {**ONE_BROKER, "auto.create.topics.enable": "false"}
@@ -246,9 +244,9 @@ def test_the_command_with_a_login_until_it_is_stopped(west: Cluster, tmp_path: P
             f"ssl.truststore.location={broker.ca_path}\nsasl.jaas.config={login};\n"
         )
         words = ["mirror", "--source", f"west={west.address}", "--target", broker.bootstrap_servers]
-        words += ["--target-config", "target.properties", "--topics", name, "--prefix", "{source}.", "--json", *FAST]
+        words += ["--target-config", "target.properties", "--topics", name, "--prefix", "{source}.", "--json"]
         with subprocess.Popen(
-            [sys.executable, "-m", "barnabas.cli.main", "pipeline", *words],
+            [sys.executable, "-m", "barnabas.cli.main", "pipeline", *words, *SHORT_LIVED_WORDS],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             text=True,

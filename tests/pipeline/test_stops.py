@@ -26,7 +26,7 @@ from barnabas.clients import Pool, Producer
 from barnabas.pipeline.commands.running import REPEATED_S
 from tests.compat.conftest import RunningBroker
 from tests.patience import PATIENCE_S
-from tests.pipeline.test_cli import FAST
+from tests.spark import SHORT_LIVED_WORDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -161,7 +161,8 @@ def started(
 ) -> Iterator[Started]:
     """Start a command of the documents' at a broker and a topic that are there."""
     there = {"page-views": topic, "127.0.0.1:9092": broker.bootstrap_servers}
-    command = [*prefix, sys.executable, "-m", "barnabas.cli.main", *(there.get(word, word) for word in words), *FAST]
+    given = (there.get(word, word) for word in words)
+    command = [*prefix, sys.executable, "-m", "barnabas.cli.main", *given, *SHORT_LIVED_WORDS]
     found = Started(directory, command)
     try:
         yield found
