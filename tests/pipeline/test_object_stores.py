@@ -34,7 +34,7 @@ from tests.pipeline.exactly_once import records_of, send_views
 from tests.pipeline.object_store import ObjectStore, object_store
 from tests.pipeline.site import Site
 from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
-from tests.spark import forgets_sockets, shared_session
+from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
 
 pytestmark = forgets_sockets
 
@@ -70,7 +70,7 @@ class Load:
         words += ["--tables", f"{place}/tables", "--checkpoint", f"{place}/checkpoints", "--no-summary", *more]
         self.lines: list[str] = []
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "barnabas.cli.main", "pipeline", *words],
+            [sys.executable, "-m", "barnabas.cli.main", "pipeline", *words, *SHORT_LIVED_WORDS],
             cwd=site.directory,
             env={**os.environ, **store.environment},
             stdout=subprocess.PIPE,
