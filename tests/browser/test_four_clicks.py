@@ -23,3 +23,9 @@ def test_the_cause_is_four_clicks_away(staged: Staged, window: Page, fault: str)
         window.get_by_role("link", name=each, exact=True).first.click()
         expect(window.get_by_role("heading", level=1)).to_contain_text(each, ignore_case=True)
     expect(window.locator("#view")).to_contain_text(cause)
+
+
+def test_what_is_found_leads_to_what_it_is_about(staged: Staged, window: Page) -> None:
+    window.goto(f"{staged.page}/")
+    window.get_by_role("link", name="Look at group reports").first.click()
+    expect(window.get_by_role("heading", level=1)).to_contain_text("reports")

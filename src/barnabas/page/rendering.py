@@ -60,6 +60,7 @@ def new_environment(root_path: str) -> Environment:
         "duration": lambda value: "–" if value is None else duration(value),
         "moment": moment,
         "severity": _severity,
+        "place": _place,
         "items": count,
         "lines": _lines,
     }
@@ -96,6 +97,21 @@ def _bytes(value: int | None) -> str:
 
 def _severity(finding: Finding) -> str:
     return {Severity.FINE: "fine"}.get(finding.severity, finding.severity.name.lower())
+
+
+def _place(subject: str) -> str:
+    """Return the view of what a finding is about, below the cluster's address; "" where there is none."""
+    kind, _, name = subject.partition(" ")
+    if kind == "partition":
+        kind, name = "topic", name.rpartition("-")[0]
+    match kind:
+        case "group" | "topic":
+            return f"/{kind}?{_query(name=name)}"
+        case "client":
+            return f"/clients?{_query(find=name)}"
+        case "broker":
+            return "/brokers"
+    return ""
 
 
 def _query(*kept: Mapping[str, object], **values: object) -> str:

@@ -92,6 +92,12 @@ def test_a_group_that_is_behind_says_by_how_much() -> None:
     assert cause.certainty is Certainty.INFERRED
 
 
+def test_where_nothing_moves_it_is_said_so() -> None:
+    ahead = {("billing", VIEWS[0]): Ahead(NOW_MS - 20_000, 500, is_whole=True)}
+    cause = of(explain_lag(behind(500, log(per_s=0), per_s=0, ahead=ahead)), "falls-behind")
+    assert cause.text == "views-0: nothing comes and nothing is committed: at this pace it never catches up"
+
+
 def test_who_asks_seldom_is_said_how_seldom() -> None:
     cause = of(explain_lag(CASES["asks-seldom"]), "asks-seldom")
     assert cause.text.endswith("reader asks once in 6 s: so long it works on what it got, or takes to get it")

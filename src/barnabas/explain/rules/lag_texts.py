@@ -254,10 +254,9 @@ def _cold(of: _Telling) -> Finding:
 
 def _falls_behind(of: _Telling, why: str = "") -> Finding:
     incoming, outgoing = _rates(of)
-    text = (
-        f"{of.where}: {amount(incoming, 'records/s')} come and only {amount(outgoing, 'records/s')} are committed: at "
-        f"this pace it never catches up{why}"
-    )
+    come = f"{amount(incoming, 'records/s')} come" if incoming else "nothing comes"
+    go = f"only {amount(outgoing, 'records/s')} are committed" if outgoing else "nothing is committed"
+    text = f"{of.where}: {come} and {go}: at this pace it never catches up{why}"
     see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
     of.figures.update(incoming_per_s=incoming, committed_per_s=outgoing)
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[see])
