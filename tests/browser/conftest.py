@@ -20,7 +20,8 @@ class Staged(NamedTuple):
     browser: Browser
 
 
-@pytest.fixture(scope="session")
+# Not to the end of all: as long as the browser runs the thread has an event loop, and the tests after it want theirs.
+@pytest.fixture(scope="package")
 def staged() -> Iterator[Staged]:
     with ExitStack() as stack:
         servers = stack.enter_context(staged_broker())
