@@ -64,6 +64,12 @@ def test_a_group_that_rebalances_often_says_how_often_and_how_long_nobody_read()
     )
 
 
+def test_of_a_single_rebalance_no_part_of_the_time_is_told() -> None:
+    (found,) = told(rebalance("joined", 3, gather_ms=7))
+    assert "of the time" not in found.text
+    assert found.figures["idle_part"] > 0
+
+
 def test_the_last_member_is_named_where_others_waited_for_it() -> None:
     last = {"member": "slow-1", "client_id": "slow", "host": "/10.0.0.8", "instance": None}
     assert told(rebalance("joined", last=last, gather_ms=40_000))[0].text.endswith(

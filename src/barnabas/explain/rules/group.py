@@ -92,9 +92,11 @@ def _group(seen: Seen, group: Group) -> Finding:
     }
     is_on = group.state in _STATES
     often = f", {times(recent)} in the last 10 min" if recent > 1 else ""
+    # Of a single one, a moment ago, it would say nothing.
+    part = f", {idle_part:.0%} of the time since the first one" if len(kept) > 1 else ""
     text = (
-        f"group {group.name} rebalanced {times(len(kept))}{often}; nobody read for {duration(idle_ms)} meanwhile, "
-        f"{idle_part:.0%} of the time since the first one; {_last(kept[-1])}"
+        f"group {group.name} rebalanced {times(len(kept))}{often}; nobody read for {duration(idle_ms)} meanwhile"
+        f"{part}; {_last(kept[-1])}"
     )
     if is_on:
         past = text.removeprefix(f"group {group.name} ")
