@@ -542,8 +542,10 @@ class PartitionLog:
         end_offset = self.log_end_offset
 
         def delete_all() -> None:
-            self._delete_all(end_offset)
-            then(None)
+            try:
+                self._delete_all(end_offset)
+            finally:
+                then(None)
 
         self.prepare_roll(delete_all)
 
