@@ -290,6 +290,13 @@ def test_brokers_settings_are_set_and_unset(port: int, servers: str) -> None:
         "is a secret"
         in shown(window, "broker-setting", broker=str(broker_id), setting="ssl.key.password", value="x").text
     )
+    # A secret is no default of all brokers either, and the refusal does not tell it.
+    refused = shown(window, "broker-setting", setting="ssl.key.password", value="never-told")
+    assert (refused.status, "never-told" in refused.text.partition('role="alert"')[2].partition("</p>")[0]) == (
+        400,
+        False,
+    )
+    assert "has no no.such" in shown(window, "topic-setting", topic="orders", setting="no.such", value="x").text
     for broker in ("x", "99"):
         assert shown(window, "broker-setting", broker=broker, **setting, value="1").status == 400
 

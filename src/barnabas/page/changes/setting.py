@@ -50,9 +50,9 @@ async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, wh
     name, value = needed(asked, _SETTING), text(asked, _VALUE.name)
     is_set, admin = choice(asked, _HOW) == "set", asked.cluster.admin(ConfigAdmin)
     entry = next((each for each in (await admin.describe_configs([resource], names=[name]))[resource]), None)
-    if entry is None and (resource.name or not is_set):
-        there = "is not set" if not resource.name else "there is no such setting"
-        raise BarnabasError(f"{_SETTING.label}: {name[:100]}: {there} for {resource}")
+    # Of what is set for all brokers nothing else is told.
+    if entry is None and resource.name:
+        raise BarnabasError(f"{_SETTING.label}: {resource} has no {name[:100]}")
     if entry is not None and entry.is_sensitive:
         raise BarnabasError(f"{name} is a secret: set it with barnabas configs, not in a form")
     if not is_set and (entry is None or entry.source is not own):
