@@ -277,6 +277,16 @@ async def asks_seldom(world: World) -> Acts:
         member.works_s = 0.0
 
 
+@cause("lag", "answers-full")
+async def answers_full(world: World) -> Acts:
+    (member,) = await one_reader(world, max_partition_fetch_bytes=70)
+    async with world.writing(world.dice.choice((5, 10))):
+        await asyncio.sleep(world.dice.randint(90, 150))
+        yield ASKED
+        await member.fetch_freely()
+        await asyncio.sleep(5)
+
+
 @cause("lag", "catches-up")
 async def catches_up(world: World) -> Acts:
     (member,) = await one_reader(world)

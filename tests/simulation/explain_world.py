@@ -344,6 +344,12 @@ class Member:
         members = [MemberIdentity(other.member_id)]
         await channel.send(LeaveGroupRequest(self._group, members=members), LeaveGroupResponse, max_version=3)
 
+    async def fetch_freely(self) -> None:
+        """Fetch as much at a time as a client does that nobody set anything for."""
+        before, self._consumer = self._consumer, Consumer(self.pool, auto_offset_reset="earliest")
+        self._consumer.assign(before.positions)
+        await before.close()
+
     async def _live(self) -> None:
         beating = asyncio.ensure_future(self._beat())
         try:

@@ -37,7 +37,10 @@ class Question(NamedTuple):
 EVERYTHING: Final = Question(
     "what is not as it should be",
     frozenset({Part.GROUPS, Part.LAG, Part.DIRECTORIES, Part.SETTINGS, Part.TRANSACTIONS}),
-    ("groups", "ends", "holds", "refusals", "requests", "transactions", "leaders", "stalls", "broker"),
+    (
+        *("groups", "ends", "holds", "refusals", "requests", "full_answers"),
+        *("transactions", "leaders", "stalls", "broker"),
+    ),
     explain_all,
 )
 QUESTIONS: Final = {
@@ -51,7 +54,7 @@ QUESTIONS: Final = {
     "lag": Question(
         "why is there lag",
         frozenset({Part.LAG, Part.SETTINGS}),
-        ("groups", "ends", "holds", "requests"),
+        ("groups", "ends", "holds", "requests", "full_answers"),
         explain_lag,
     ),
     "refused": Question("why was I refused", frozenset({Part.RULES}), ("refusals",), explain_refused),

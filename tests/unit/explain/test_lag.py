@@ -36,6 +36,11 @@ def slow_fetch(ago_ms=0):
     return {**row, "at_ms": NOW_MS - 2_000 - ago_ms}
 
 
+def full(ago_ms=0):
+    row = {"client_id": "reader", "setting": "max.partition.fetch.bytes", "most_bytes": 1_048_576, "broker_id": 1}
+    return {**row, "last_ms": NOW_MS - ago_ms}
+
+
 OPENED = Open(VIEWS[0], 7, 0, 600, NOW_MS - MINUTE_MS, is_hanging=False)
 
 CASES = {
@@ -57,6 +62,10 @@ CASES = {
     "falls-behind": behind(500, log(per_s=2), per_s=1),
     "asks-seldom": behind(500, log(per_s=2), per_s=1, fetched={(1, "reader"): [0, 0, 9, 0, 0, 0] * 5}),
     "cold": behind(500, log(per_s=2), per_s=1, facts={"requests": [slow_fetch()]}),
+    "answers-full": behind(500, log(per_s=2), per_s=1, facts={"full_answers": [full()]}),
+    "falls-behind, and answers were full": behind(
+        500, log(per_s=2), per_s=1, facts={"full_answers": [full(ago_ms=60_000)]}
+    ),
     "falls-behind, and asks often": behind(500, log(per_s=2), per_s=1, fetched={(1, "reader"): [0, 9] * 15}),
     "falls-behind, and was cold": behind(500, log(per_s=2), per_s=1, facts={"requests": [slow_fetch(60_000)]}),
     "catches-up": behind(500, log(per_s=1), per_s=2),
@@ -102,6 +111,12 @@ def test_who_asks_seldom_is_said_how_seldom() -> None:
     cause = of(explain_lag(CASES["asks-seldom"]), "asks-seldom")
     assert cause.text.endswith("reader asks once in 6 s: so long it works on what it got, or takes to get it")
     assert (cause.certainty, cause.figures["between_fetches_s"]) == (Certainty.INFERRED, 6)
+
+
+def test_whose_answers_are_full_is_said_what_keeps_them_small() -> None:
+    cause = of(explain_lag(CASES["answers-full"]), "answers-full")
+    assert "; reader gets no more than 1.0 MiB at a time (max.partition.fetch.bytes), and there is more" in cause.text
+    assert (cause.certainty, cause.figures["most_bytes"]) == (Certainty.INFERRED, 1_048_576)
 
 
 def test_catching_up_is_said_with_when_it_is_done() -> None:

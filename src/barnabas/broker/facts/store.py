@@ -7,6 +7,7 @@ Each kind has its part of `barnabas.facts.max.bytes`, so that what happens very 
     rebalances      5,000, 20 of a group (`rebalances.py`)          `groups`
     aborts          1,000 (`transactions.py`)                       `transactions`
     requests        2,000 above their API's threshold               `requests`
+    full answers    of some 80 clients at a time (`events.py`)      `full_answers`
     the others      1,000 each (`events.py`)                        their own names
     minutes         60 of the broker's own rates                    `broker`
 
@@ -36,7 +37,7 @@ _OF_REFUSALS: Final = (
 )
 
 # Percent of all.
-_SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS = 27, 17, 7, 4, 1
+_SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS, _FULL = 27, 17, 6, 4, 1, 1
 
 
 class Facts:
@@ -49,6 +50,7 @@ class Facts:
         commits: What groups committed, by group and partition.
         segments: Those that were removed.
         minutes: The broker's own rates.
+        full_answers: Whose fetches got as much as they may; in no file, as whoever catches up does so all the time.
         ended: Told of each event that is new, by kind: a line for the file; see `tell`.
         figures: Tells what else is known of the broker: since when it runs, its limits and how near they are.
     """
@@ -70,6 +72,7 @@ class Facts:
         self.segments = Events(_MOST_EVENTS, part(_EVENTS))
         self.stalls = Events(_MOST_EVENTS, part(_STALLS))
         self.minutes = Events(_MOST_MINUTES, part(_STALLS))
+        self.full_answers = RepeatedEvents(_MOST_EVENTS, part(_FULL))
         self._early: deque[tuple[str, bytes]] = deque(maxlen=_MOST_EVENTS)
         self.ended: Callable[[str, bytes], object] = self._ended_early
         self.figures: Callable[[], Row] = dict
@@ -90,7 +93,7 @@ class Facts:
     def kept_bytes(self) -> int:
         """The memory of all of it, an estimate."""
         series = self.ends.kept_bytes + self.commits.kept_bytes
-        events = sum(each.kept_bytes for each in self._events.values()) + self.minutes.kept_bytes
+        events = sum(each.kept_bytes for each in (*self._events.values(), self.minutes, self.full_answers))
         return series + events + self.rebalances.kept_bytes + self.aborts.kept_bytes
 
     def left_out(self) -> dict[str, int]:
@@ -123,9 +126,15 @@ class Facts:
         told = (kind, user, host, client_id, listener, mechanism, reason, operation, resource, name)
         self.refusals.note(told, now_ms).update(zip(_OF_REFUSALS, told, strict=True))
 
+    def note_full_answer(self, now_ms: int, user: str, client_id: str, setting: str, most_bytes: int) -> None:
+        """Count a fetch whose answer has as much as a setting of its client, or of the broker, lets it have."""
+        row = self.full_answers.note((user, client_id, setting), now_ms)
+        row.update(user=user, client_id=client_id, setting=setting, most_bytes=most_bytes)
+
     def seal(self, now_ms: int) -> None:
         """End what was counted for a minute."""
         self.holds.seal(now_ms)
+        self.full_answers.seal(now_ms)
         self.refusals.seal(now_ms)
 
     def seal_all(self) -> None:

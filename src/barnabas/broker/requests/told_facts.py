@@ -6,7 +6,7 @@
 | groups                        | of groups             | DESCRIBE on each group                                    |
 | ends, segments, leaders       | of topics             | DESCRIBE on each topic                                    |
 | transactions                  | of transactional ids  | DESCRIBE on each                                          |
-| requests, holds               | of client ids         | DESCRIBE on the cluster                                   |
+| requests, holds, full_answers | of client ids         | DESCRIBE on the cluster                                   |
 | refusals                      | of users              | DESCRIBE on the cluster                                   |
 | stalls, broker                | -                     | DESCRIBE on the cluster                                   |
 
@@ -229,6 +229,7 @@ SUBJECTS: Final = {
     "transactions": Subject(_transactions, ResourceType.TRANSACTIONAL_ID),
     "requests": Subject(_lines_of(lambda facts: facts.requests), name="client_id"),
     "holds": Subject(_lines_of(lambda facts: facts.holds), name="client_id"),
+    "full_answers": Subject(_lines_of(lambda facts: facts.full_answers), name="client_id"),
     "refusals": Subject(_lines_of(lambda facts: facts.refusals), name="user"),
     "segments": Subject(segments, ResourceType.TOPIC),
     "broker": Subject(broker),

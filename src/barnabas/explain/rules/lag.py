@@ -15,7 +15,8 @@ Each partition has one cause, the first of these that holds:
     no member has the partition               nobody reads this one
     held by a quota                           its member's answers wait
     commits nothing though it has a member    it does not read, or does not commit
-    more comes than goes                      never done: its fetches wait for the disk, or it asks seldom, or who knows
+    more comes than goes                      never done: its fetches wait for the disk, or it asks seldom, or its
+                                              answers are full, or who knows
     less comes than goes                      when it is done
 """
 
@@ -39,7 +40,7 @@ _MOST_OF_IT: Final = 0.8
 _MANY: Final = 100
 # Who has more to read and asks no more often works on what he has.
 _SELDOM_S: Final = 3
-_PACES: Final = ("falls-behind", "asks-seldom", "cold", "catches-up", "unknown")
+_PACES: Final = ("falls-behind", "asks-seldom", "cold", "answers-full", "catches-up", "unknown")
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
 
 
@@ -175,7 +176,12 @@ def _slowness(seen: Seen, part: Behind) -> tuple[str, str]:
         if row["at_ms"] + row["total_ms"] >= seen.now_ms - _LATELY_MS:
             return ("cold", client_id)
     between_s = between_fetches_s(seen, leader_id, client_id)
-    return ("asks-seldom", client_id) if between_s is not None and between_s >= _SELDOM_S else ("falls-behind", "")
+    if between_s is not None and between_s >= _SELDOM_S:
+        return ("asks-seldom", client_id)
+    for row in seen.rows("full_answers", client_id=client_id, broker_id=leader_id):
+        if row["last_ms"] >= seen.now_ms - _LATELY_MS:
+            return ("answers-full", client_id)
+    return ("falls-behind", "")
 
 
 def _was_left(seen: Seen, group: Group) -> bool:

@@ -252,6 +252,17 @@ def _cold(of: _Telling) -> Finding:
     return _falls_behind(of, f"; fetches of {of.key} wait for the disk: what it reads is no longer in memory")
 
 
+def _answers_full(of: _Telling) -> Finding:
+    row = max(of.seen.rows("full_answers", client_id=of.key), key=lambda each: each["last_ms"])
+    setting, most = row["setting"], amount(row["most_bytes"], "bytes")
+    of.figures.update(setting=setting, most_bytes=row["most_bytes"])
+    why = (
+        f"; {of.key} gets no more than {most} at a time ({setting}), and there is more: where the way to it is long, "
+        "larger answers bring more; where it works on each for long, they do not"
+    )
+    return _falls_behind(of, why)
+
+
 def _falls_behind(of: _Telling, why: str = "") -> Finding:
     incoming, outgoing = _rates(of)
     come = f"{amount(incoming, 'records/s')} come" if incoming else "nothing comes"
@@ -286,6 +297,7 @@ _TEXTS: Final = {
     "catches-up": _catches_up,
     "asks-seldom": _asks_seldom,
     "cold": _cold,
+    "answers-full": _answers_full,
     "falls-behind": _falls_behind,
     "unknown": _unknown,
 }

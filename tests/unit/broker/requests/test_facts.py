@@ -1,6 +1,7 @@
 """Facts: who may ask for what, and what is told."""
 
 import json
+from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from barnabas.broker.requests.told_facts import SUBJECTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
+from barnabas.explain.json_schema import complaints
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
@@ -123,7 +125,28 @@ def test_one_may_always_ask_about_oneself(asked: Asked) -> None:
     assert asked.services.authorizer.denied == []
 
 
-@pytest.mark.parametrize("subject", ["ends", "leaders", "requests", "holds", "refusals", "stalls"])
+def test_answers_that_leave_something_out_as_they_may_not_be_larger_are_counted(asked: Asked) -> None:
+    asked.data_path.create("t")
+    for _ in range(3):
+        asked.data_path.produce("t", batch(1))
+    size = len(batch(1))
+    asked.data_path.fetch("t", max_bytes=size)
+    asked.data_path.fetch("t", max_bytes=size + 5)
+    asked.data_path.fetch("t", total=size)
+    # Of those nothing is left out.
+    asked.data_path.fetch("t", 2, max_bytes=size)
+    asked.data_path.fetch("t")
+    told = asked.told("full_answers")["full_answers"]
+    assert [(each["setting"], each["most_bytes"], each["count"]) for each in told] == [
+        ("max.partition.fetch.bytes", size + 5, 2),
+        ("fetch.max.bytes", size, 1),
+    ]
+    schema = json.loads(files("barnabas.explain").joinpath("facts.json").read_text())
+    for row in told:
+        assert complaints(row, schema["$defs"]["full_answers"], schema["$defs"]) == []
+
+
+@pytest.mark.parametrize("subject", ["ends", "leaders", "requests", "holds", "full_answers", "refusals", "stalls"])
 def test_who_may_not_describe_the_cluster_can_not_ask_for_all(asked: Asked, subject: str) -> None:
     asked.services.authorizer = MayDescribe()
     assert asked.ask(subject).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED

@@ -55,6 +55,8 @@ _READ_COMMITTED = 1
 _READ = Operation.READ
 _FETCH_QUOTA = QuotaKind.FETCH
 _NO_LIMIT = 2**31 - 1
+# What keeps an answer small, as clients' settings name it.
+_OF_PARTITION, _OF_ANSWER = "max.partition.fetch.bytes", "fetch.max.bytes"
 # Known before anything is read.
 _REFUSALS = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
@@ -87,6 +89,7 @@ class Reading:
         "_ctx",
         "_failures",
         "_found",
+        "_full",
         "_has_found",
         "_is_again",
         "_is_committed",
@@ -151,6 +154,8 @@ class Reading:
         self._has_found = False
         # What old clients may not read is converted, from slices.
         self._copied_bytes = _COPIED_BYTES if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else 0
+        # Which setting keeps something of a partition out of the answer, and how many bytes it allows.
+        self._full: tuple[str, int] | None = None
         # What the answer gives of which topics.
         self._found: list[tuple[TopicCounts, int]] = []
         self._may_exceed = ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
@@ -280,6 +285,10 @@ class Reading:
         elif response.responses:
             for counts, length in self._found:
                 counts.bytes_out += length
+            facts = ctx.services.facts
+            if self._full is not None and facts is not None:
+                user, client_id = ctx.connection.principal.name, ctx.client_id
+                facts.note_full_answer(ctx.services.clock.now_ms(), user, client_id, *self._full)
         if ctx.api_version >= FIRST_VERSION_WITH_ZSTD:
             return response
         return adapt_answer(ctx, self._request, self._wanted, response)
@@ -407,6 +416,10 @@ class Reading:
                     self._found.append((partition.counts, length))
                     self._available_bytes += length
                     self._left_bytes = left_bytes - length
+                    # Batches are whole: what is more than half of it is as much as there was room for.
+                    if length * 2 > most_bytes and found.position + length < found.file.size:
+                        is_partition = most_bytes == wanted.partition_max_bytes
+                        self._full = (_OF_PARTITION if is_partition else _OF_ANSWER), most_bytes
                     if is_throttled:
                         self._throttled_bytes += length
                 else:
