@@ -11,6 +11,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Mapping
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,6 +35,8 @@ DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 # How long what was sent last may take to leave when a connection is closed.
 _CLOSE_TIMEOUT_S = 5.0
 _CLOSED = "the broker closed it"
+# 10 ms of most; records stay as they are.
+_DECODED_AT_ONCE_BYTES, _FETCH = 32 * 1024, 1
 # Of the resolver: there is no such name, or it has no address. Not every system has the second.
 _UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
@@ -56,6 +59,7 @@ class Channel:
 
     __slots__ = (
         "_client_id",
+        "_elsewhere",
         "_failure",
         "_login",
         "_next_correlation_id",
@@ -77,12 +81,14 @@ class Channel:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
+        env: ClientEnvironment | None = None,
     ) -> None:
         """Use `connect`."""
         self.host = host
         self.port = port
         self.versions: dict[int, tuple[int, int]] = {}
         self._client_id = client_id
+        self._elsewhere = None if env is None else env.elsewhere
         self._request_timeout_ms = request_timeout_ms
         self._reader = reader
         self._writer = writer
@@ -128,7 +134,7 @@ class Channel:
             raise _no_answer(host, port, timeout_ms) from None
         except (OSError, UnicodeError) as error:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, _why_not(host, port, error)) from error
-        channel = cls(host, port, client_id, reader, writer, request_timeout_ms)
+        channel = cls(host, port, client_id, reader, writer, request_timeout_ms, env)
         try:
             if versions is None:
                 await channel._negotiate(min(timeout_ms, request_timeout_ms))
@@ -220,6 +226,10 @@ class Channel:
                 # Where sending failed nobody has asked it why: that it was told is enough.
                 future.exception()
         _, pos = decode_response_header(frame, request.API_KEY, version)
+        if len(frame) > _DECODED_AT_ONCE_BYTES and self._elsewhere is not None and answer.API_KEY != _FETCH:
+            # Thousands of partitions take a tenth of a second, and others wait for the event loop.
+            decoded: tuple[R, int] = await self._elsewhere(partial(answer.decode, version, frame, pos))
+            return decoded[0]
         return answer.decode(version, frame, pos)[0]
 
     async def send_without_answer(

@@ -6,7 +6,7 @@ Durations are measured by the event loop's time, so a loop with a virtual time c
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from barnabas.core.clock import Clock, SystemClock
 from barnabas.core.dice import system_dice
@@ -34,12 +34,14 @@ class ClientEnvironment:
         dice: Which partition records without a key go to.
         dial: Opens a connection to a host and port; raises OSError.
         dial_tls: The same, with TLS.
+        elsewhere: Calls a function in a thread, as it computes for long; None: all is computed on the event loop.
     """
 
     clock: Clock
     dice: "Random"
     dial: Callable[[str, int], Awaitable[Streams]]
     dial_tls: "Callable[[str, int, ssl.SSLContext], Awaitable[Streams]]" = dial_tls
+    elsewhere: Callable[[Callable[[], Any]], Awaitable[Any]] | None = None
 
 
 async def dial(host: str, port: int) -> Streams:
@@ -49,4 +51,4 @@ async def dial(host: str, port: int) -> Streams:
 
 def machine_environment() -> ClientEnvironment:
     """The machine's own."""
-    return ClientEnvironment(SystemClock(), system_dice(), dial)
+    return ClientEnvironment(SystemClock(), system_dice(), dial, elsewhere=asyncio.to_thread)

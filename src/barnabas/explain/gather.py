@@ -26,7 +26,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.ahead import AheadReader
-from barnabas.explain.asking import REFUSED, Asking
+from barnabas.explain.asking import REFUSED, Asking, in_turns
 from barnabas.explain.configured import see_limits, see_settings
 from barnabas.explain.opened import see_transactions
 from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Log, Member, Row, Seen, Series
@@ -39,7 +39,7 @@ _MOST_LOOKS: Final = 60
 # What is told of a partition begins when something changes there: how fast it goes now is seen by looking.
 _LOOKS_OF_TELLERS_MS: Final = 45_000
 # So many are looked at before others are served.
-_ROWS_AT_ONCE: Final = 1_000
+_ROWS_AT_ONCE: Final = 200
 _USE_OF_LAST_S: Final = 10
 # What a broker tells of the asker's own client.
 _FETCHED: Final = "consumer_byte_rate"
@@ -291,9 +291,13 @@ class Gatherer:
             # They know better what was before, and looks take much memory.
             self._looks.popleft()
         seen.now_ms, seen.groups, seen.groups_before = now.at_ms, now.groups, before.groups
-        ends = {TopicPartition(row["topic"], row["partition"]): _points(row["ends"]) for row in seen.rows("ends")}
+        ends = {
+            TopicPartition(row["topic"], row["partition"]): _points(row["ends"])
+            async for row in in_turns(seen.rows("ends"))
+        }
         seen.logs = {
-            name: log._replace(ends=sorted([*ends.get(name, ()), *self._ends(name)])) for name, log in now.logs.items()
+            name: log._replace(ends=sorted([*ends.get(name, ()), *self._ends(name)]))
+            async for name, log in in_turns(now.logs.items())
         }
         for name, group in now.groups.items():
             # Of thousands: the loop has others to serve.

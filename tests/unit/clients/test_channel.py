@@ -11,7 +11,7 @@ from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from barnabas.wire.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 HEARTBEAT = HeartbeatRequest("g", 1, "m")
@@ -46,6 +46,30 @@ def test_an_answer_finds_who_asked():
         assert await asyncio.gather(*asked) == [HeartbeatResponse(0, 27), ListGroupsResponse(0, 3)]
 
     with_channel(story, HEARTBEAT=beaten, LIST_GROUPS=lambda request: ListGroupsResponse(0, 3))
+
+
+def test_a_large_answer_is_decoded_elsewhere():
+    decoded = []
+
+    async def elsewhere(function):
+        decoded.append(function.args[0])
+        return function()
+
+    async def use(pool):
+        pool.env.elsewhere = elsewhere
+        channel = await Channel.connect("memory", 9092, "me", env=pool.env)
+        try:
+            few = await channel.send(ListGroupsRequest(), ListGroupsResponse)
+            many = await channel.send(ListGroupsRequest(), ListGroupsResponse)
+        finally:
+            await channel.close()
+        assert (len(few.groups), len(many.groups), decoded) == (1, 10_000, [channel.version_of(ApiKey.LIST_GROUPS)])
+
+    counts = iter((1, 10_000))
+    broker = MemoryBroker(
+        {ApiKey.LIST_GROUPS: lambda request: ListGroupsResponse(0, 0, [ListedGroup("g", "")] * next(counts))}
+    )
+    broker.run(use)
 
 
 @pytest.mark.parametrize(("least", "most", "version"), [(0, 2, 2), (0, 99, 4), (3, 99, 4)])
