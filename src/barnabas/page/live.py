@@ -17,7 +17,7 @@ from barnabas.page.view import Asked, View, ViewKind
 
 MOST_KEPT: Final = 100
 MOST_STREAMS: Final = 200
-# One that takes long is not asked for all the time.
+# Those that take long are not asked for all the time: all that are looked at share a tenth of it.
 _REST: Final = 10
 _LONGEST_S: Final = 60.0
 _FOR_GOOD_S: Final = 86_400.0
@@ -51,17 +51,21 @@ class _Shared:
         self._made_s = float("-inf")
         self._making: asyncio.Task[None] | None = None
 
-    async def fresh(self, kind: ViewKind, asked: Asked) -> Moment:
-        """Return what is not too old."""
+    async def fresh(self, kind: ViewKind, asked: Asked, watched_count: int) -> Moment:
+        """Return what is not too old.
+
+        Args:
+            watched_count: How many views are looked at.
+        """
         loop = asyncio.get_running_loop()
         if self._making is None and loop.time() - self._made_s >= self.moment.good_for_s:
-            self._making = loop.create_task(self._make(kind, asked))
+            self._making = loop.create_task(self._make(kind, asked, max(watched_count, 1)))
         if self._making is not None:
             # Who goes away takes it from nobody else.
             await asyncio.shield(self._making)
         return self.moment
 
-    async def _make(self, kind: ViewKind, asked: Asked) -> None:
+    async def _make(self, kind: ViewKind, asked: Asked, watched_count: int) -> None:
         loop = asyncio.get_running_loop()
         begin_s = loop.time()
         view, failure = self.moment.view, None
@@ -73,7 +77,7 @@ class _Shared:
             self._made_s = loop.time()
             self._making = None
         took_s = self._made_s - begin_s
-        good_for_s = max(kind.every_s, min(took_s * _REST, _LONGEST_S))
+        good_for_s = max(kind.every_s, min(took_s * _REST * watched_count, _LONGEST_S))
         if view is not None and failure is None and view.is_final:
             good_for_s = _FOR_GOOD_S
         self.moment = Moment(self.moment.number + 1, view, failure, good_for_s)
@@ -92,9 +96,13 @@ class Live:
         """Whether no more windows can be kept up to date."""
         return self._streams >= MOST_STREAMS or self._stopped.is_set()
 
+    @property
+    def _watched_count(self) -> int:
+        return sum(each.watchers > 0 for each in self._shared.values())
+
     async def get(self, kind: ViewKind, asked: Asked) -> Moment:
         """Return a view as it is now."""
-        return await self._of(kind, asked).fresh(kind, asked)
+        return await self._of(kind, asked).fresh(kind, asked, self._watched_count)
 
     async def watch(self, kind: ViewKind, asked: Asked) -> AsyncIterator[Moment]:
         """Yield a view each time that it is made anew, until the page stops or the session ends."""
@@ -104,7 +112,7 @@ class Live:
         try:
             last = -1
             while not self._stopped.is_set() and not asked.cluster.closed.is_set():
-                moment = await shared.fresh(kind, asked)
+                moment = await shared.fresh(kind, asked, self._watched_count)
                 if moment.number != last:
                     last = moment.number
                     yield moment
