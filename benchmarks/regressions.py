@@ -2,15 +2,16 @@
 
     small   one request in flight: a Produce of 100 bytes, a Fetch of one batch, a Fetch that waits with the Produce
             that wakes it, an OffsetCommit: CPU of one
+    crowd   a Produce from each of 100 connections; all of 200 members of a group join it anew: CPU of one of them
     large   Kafka's ProducerPerformance with batches of 16 KB, librdkafka with large ones, kcat that reads them: CPU
             per GB, memory before and after
     spark   a batch and a stream of a topic: records/s, CPU of one
-    start   `barnabas broker` on an empty directory: CPU until the first answer
+    start   `barnabas broker` on an empty directory: CPU until the first answer, memory then
 
-The small works and the start are counted in instructions: by the machine's counters, or by callgrind where it has none
-and valgrind is installed; but a long poll then in CPU seconds, half of which are the kernel's. The builds are measured
-in turn; a ratio is the median of the rounds' ratios. Red is above 1.02 of instructions, and above 1.1 of anything else,
-for which the spread is told.
+The small works, a crowd's and the start are counted in instructions: by the machine's counters, or by callgrind where
+it has none and valgrind is installed; but a long poll then in CPU seconds, half of which are the kernel's. The builds
+are measured in turn; a ratio is the median of the rounds' ratios. Red is above 1.02 of instructions, and above 1.1 of
+anything else, for which the spread is told.
 """
 
 import argparse
@@ -36,6 +37,7 @@ from barnabas.wire.protocol.messages.offset_commit import (
 from benchmarks.load import lines, raw, spark
 from benchmarks.load.process import CPU, CPU_MICRO, IS_COUNTED, cpu, cpu_s, resident_mb
 from benchmarks.load.targets import Running, broker_of_sources
+from benchmarks.whole.groups import join_together, rejoin
 from benchmarks.whole.wire import Peer, frame
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,6 +48,7 @@ _TOPIC, _RECORD_BYTES = "regressions", 100
 _WITHOUT_SESSION = (0, -1)
 # A broker looks more closely at the first 10,000 requests of an API.
 _WARMUP_COUNT, _IDLE_S = 10_500, 5.0
+_CROWD_COUNT, _MEMBER_COUNT = 100, 200
 
 Figures = dict[str, float]
 
@@ -69,19 +72,19 @@ class Instrument(NamedTuple):
 
 
 _COUNTERS = Instrument(CPU_MICRO, True, 2_000, 3, 0.0005)
-_CALLGRIND = Instrument("k instructions (callgrind)", True, 300, 5, 0.03)
+_CALLGRIND = Instrument("k instructions (callgrind)", True, 400, 5, 0.03)
 _SECONDS = Instrument(CPU_MICRO, False, 400, 60, 0.0005)
 
 
-def _instruments() -> dict[str, Instrument]:
+def _instruments(works: Sequence[str]) -> dict[str, Instrument]:
     """Choose what counts each small work: counters, else callgrind, else seconds."""
     if IS_COUNTED:
-        return dict.fromkeys(_SMALL, _COUNTERS)
+        return dict.fromkeys(works, _COUNTERS)
     if not shutil.which("valgrind"):
-        return dict.fromkeys(_SMALL, _SECONDS)
+        return dict.fromkeys(works, _SECONDS)
     # Callgrind sees nothing of the kernel: what answers a poll by a copy instead of sendfile, and is cheaper for it,
     # would be called dearer.
-    return dict.fromkeys(_SMALL, _CALLGRIND) | {"poll": _SECONDS}
+    return {work: _SECONDS if work == "poll" else _CALLGRIND for work in works}
 
 
 class Build(NamedTuple):
@@ -146,10 +149,10 @@ class Callgrind:
 
 
 class Subject:
-    """A running broker, and a client that sends it one small request after the other."""
+    """A running broker, and clients that send it small requests."""
 
     def __init__(self, broker: Running, directory: Path, tool: Instrument) -> None:
-        self._pid, self._tool = broker.pid, tool
+        self._address, self._pid, self._tool = broker.address, broker.pid, tool
         self._callgrind = Callgrind(directory, broker.pid) if tool is _CALLGRIND else None
         self._producer = raw.prepare(broker.address, _TOPIC)
         self._consumer = raw.connect(broker.address)
@@ -158,17 +161,23 @@ class Subject:
         self._member.ask_until(FindCoordinatorRequest("g"), 2, lambda answer: int(answer.error_code))
         offsets = [OffsetCommitRequestTopic(_TOPIC, [OffsetCommitRequestPartition(0, 1)])]
         self._commit = frame(OffsetCommitRequest("g", topics=offsets), 6)
+        self._crowd = [Peer(broker.address) for _ in range(_CROWD_COUNT)]
+        self._members: list[Peer] = []
+        self._member_ids: list[str] = []
+        self._generation = 0
         self._idle_per_s = 0.0
 
-    def warm_up(self) -> None:
+    def warm_up(self, works: Sequence[str]) -> None:
         """Send enough of each request, then note what the broker does where nobody asks for anything."""
-        for work in ("produce", "fetch", "commit"):
-            _SMALL[work](self, _WARMUP_COUNT)
+        for work in works:
+            if work != "poll":
+                _SMALL[work](self, _WARMUP_COUNT)
         if self._callgrind:
             self._idle_per_s = self._callgrind.counted(lambda: time.sleep(_IDLE_S)) / _IDLE_S
 
     def close(self) -> None:
-        for connection in (self._producer, self._consumer, self._member.socket):
+        peers = (self._member, *self._crowd, *self._members)
+        for connection in (self._producer, self._consumer, *(peer.socket for peer in peers)):
             connection.close()
 
     def cost(self, work: str) -> float:
@@ -215,18 +224,38 @@ class Subject:
             if self._member.receive()[-2:] != b"\0\0":
                 raise RuntimeError("a commit is refused")
 
+    def crowd(self, count: int) -> None:
+        for _ in range(count // _CROWD_COUNT):
+            for peer in self._crowd:
+                peer.send(self._request)
+            for peer in self._crowd:
+                if raw.produce_error(peer.receive(), _TOPIC):
+                    raise RuntimeError("a produce is refused")
+
+    def rebalance(self, count: int) -> None:
+        if not self._members:
+            self._members = [Peer(self._address) for _ in range(_MEMBER_COUNT)]
+            self._member_ids = [member_id for member_id, _ in join_together(self._members, "crowd")]
+        for _ in range(count // _MEMBER_COUNT):
+            self._generation += 1
+            rejoin(self._members, "crowd", self._member_ids, self._generation)
+
 
 _SMALL: dict[str, Callable[[Subject, int], None]] = {
     "produce": Subject.produce,
     "fetch": Subject.fetch,
     "poll": Subject.poll,
     "commit": Subject.commit,
+    "crowd": Subject.crowd,
+    "rebalance": Subject.rebalance,
 }
 _TITLES = {
     "produce": "small produce",
     "fetch": "small fetch",
     "poll": "a quarter of a long poll and the produce that wakes it",
     "commit": "offset commit",
+    "crowd": "small produce, 100 connections at once",
+    "rebalance": "a member's part in a rebalance of 200",
 }
 
 
@@ -257,8 +286,17 @@ class Row(NamedTuple):
 
 def small(builds: list[Build]) -> list[Row]:
     """Small requests, one at a time, to brokers that run at once."""
+    return _of_works(builds, ("produce", "fetch", "poll", "commit"))
+
+
+def crowd(builds: list[Build]) -> list[Row]:
+    """Many at once, each with a small request."""
+    return _of_works(builds, ("crowd", "rebalance"))
+
+
+def _of_works(builds: list[Build], works: Sequence[str]) -> list[Row]:
     by_tool: dict[Instrument, list[str]] = {}
-    for work, tool in _instruments().items():
+    for work, tool in _instruments(works).items():
         by_tool.setdefault(tool, []).append(work)
     return [row for tool, works in by_tool.items() for row in _small(builds, tool, works)]
 
@@ -272,7 +310,7 @@ def _small(builds: list[Build], tool: Instrument, works: list[str]) -> list[Row]
             prefix = Callgrind.command(directory, from_start=False) if tool is _CALLGRIND else []
             broker = stack.enter_context(build.broker(prefix))
             subjects[build.name] = stack.enter_context(contextlib.closing(Subject(broker, directory, tool)))
-            subjects[build.name].warm_up()
+            subjects[build.name].warm_up(works)
         for number in range(tool.rounds + 1):
             for work in works:
                 # Forwards and backwards: who comes first has a cold cache.
@@ -332,7 +370,11 @@ def start(builds: list[Build]) -> list[Row]:
                 with build.broker(prefix) as broker:
                     used = Callgrind(Path(name), broker.pid).total() if is_exact else cpu_s(broker.pid)
                     taken[build.name].append(used)
-    return [Row(f"start: {'G instructions (callgrind)' if is_exact else 'CPU s'}", taken, is_exact)]
+    plain = _in_turn(builds, 5, lambda broker: {"mb": resident_mb(broker.pid)})
+    return [
+        Row(f"start: {'G instructions (callgrind)' if is_exact else 'CPU s'}", taken, is_exact),
+        Row("memory after it, MB", _values(plain, "mb")),
+    ]
 
 
 def _in_turn(builds: list[Build], rounds: int, once: Callable[[Running], Figures]) -> dict[str, list[Figures]]:
@@ -350,6 +392,7 @@ def _values(taken: dict[str, list[Figures]], key: str) -> dict[str, list[float]]
 
 WORKS: dict[str, Callable[[list[Build]], list[Row]]] = {
     "small": small,
+    "crowd": crowd,
     "large": large,
     "spark": with_spark,
     "start": start,
@@ -382,7 +425,7 @@ def main() -> int:
     names = options.only.split(",")
     if unknown := set(names) - set(WORKS):
         parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(WORKS)}")
-    if not _instruments()["produce"].is_exact:
+    if not _instruments(["produce"])["produce"].is_exact:
         print("This machine counts no instructions, and valgrind is not installed: CPU is in seconds.", file=sys.stderr)
     print("| work | beside | it | this tree | ratio | |\n| --- | --- | --- | --- | --- | --- |", flush=True)
     is_red = False

@@ -40,8 +40,9 @@ class Size(NamedTuple):
 
 def fill(broker: Measured, size: Size) -> None:
     """Make what a size says; half of what groups committed is one record behind."""
-    # The broker's own are among them: it refuses more than half of its file descriptors' worth.
-    numbers = range(size.partition_count // _PARTITIONS_OF_TOPIC - 1)
+    # The broker's own hundred are among them, and what is measured with: it refuses more than half of its file
+    # descriptors' worth.
+    numbers = range(size.partition_count // _PARTITIONS_OF_TOPIC - 2)
     topics = {f"topic-{number}": _PARTITIONS_OF_TOPIC for number in numbers}
     for name, count in topics.items():
         create(broker, {name: count})
