@@ -32,7 +32,7 @@ from barnabas.clients.consumer_protocol import (
 from barnabas.clients.group import assign_range
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
-from barnabas.clients.security import client_security
+from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
@@ -65,6 +65,7 @@ from barnabas.wire.protocol.messages.produce import (
 )
 from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.security.jaas import JaasEntry
 
 GROUP = "g"
 TOPIC = "t"
@@ -143,19 +144,26 @@ class World:
 
     # --- clients
 
-    def pool(self, client_id: str, user: str | None = None, password: str | None = None) -> Pool:
-        """Connections of one client, from a machine of its own; kept open until the end."""
-        pool = self._new_pool(client_id, user, password)
+    def pool(
+        self, client_id: str, user: str | None = None, password: str = "", mechanism: str = "PLAIN", **options: str
+    ) -> Pool:
+        """Connections of one client, from a machine of its own; kept open until the end.
+
+        Args:
+            password: Empty: the user's name.
+            options: Of its JAAS line.
+        """
+        pool = self._new_pool(client_id, user, password, mechanism, options)
         self._pools.append(pool)
         return pool
 
-    def _new_pool(self, client_id: str, user: str | None, password: str | None) -> Pool:
+    def _new_pool(
+        self, client_id: str, user: str | None, password: str, mechanism: str, options: Mapping[str, str]
+    ) -> Pool:
         security = None
         if user is not None:
-            login = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="{user}"'
-            settings = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
-            jaas = f'{login} password="{password or user}";'
-            security = client_security({**settings, "sasl.jaas.config": jaas})
+            login = JaasEntry("", {"username": user, "password": password or user, **options})
+            security = ClientSecurity(mechanism=mechanism, login=login)
         port = PORT if user is None else PORT + 1
         servers = ",".join(f"b{number}:{port}" for number in self.hosts)
         env = self.simulation.client(client_id)
@@ -261,7 +269,7 @@ class World:
     ) -> tuple[list[Finding], Seen]:
         """Answer a question as `barnabas explain` does, run anew."""
         asking = EVERYTHING if question is None else QUESTIONS[question]
-        async with self._new_pool(client_id, user, None) as pool:
+        async with self._new_pool(client_id, user, "", "PLAIN", {}) as pool:
             seen = await Gatherer(pool, _PATIENCE_MS, asked, minutes * _MINUTE_MS).gather(asking.parts, asking.facts)
         return asking.rule(seen), seen
 

@@ -132,6 +132,14 @@ def test_a_failed_login_names_no_user_that_is_not_known() -> None:
     assert found[0].subject == "host 10.0.0.7"
 
 
+def test_users_are_listed_where_a_login_goes_by_them() -> None:
+    commands = {
+        mechanism: explain_refused(seen(facts={"refusals": [refusal("login", mechanism=mechanism)]}))[0].commands
+        for mechanism in ("SCRAM-SHA-256", "OAUTHBEARER", None)
+    }
+    assert commands == {"SCRAM-SHA-256": ("barnabas users list",), "OAUTHBEARER": (), None: ()}
+
+
 def test_a_limit_that_was_met() -> None:
     assert of(explain_refused(seen(facts={"refusals": [refusal("limit")]})), "refused-limit").text.endswith(
         "it is so of group views"

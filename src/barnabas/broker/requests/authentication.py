@@ -445,7 +445,8 @@ def _api_name(api_key: int) -> str:
 
 
 def _reason(error: LoginError) -> str:
-    return f"{error} ({error.__cause__})" if error.__cause__ is not None else str(error)
+    # Its cause holds none of a token's text.
+    return f"its token is refused: {error.__cause__}" if error.__cause__ is not None else str(error)
 
 
 def _decode(route: Route, frame: memoryview, position: int) -> Any:

@@ -185,7 +185,8 @@ def _refusal(seen: Seen, row: Row) -> Finding:
         case "login":
             text = f"a login from {where} by {row['mechanism'] or 'TLS'} at {row['listener']} failed {often}"
             text += f": {row['reason']}"
-            commands = (command("users", "list"),)
+            # It lists those of SCRAM alone.
+            commands = (command("users", "list"),) if str(row["mechanism"]).startswith("SCRAM") else ()
         case "acl":
             text = f"{who} ({where}) was refused {row['operation']} on {row['resource']} {row['name']} {often}"
             text += f", when it asked for {row['reason']}" if row["reason"] else ""

@@ -510,6 +510,7 @@ def test_a_signature_that_is_none_fails_the_login():
     assert stranger.answer(36, 2).auth_bytes == b'{"status":"invalid_token"}'
     stranger.prove(b"\x01")
     assert stranger.refused_late(36, 2).error_message == '{"status":"invalid_token"}'
+    assert stranger.refusals == [(None, "OAUTHBEARER", "its token is refused: signed by nobody")]
 
 
 def test_whoever_leaves_while_a_signature_is_looked_at_is_nobody():

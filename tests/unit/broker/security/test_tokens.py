@@ -111,7 +111,7 @@ def play(story):
 
 def identity(manager, token):
     found = manager.find("SCRAM-SHA-256", token.token_id)
-    return None if found is None else found.identity
+    return None if found is None or found.has_expired else found.identity
 
 
 def test_every_broker_learns_of_every_change():

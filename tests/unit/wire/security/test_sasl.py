@@ -160,6 +160,15 @@ def test_a_token_login_asks_for_the_token():
     assert log_in(ScramClient(SHA_256, "id", "pencil", "c", is_token=True), server) == Identity("owner", "id", 5000)
 
 
+def test_who_has_an_expired_token_is_told_so_and_nobody_else_is():
+    token = KnownUser(credential(), Identity("owner", "id", 5000), has_expired=True)
+    for password, reason, is_told in (("pencil", "has expired", True), ("guessed", "Invalid client credent", False)):
+        server = ScramServer(SHA_256, lambda name, is_token: token, "s")
+        with pytest.raises(LoginError, match=reason) as caught:
+            log_in(ScramClient(SHA_256, "id", password, "c", is_token=True), server)
+        assert (caught.value.is_told, server.is_complete) == (is_told, False)
+
+
 @pytest.mark.parametrize(
     "first",
     [

@@ -120,13 +120,14 @@ class TokenManager:
     # --- who logs in
 
     def find(self, mechanism: str, token_id: str) -> KnownUser | None:
-        """Return the user who logs in with a token; None: there is none, or it has expired."""
+        """Return the user who logs in with a token, or would if it had not expired; None: there is none."""
         token = self._tokens.get(token_id)
-        # differs from Kafka (expired-tokens): one that has expired logs in until it is removed.
-        if token is None or token.has_expired(self._clock.now_ms()) or token_id not in self._credentials:
+        if token is None or token_id not in self._credentials:
             return None
         identity = Identity(token.owner.name, token_id, token.expiry_ms)
-        return KnownUser(self._credentials[token_id][mechanism], identity)
+        # differs from Kafka (expired-tokens): one that has expired logs in until it is removed.
+        has_expired = token.has_expired(self._clock.now_ms())
+        return KnownUser(self._credentials[token_id][mechanism], identity, has_expired)
 
     # --- who asks for them
 

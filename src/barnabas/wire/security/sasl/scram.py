@@ -85,10 +85,12 @@ class KnownUser(NamedTuple):
 
     Attributes:
         identity: The user itself; of a delegation token, its owner; None: nobody, whatever the proof.
+        has_expired: A delegation token whose time is over: it logs nobody in, and who proves to have it is told why.
     """
 
     credential: ScramCredential
     identity: Identity | None
+    has_expired: bool = False
 
 
 def make_credential(mechanism: ScramMechanism, salted_password: bytes, salt: bytes, iterations: int) -> ScramCredential:
@@ -169,6 +171,8 @@ class ScramServer:
         fits = hmac.compare_digest(mechanism.hash(client_key), credential.stored_key)
         if not fits or user.identity is None:
             raise LoginError("Invalid client credentials")
+        if user.has_expired:
+            raise LoginError("its delegation token has expired", is_told=True)
         self.identity = user.identity
         self.is_complete = True
         return b"v=" + b64encode(mechanism.hmac(credential.server_key, auth_message))
