@@ -1,7 +1,6 @@
 """Causes that clients meet: limits, refusals, slow requests, transactions, and lag that comes of these."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 
@@ -13,10 +12,6 @@ from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.seen import Asked
 from barnabas.testing.simulation.clocks import VirtualClock
-from barnabas.wire.protocol.messages.create_delegation_token import (
-    CreateDelegationTokenRequest,
-    CreateDelegationTokenResponse,
-)
 from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import USER, Principal
@@ -173,37 +168,6 @@ async def wrong_password(world: World) -> Acts:
 @cause("refused", "refused-login:Authentication failed: Invalid username or password", happened=True, settings=USERS)
 async def unknown_user(world: World) -> Acts:
     await log_in(world, "mallory", "mallory")
-    yield REFUSED
-
-
-OAUTH = USERS | {
-    "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
-    "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": (
-        'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredValidatorScope="";'
-    ),
-}
-
-
-@cause("refused", "refused-login:its token is refused: it has expired", happened=True, settings=OAUTH)
-async def expired_token(world: World) -> Acts:
-    ended_s = world.simulation.clock.now_ms() // 1_000 - world.dice.randint(1, 10_000)
-    claims = {"unsecuredLoginStringClaim_sub": "alice", "unsecuredLoginNumberClaim_exp": str(ended_s)}
-    await log_in(world, "alice", "", "OAUTHBEARER", **claims)
-    yield REFUSED
-
-
-TOKENS = USERS | {"sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256", "delegation.token.master.key": "master"}
-
-
-@cause("refused", "refused-login:its delegation token has expired", happened=True, settings=TOKENS)
-async def expired_delegation_token(world: World) -> Acts:
-    life_s = world.dice.randint(1, 60)
-    channel = await world.pool("owner", "alice").any_broker()
-    request = CreateDelegationTokenRequest(max_lifetime_ms=life_s * 1_000)
-    made = await channel.send(request, CreateDelegationTokenResponse, max_version=2)
-    await asyncio.sleep(life_s + world.dice.randint(1, 1_000))
-    secret = b64encode(made.hmac).decode()
-    await log_in(world, made.token_id, secret, "SCRAM-SHA-256", tokenauth="true")
     yield REFUSED
 
 

@@ -21,7 +21,7 @@ from typing import Final
 
 from barnabas.explain.finding import Certainty, Finding, Severity
 from barnabas.explain.seen import Asked
-from tests.simulation import explain_brokers, explain_clients, explain_groups  # noqa: F401  # they fill the list
+from tests.simulation import explain_brokers, explain_clients, explain_groups, explain_logins  # noqa: F401  # they fill the list
 from tests.simulation.explain_causes import CAUSES, Cause, label
 from tests.simulation.explain_world import World
 from tests.simulation.histories import Outcome
