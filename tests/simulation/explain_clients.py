@@ -1,6 +1,7 @@
 """Causes that clients meet: limits, refusals, slow requests, transactions, and lag that comes of these."""
 
 import asyncio
+import struct
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 
@@ -98,6 +99,32 @@ async def mutations_held(world: World) -> Acts:
             await admin.create_topic(NewTopic(f"made-{number}", 20, 1))
     yield Asked(client_id=BUSY)
     await limit(world, "controller_mutation_rate", None)
+
+
+RECEIVE_MEMORY = {"queued.max.request.bytes": "300000", "socket.request.max.bytes": "300000"}
+_API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
+
+
+@cause("client", "held:queued.max.request.bytes", happened=True, settings=RECEIVE_MEMORY)
+async def receive_memory_full(world: World) -> Acts:
+    await world.create()
+    dialling = world.simulation.client("crowd")
+    crowd = [await dialling.dial("b1", 9092) for _ in range(3)]
+    for reader, writer in crowd:
+        writer.write(_API_VERSIONS)
+        await reader.read(4096)
+        # Half of a request, the rest of which comes slowly, and not so slowly that it had to give way.
+        writer.write(struct.pack(">i", 250_000) + bytes(120_000))
+    async with Producer(world.pool(BUSY), linger_ms=0, request_timeout_ms=60_000) as producer:
+        sent = await producer.send(TOPIC, b"x" * 200_000, partition=0)
+        for _ in range(world.dice.randint(5, 12)):
+            await asyncio.sleep(0.2)
+            for _, writer in crowd:
+                writer.write(bytes(10_000))
+        for _, writer in crowd:
+            writer.close()
+        await sent
+    yield Asked(client_id=BUSY)
 
 
 @cause("lag", "held")

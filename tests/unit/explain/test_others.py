@@ -190,6 +190,18 @@ def test_holds_of_the_hour_are_added_up() -> None:
     assert found[0].text == "app of alice was held 4 times by producer_byte_rate: 2.0 s in all, 700 ms the longest"
 
 
+def test_a_wait_for_receive_memory_is_no_quotas() -> None:
+    row = {"client_id": "app", "user": "alice", "quota": "queued.max.request.bytes", "broker_id": 1, "count": 1}
+    row |= {"throttle_ms": 700, "total_ms": 700, "first_ms": NOW_MS - MINUTE_MS, "last_ms": NOW_MS}
+    (found,) = explain_client(seen(asked=Asked(client_id="app"), facts={"holds": [row]}))
+    assert verdicts([found]) == ["was-held"]
+    assert found.commands == ("barnabas explain broker 1",)
+    assert found.text == (
+        "app of alice was held once by queued.max.request.bytes: 700 ms in all, 700 ms the longest; the broker had no "
+        "memory left to receive its requests: raise that, or have less come at once"
+    )
+
+
 def test_of_a_kafka_limits_follow_from_their_order() -> None:
     configured = {
         Entity("alice", DEFAULT): {"producer_byte_rate": 5_000.0},

@@ -102,7 +102,6 @@ class Connection:
         "_completed_ns",
         "_in_turn",
         "_is_closed",
-        "_is_parked",
         "_is_reading",
         "_is_writing",
         "_memory",
@@ -110,6 +109,7 @@ class Connection:
         "_on_admitted",
         "_on_close",
         "_outbox",
+        "_parked_at_ns",
         "_pauses",
         "_reactor",
         "_read_ahead_bytes",
@@ -166,7 +166,8 @@ class Connection:
         self._pauses = 0
         # How much is read while there is a reason to pause.
         self._read_ahead_bytes = READ_AHEAD_BYTES
-        self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
+        self._in_turn = self._is_writing = self._is_reading = self._is_closed = False
+        self._parked_at_ns: int | None = None
 
     def start(self, handler: FrameHandler) -> None:
         """Begin to read; frames go to `handler`."""
@@ -197,7 +198,7 @@ class Connection:
     @property
     def is_parked(self) -> bool:
         """Whether it waits for receive memory: its silence is ours."""
-        return self._is_parked
+        return self._parked_at_ns is not None
 
     def peer_certificate(self) -> bytes | None:
         """The certificate that the peer came with, in DER; None: none. From the first frame on."""
@@ -275,7 +276,7 @@ class Connection:
         self._is_closed = True
         self._channel.close()
         self._outbox.clear()
-        self._is_parked = False
+        self._go_from_park()
         self._reactor.unheard.pop(self, None)
         self._buffer.free()
         self._memory.forget(self)
@@ -305,7 +306,7 @@ class Connection:
 
     def _hear(self) -> None:
         """Others had their turn."""
-        if self.handler is not None and not self._is_parked:
+        if self.handler is not None and self._parked_at_ns is None:
             self._start_reading()
             self._receive(self._now_ns())
 
@@ -362,7 +363,7 @@ class Connection:
             self._buffer.grow()
             self._memory.progressed(self, 0, self._now_ns())
         else:
-            self._is_parked = True
+            self._parked_at_ns = self._now_ns()
             self._stop_reading()
 
     @property
@@ -370,7 +371,7 @@ class Connection:
         return self._buffer.lacking_bytes
 
     def on_memory(self) -> None:
-        self._is_parked = False
+        self._go_from_park()
         # Its silence was ours: from now on it counts again.
         self.last_active_tick = self._activity.tick
         try:
@@ -379,6 +380,11 @@ class Connection:
             self.close(_NO_MEMORY)
             return
         self._start_reading()
+
+    def _go_from_park(self) -> None:
+        parked_at_ns, self._parked_at_ns = self._parked_at_ns, None
+        if parked_at_ns is not None and self._reactor.on_waited is not None:
+            self._reactor.on_waited(self, self._now_ns() - parked_at_ns)
 
     def _wait_for_rest(self) -> None:
         buffer = self._buffer

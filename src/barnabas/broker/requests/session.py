@@ -205,6 +205,11 @@ class Session:
             if not self._connection.is_closed:
                 exchange.begin_large(submit(self._services.slices.codec, exchange.timed(decode_large)), release)
 
+    @property
+    def client(self) -> Client | None:
+        """Who asked for something last; None: nobody yet, or the connection is gone."""
+        return self._client
+
     def _refusal(self, frame: memoryview, reason: ProtocolError) -> ProtocolError:
         """Why the connection closes: this frame is no request."""
         services = self._services

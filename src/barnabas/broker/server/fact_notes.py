@@ -1,23 +1,30 @@
 """Notes what happens on a broker, where it happens: who is told of something makes an event of it.
 
-    quotas hold a connection ─► holds       access rules deny, connections are too many ─► refusals
+    a quota holds a connection, receive memory is full ─► holds
+    access rules deny, connections are too many ─► refusals
     leaders and in-sync replicas change ─► leaders     retention removes ─► segments     the loop stands still ─► stalls
 
 Slow requests note themselves (`requests/slow_requests.py`), and so do failed logins (`requests/authentication.py`).
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.log.environment import Going
+from barnabas.broker.net.connection import Connection
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.manager import Client
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.session import Session
 from barnabas.core.clock import Clock
 from barnabas.core.types import TopicPartition
 from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
 from barnabas.wire.security.principals import Principal
+
+# While memory is short there are very many shorter ones, which nobody notices.
+_LEAST_WAIT_NS: Final = 100_000_000
 
 
 class FactNotes:
@@ -29,7 +36,16 @@ class FactNotes:
 
     def hold(self, client: Client, bucket: Bucket | None, throttle_ms: int) -> None:
         """A quota holds a connection; see `ThrottledConnections`."""
-        quota = None if bucket is None else bucket.kind.key
+        self._hold(client, None if bucket is None else bucket.kind.key, throttle_ms)
+
+    def waited(self, connection: Connection, waited_ns: int) -> None:
+        """A connection waited for receive memory; see `Reactor`."""
+        # Who logs in, or asks for the first time, waits for the memory of strangers and is nobody's client.
+        client = connection.handler.client if isinstance(connection.handler, Session) else None
+        if client is not None and waited_ns >= _LEAST_WAIT_NS:
+            self._hold(client, "queued.max.request.bytes", waited_ns // 1_000_000)
+
+    def _hold(self, client: Client, quota: str | None, throttle_ms: int) -> None:
         row = self._facts.holds.note((client.user, client.client_id, quota), self._clock.now_ms())
         longest_ms, total_ms = row.get("throttle_ms", 0), row.get("total_ms", 0)
         row.update(

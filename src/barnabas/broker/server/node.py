@@ -274,7 +274,7 @@ class Node:
         self._quota_history = await start_quota_history(self.config, self._env, self._executors.log, services)
         self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
         await self.logins.prepare()
-        memory = self._accept(services, routes)
+        memory = self._accept(services, routes, notes)
         await self._join(membership)
         control.registered()
         await controller.start()
@@ -667,10 +667,12 @@ class Node:
             ListenerLinks(self.config, self._env, self._listeners, listener_name),
         )
 
-    def _accept(self, services: Services, routes: RouteTable) -> ReceiveMemory:
+    def _accept(self, services: Services, routes: RouteTable, notes: "FactNotes | None") -> ReceiveMemory:
         # Not before everything else has what it needs: what is left is shared out.
         memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
         reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
+        if notes is not None:
+            reactor.on_waited = notes.waited
         for each in (memory, reactor.strangers_memory):
             watch(each, self._timers, self._clock.monotonic_ns)
 

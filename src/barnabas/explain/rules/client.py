@@ -21,6 +21,7 @@ _UNITS: Final = {
     "request_percentage": "percent",
     "controller_mutation_rate": "partitions/s",
 }
+_RECEIVE_MEMORY: Final = "queued.max.request.bytes"
 
 
 def explain_client(seen: Seen) -> list[Finding]:
@@ -94,6 +95,9 @@ def _holds(seen: Seen) -> Iterator[Finding]:
             "longest_ms": longest_ms,
         }
         see = command("quotas", "explain", "--user", user, "--client-id", client_id)
+        if quota == _RECEIVE_MEMORY:
+            text += "; the broker had no memory left to receive its requests: raise that, or have less come at once"
+            see = command("explain", "broker", rows[-1]["broker_id"])
         since_ms = min(int(row["first_ms"]) for row in rows)
         subject = f"client {client_id or '-'}"
         yield Finding(subject, "was-held", text, Severity.NOTICE, since_ms=since_ms, figures=figures, commands=(see,))

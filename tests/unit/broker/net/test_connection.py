@@ -383,6 +383,18 @@ class TestKeepFrame:
         assert [len(other.frames) for other in others] == [1, 1]
         assert memory.parked_count == 0
 
+    def test_how_long_somebody_waited_is_told_when_he_goes_on_or_ends(self):
+        _, _, (goes_on, ends), release = self.crowd()
+        told = []
+        for each in (goes_on, ends):
+            each.reactor.on_waited = lambda connection, waited_ns: told.append((connection, waited_ns))
+            each.now_ns += 3_000
+        ends.connection.close()
+        release()
+        assert told == [(ends.connection, 3_000), (goes_on.connection, 3_000)]
+        goes_on.connection.close()
+        assert len(told) == 2
+
     def test_nobody_else_goes_beyond_the_bound_before(self):
         memory, privileged, others, release = self.crowd()
         privileged.connection.close()
