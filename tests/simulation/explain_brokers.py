@@ -75,6 +75,28 @@ async def under_min_isr(world: World) -> Acts:
     await asyncio.sleep(10)
 
 
+@cause("topic", "log-damaged", ("waits-for-replica",), brokers=3)
+async def log_damaged(world: World) -> Acts:
+    await world.create(replicas=world.dice.choice(((2,), (1, 2))))
+    await world.write(world.dice.randint(1, 20), size=5)
+    await stop(world, 2)
+    # The length of a batch.
+    damage(world, 2, 8)
+    world.hosts[2].start()
+    await asyncio.sleep(world.dice.randint(12, 60))
+    yield ASKED
+    await stop(world, 2)
+    world.hosts[2].disk.remove_tree(Path("/data") / str(PARTITION))
+    world.hosts[2].start()
+    await asyncio.sleep(10)
+
+
+async def stop(world: World, number: int) -> None:
+    """Stop a broker in order."""
+    world.hosts[number].stop()
+    await world.until(lambda: not world.hosts[number].is_up)
+
+
 @cause("topic", "follower-behind", brokers=3)
 async def follower_behind(world: World) -> Acts:
     leader, follower = await world.others()
@@ -276,6 +298,28 @@ async def kept_by_compaction(world: World) -> Acts:
     await segments(world, cleanup_policy="compact")
     yield ASKED
     await alter(world, cleanup_policy="delete")
+
+
+def damage(world: World, number: int, position: int) -> None:
+    """Make another byte of one that a broker has of the topic's first segment."""
+    disk, path = world.hosts[number].disk, Path("/data") / str(PARTITION) / f"{0:020}.log"
+    data = bytearray(disk.read(path) or b"")
+    data[position] ^= 0xFF
+    disk.write(path, bytes(data))
+
+
+@cause("disk", "uncleanable", ("kept-compaction", "kept-older-segment"), settings=SMALL_SEGMENTS)
+async def uncleanable(world: World) -> Acts:
+    await segments(world, cleanup_policy="compact", min_cleanable_dirty_ratio="1.0")
+    # Of a record.
+    damage(world, 1, 70)
+    await alter(world, min_cleanable_dirty_ratio="0.1")
+    await asyncio.sleep(world.dice.randint(20, 60))
+    yield ASKED
+    # Another one of that name is another log.
+    await world.admin.delete_topic(TOPIC)
+    await asyncio.sleep(2)
+    await segments(world, cleanup_policy="compact")
 
 
 @cause("disk", "kept-high-watermark", settings=SMALL_SEGMENTS, brokers=3)

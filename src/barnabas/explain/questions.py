@@ -62,7 +62,7 @@ QUESTIONS: Final = {
     "topic": Question(
         "why is it offline, under-replicated",
         frozenset({Part.DIRECTORIES, Part.SETTINGS}),
-        ("leaders",),
+        ("leaders", "broker"),
         explain_topic,
     ),
     "disk": Question(

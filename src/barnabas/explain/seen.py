@@ -200,6 +200,15 @@ class Seen:
             if all(row[name] == value for name, value in wanted.items()):
                 yield row
 
+    def bad_logs(self, trouble: str) -> dict[tuple[int, TopicPartition], str]:
+        """Why logs can't be opened (`damaged`) or compacted (`uncleanable`), by broker and partition."""
+        return {
+            (row["broker_id"], TopicPartition(each["topic"], each["partition"])): each["reason"]
+            for row in self.rows("broker")
+            for each in row.get("bad_logs", ())
+            if each["trouble"] == trouble
+        }
+
     def logs_of(self, topic: str) -> Sequence[TopicPartition]:
         """The partitions of a topic of which logs were seen."""
         return self._index("", "topic", self.logs, lambda name: name.topic).get(topic, ())

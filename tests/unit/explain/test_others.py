@@ -53,6 +53,20 @@ def test_what_is_never_removed_is_told_with_where_that_is_set() -> None:
     assert "retention.ms=-1 (by topic)" in of(found, "kept-forever").text
 
 
+def test_a_log_that_is_not_compacted_any_more_is_told_without_its_topic() -> None:
+    log = {"topic": "views", "partition": 0, "trouble": "uncleanable", "reason": "offset 7 is damaged"}
+    facts = {
+        "broker": [{"broker_id": 2, "limits": [], "minutes": [], "bad_logs": [log, {**log, "trouble": "damaged"}]}]
+    }
+    found = explain_disk(seen(facts=facts))
+    assert verdicts(found) == ["uncleanable"]
+    assert (found[0].subject, found[0].commands) == ("partition views-0", ("barnabas explain disk views",))
+    assert found[0].text.endswith(
+        "is not compacted any more, and grows, until that broker starts anew: offset 7 is damaged"
+    )
+    assert "uncleanable" in verdicts(explain_all(seen(facts=facts)))
+
+
 def stored(*segments, **more):
     row = {"topic": "views", "partition": 0, "broker_id": 1, "is_leader": True, "segments": segments, "removed": []}
     return {**row, "compaction": None, "failure": None, **more}

@@ -1,5 +1,7 @@
 """Why is a partition offline, under-replicated, below min.insync.replicas."""
 
+from typing import Any
+
 import pytest
 
 from barnabas.clients.cluster_state import Partition
@@ -19,10 +21,16 @@ def test_a_topic_with_all_its_replicas_is_well() -> None:
     assert explain_topic(seen())[0].subject == "cluster"
 
 
+def bad_log(trouble: str, broker_id: int = 3) -> dict[str, list[Any]]:
+    log = {"topic": "views", "partition": 0, "trouble": trouble, "reason": "no batch at position 7"}
+    return {"broker": [{"broker_id": broker_id, "bad_logs": [log]}]}
+
+
 CASES = {
     "broker-gone": seen(LATE, away=(3,)),
     "directory-failed": seen(LATE, directories=[directory(3, "KAFKA_STORAGE_ERROR", {}), directory(2)]),
     "no-log": seen(LATE, directories=[directory(3, sizes={})]),
+    "log-damaged": seen(LATE, directories=[directory(3, sizes={})], facts=bad_log("damaged")),
     "being-added": seen(partition(replicas=[1, 2, 3], isr=[1], adding=[3]), directories=[directory(3)]),
     "throttled": seen(
         LATE, directories=[directory(3)], settings=settings(follower_replication_throttled_replicas="0:3,1:3")
@@ -65,6 +73,15 @@ def test_an_offline_partition_says_who_had_all_of_it_and_who_may_not_lead() -> N
     cause = of(found, "unclean-election-off")
     assert "only broker 3 (h:9093) had all of it; replicas 1, 2 are there" in cause.text
     assert cause.commands == ("barnabas elect-leaders --election-type unclean --topic views --partition 0",)
+
+
+def test_a_damaged_log_comes_before_who_waits_for_it() -> None:
+    (found,) = explain_topic(seen(OFFLINE, facts=bad_log("damaged")))
+    assert [each.verdict for each in found.causes[:2]] == ["log-damaged", "waits-for-replica"]
+    assert "can't open its log of views-0, which is damaged: no batch at position 7; where" in found.causes[0].text
+    # Another trouble, or another broker's log, is nothing that keeps one out.
+    for facts in (bad_log("uncleanable"), bad_log("damaged", 2)):
+        assert "log-damaged" not in verdicts(explain_topic(seen(LATE, facts=facts)))
 
 
 def test_the_leaders_own_reason_makes_an_inference_a_measure() -> None:

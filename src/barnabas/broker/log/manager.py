@@ -324,6 +324,11 @@ class LogManager:
         """
         return self._table.get_or_create(topic_partition, is_new=is_new)
 
+    @property
+    def damaged(self) -> Mapping[TopicPartition, DamagedLog]:
+        """The logs that are there and can't be opened."""
+        return self._damaged
+
     def is_damaged(self, topic_partition: TopicPartition) -> bool:
         """Return whether a partition's log is there and can't be opened."""
         return topic_partition in self._damaged

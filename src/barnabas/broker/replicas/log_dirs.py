@@ -89,6 +89,13 @@ class ReplicaLogDirs:
         """What compacts the logs; None where nothing does, or not yet."""
         return self._logs.cleaner
 
+    def bad_logs(self) -> Iterator[tuple[TopicPartition, str, str]]:
+        """Each log that can't be opened (`damaged`) or compacted (`uncleanable`), with the reason."""
+        for key, log in self._logs.damaged.items():
+            yield key, "damaged", log.reason
+        for key, error in () if self.cleaner is None else self.cleaner.uncleanable.items():
+            yield key, "uncleanable", str(error)
+
     def replicas(self) -> Iterator[tuple[str, ReplicaSize]]:
         """Every log with the path of its directory; what comes and goes meanwhile may be left out."""
         paths = {each.path: _path(each) for each in self._logs.directories.online}

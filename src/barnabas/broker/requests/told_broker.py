@@ -1,11 +1,15 @@
 """The subject `broker` of Facts: this broker's own rates by minute, its disks, its limits, and what its facts take."""
 
 import json
+from itertools import islice
+from typing import Final
 
 from barnabas.broker.facts import Row
 from barnabas.broker.requests.fact_question import Found, Question
 from barnabas.broker.requests.slices import Step
 from barnabas.core.executor import submit
+
+_MOST_BAD_LOGS: Final = 100
 
 
 def broker(question: Question) -> Found:
@@ -28,6 +32,10 @@ def broker(question: Question) -> Found:
                 "log_bytes": each.log_bytes,
             }
             for each in disks.value
+        ],
+        "bad_logs": [
+            {"topic": key.topic, "partition": key.partition, "trouble": trouble, "reason": reason}
+            for key, trouble, reason in islice(services.log_dirs.bad_logs(), _MOST_BAD_LOGS)
         ],
         "facts": {
             "bytes": facts.kept_bytes,

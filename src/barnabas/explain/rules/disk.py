@@ -32,6 +32,7 @@ def explain_disk(seen: Seen) -> list[Finding]:
     if seen.asked.name is not None:
         return worst_first(_topic(seen, seen.asked.name))
     found = [_directory(seen, each) for each in seen.directories]
+    found += [_uncleanable(seen, *log, reason) for log, reason in seen.bad_logs("uncleanable").items()]
     return worst_first(found)
 
 
@@ -44,7 +45,7 @@ def kept_by(segment: Mapping[str, object]) -> str:
 
 
 def full_disks(seen: Seen) -> list[Finding]:
-    """Tell of directories that failed or are nearly full alone."""
+    """Tell of directories that failed or are nearly full alone, and of logs that only grow."""
     return [each for each in explain_disk(seen) if each.severity]
 
 
@@ -141,14 +142,23 @@ _SETTINGS: Final = {
 }
 
 
+def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) -> Finding:
+    text = (
+        f"{name} on {seen.address(broker_id)} is not compacted any more, and grows, until that broker starts anew: "
+        f"{reason}"
+    )
+    figures: dict[str, Figure] = {"broker": broker_id}
+    see = command("explain", "disk", name.topic)
+    return Finding(f"partition {name}", "uncleanable", text, Severity.PROBLEM, figures=figures, commands=(see,))
+
+
 def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
     """Tell of a partition's segments those that stay for one reason together, and when the next one goes."""
     name = TopicPartition(row["topic"], row["partition"])
     subject = f"partition {name}"
     compaction = row["compaction"]
     if compaction is not None and compaction["uncleanable"] is not None:
-        text = f"{name} is not compacted any more: {compaction['uncleanable']}"
-        yield Finding(subject, "uncleanable", text, Severity.PROBLEM)
+        yield _uncleanable(seen, row["broker_id"], name, compaction["uncleanable"])
     if row["failure"] is not None:
         text = f"why the segments of {name} stay can't be told: {row['failure']}"
         yield Finding(subject, "unreadable", text, Severity.PROBLEM, Certainty.UNKNOWN)

@@ -1,6 +1,6 @@
 """Why is a partition offline, under-replicated, below min.insync.replicas: what became of each missing replica."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from barnabas.clients.cluster_state import Cluster, Partition, Trouble, named, troubles
@@ -70,6 +70,8 @@ def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
                 by_text.setdefault(why.text.partition(": ")[2], why)
         causes += by_text.values()
     causes += _missing(seen, lacking)
+    # It is why the others wait.
+    causes.sort(key=lambda each: each.verdict != "log-damaged")
     since = [row["at_ms"] for row in seen.facts.get("leaders", ()) if _name(row) in names]
     figures: dict[str, Figure] = {
         "partitions": [str(each) for each in names[:_MOST_PARTITIONS]],
@@ -125,17 +127,20 @@ def _missing(seen: Seen, lacking: list[Partition]) -> Iterator[Finding]:
     """Tell why replicas are not in sync, once for each broker and reason."""
     assert seen.cluster is not None
     by_reason: dict[_Missing, list[TopicPartition]] = {}
+    damaged = seen.bad_logs("damaged")
     for each in lacking:
         out = set(each.replicas) - set(each.isr)
         if each.leader_id < 0:
             out |= set(each.isr)
         for broker_id in sorted(out):
-            by_reason.setdefault(_reason(seen, each, broker_id), []).append(each.name)
+            by_reason.setdefault(_reason(seen, each, broker_id, damaged), []).append(each.name)
     for reason, names in sorted(by_reason.items()):
         yield _replica(seen, reason, names)
 
 
-def _reason(seen: Seen, partition: Partition, broker_id: int) -> _Missing:
+def _reason(
+    seen: Seen, partition: Partition, broker_id: int, damaged: Collection[tuple[int, TopicPartition]]
+) -> _Missing:
     cluster = seen.cluster
     assert cluster is not None
     if broker_id in partition.adding:
@@ -144,6 +149,8 @@ def _reason(seen: Seen, partition: Partition, broker_id: int) -> _Missing:
         return _Missing("broker-gone", broker_id)
     own = [each for each in seen.directories if each.broker_id == broker_id]
     there = [each for each in own if partition.name in each.logs]
+    if (broker_id, partition.name) in damaged:
+        return _Missing("log-damaged", broker_id)
     if any(each.failure for each in own) and not there:
         return _Missing("directory-failed", broker_id)
     if own and not there:
@@ -180,6 +187,13 @@ def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Findi
         case "directory-failed":
             failed = next(each for each in own if each.failure)
             text = f"{address}: its log directory {failed.path} failed ({failed.failure}); it had {where}"
+            commands = (command("log-dirs", "--describe", "--broker-list", broker_id),)
+        case "log-damaged":
+            text = (
+                f"{address} can't open its log of {where}, which is damaged: "
+                f"{seen.bad_logs('damaged')[broker_id, names[0]]}; where another replica has all of it, stop that "
+                "broker, move the log's directory away and start it again: it copies the log"
+            )
             commands = (command("log-dirs", "--describe", "--broker-list", broker_id),)
         case "no-log":
             text = f"{address} answers and has no log of {where}: its directory was replaced, or it just starts"

@@ -14,7 +14,7 @@ def test_the_end_waits_for_what_changed_while_a_checkpoint_was_written(tmp_path)
     executor = ManualExecutor()
     directory = LogDirectory(LocalFileSystem(), tmp_path)
     partition = TopicPartition("t", 0)
-    log = DamagedLog(tmp_path / "t-0", first_dirty_offset=1)
+    log = DamagedLog(tmp_path / "t-0", "", first_dirty_offset=1)
     checkpoints = Checkpoints(executor, LogDirs([directory]), {}, {partition: log}, dict, print)
     checkpoints.write_cleaner_offsets(directory)
     log.first_dirty_offset = 2

@@ -83,7 +83,6 @@ class Cleaner:
     """Cleans the compacted logs of a broker. Owned by the event loop.
 
     Attributes:
-        uncleanable: Logs that could not be cleaned, with the reason.
         read_bytes, written_bytes, last_round_ms: Of the round that ended last: what was cleaned, what came of it.
         last_look_ms: When it looked for work last, by the clock that never goes back.
         dirtiest_ratio: How dirty the dirtiest log was then, 0 to 1.
@@ -108,7 +107,6 @@ class Cleaner:
         note_clean: Told when a log's `first_dirty_offset` has changed.
         stopped: Not set; what its threads wait at when they are too fast.
         """
-        self.uncleanable: dict[TopicPartition, BaseException] = {}
         self.read_bytes = self.written_bytes = self.last_round_ms = 0
         self.last_look_ms = env.clock.monotonic_ms()
         self.dirtiest_ratio = 0.0
@@ -120,7 +118,7 @@ class Cleaner:
         self._note_clean = note_clean
         self._stopped = stopped
         self._throttle = Throttle(lambda: config.log_cleaner_io_max_bytes_per_second, env.clock, self._stopped.wait)
-        self._unclean_logs: dict[TopicPartition, PartitionLog] = {}
+        self._given_up: dict[TopicPartition, tuple[PartitionLog, BaseException]] = {}
         self._running: dict[TopicPartition, _Running] = {}
         self._timer: Timer | None = None
         self._ended: Pending[None] = Pending()
@@ -130,10 +128,16 @@ class Cleaner:
         """All that was read and written so far."""
         return self._throttle.noted_bytes
 
+    @property
+    def uncleanable(self) -> dict[TopicPartition, BaseException]:
+        """The logs that could not be cleaned and are left alone, with the reason; what is gone is none of them."""
+        return {key: error for key, (log, error) in self._given_up.items() if not log.is_closed}
+
     def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
         """The logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
         found: dict[Path, tuple[int, int]] = {}
-        for log in self._unclean_logs.values():
+        for key in self.uncleanable:
+            log, _ = self._given_up[key]
             count, size_bytes = found.get(log.directory.parent, (0, 0))
             found[log.directory.parent] = count + 1, size_bytes + log.size_bytes
         return found
@@ -179,12 +183,13 @@ class Cleaner:
 
     def _idle_logs(self) -> list[PartitionLog]:
         """The compacted logs that can be cleaned and are not being cleaned."""
+        uncleanable = self.uncleanable
         return [
             log
             for log in self._logs()
             if COMPACT in log.config.cleanup_policy
             and log.topic_partition not in self._running
-            and self._unclean_logs.get(log.topic_partition) is not log
+            and log.topic_partition not in uncleanable
             and not log.is_truncating
         ]
 
@@ -349,8 +354,7 @@ class Cleaner:
 
     def _give_up(self, log: PartitionLog, error: BaseException) -> None:
         _logger.warning("%s can't be cleaned and is left alone from now on: %s", log.directory, error)
-        self.uncleanable[log.topic_partition] = error
-        self._unclean_logs[log.topic_partition] = log
+        self._given_up[log.topic_partition] = log, error
 
     def _end(self, topic_partition: TopicPartition) -> None:
         del self._running[topic_partition]

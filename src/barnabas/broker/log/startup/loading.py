@@ -35,11 +35,13 @@ class DamagedLog:
 
     Attributes:
         directory: Its own.
+        reason: What is wrong with it.
         was_clean: It was closed when the broker last stopped.
         recovery_point, log_start_offset, first_dirty_offset: None where the checkpoint has no entry.
     """
 
     directory: Path
+    reason: str
     was_clean: bool = True
     recovery_point: int | None = None
     log_start_offset: int | None = None
@@ -175,6 +177,7 @@ class _Loading:
             _logger.error("%s can't be opened, its partition is offline: %s", path, error)
             self._result.damaged[topic_partition] = DamagedLog(
                 path,
+                str(error),
                 contents.was_clean,
                 contents.recovery_points.get(topic_partition),
                 contents.log_start_offsets.get(topic_partition),

@@ -291,6 +291,9 @@ def test_a_damaged_log_is_left_alone(
     clock.advance(60_000)
     assert path.read_bytes() == data
     assert not [name for name in names(directory) if name.endswith((".cleaned", ".swap", ".deleted"))]
+    # Another log of that name is another one.
+    log.release()
+    assert (cleaner.uncleanable, cleaner.uncleanable_by_directory()) == ({}, {})
 
 
 def test_a_full_disk_takes_nothing_but_the_cleaning(
