@@ -13,9 +13,11 @@ from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.seen import Asked
 from barnabas.testing.simulation.clocks import VirtualClock
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.security.acls import ANYBODY, Binding, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import USER, Principal
+from tests.integration.hostile_peers import frame_of
 from tests.simulation.explain_causes import cause
 from tests.simulation.explain_groups import ASKED, one_reader, written
 from tests.simulation.explain_world import TOPIC, Transactor, World
@@ -227,6 +229,26 @@ async def waits_for_flush(world: World) -> Acts:
     world.hosts[1].slowness = 2_000
     await world.write(world.dice.randint(2, 6))
     world.hosts[1].slowness = 1
+    yield Asked()
+
+
+@cause("slow", "slow-send", happened=True)
+async def answer_not_taken(world: World) -> Acts:
+    await world.create()
+    await world.write(world.dice.randint(10, 20), size=50_000)
+    _, writer = await world.simulation.client(BUSY).dial("b1", 9092)
+    writer.write(_API_VERSIONS)
+    # It asks, and looks at no answer for a while.
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    partition = FetchPartition(0, fetch_offset=0, partition_max_bytes=1_000_000)
+    request = FetchRequest(replica_id=-1, max_bytes=1_000_000, topics=[FetchTopic(TOPIC, [partition])])
+    writer.write(frame_of(request, 4, BUSY))
+    await asyncio.sleep(world.dice.randint(2, 30))
+    if world.dice.random() < 0.5:
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(1)
+    writer.close()
+    await asyncio.sleep(1)
     yield Asked()
 
 

@@ -48,6 +48,8 @@ T = TypeVar("T")
 
 _SIZE_AND_CORRELATION_ID: Final = Struct(">ii").pack_into
 _START: Final = bytes(8)
+# Of an answer that is not larger the buffers of both sides take all, however slow its peer is.
+_TAKEN_AT_ONCE_BYTES: Final = 256 * 1024
 
 
 def _nothing() -> None:
@@ -414,7 +416,11 @@ class Exchange(RequestContext):
         if route.api_key == PRODUCE_KEY:
             client.produced_bytes += self.frame_bytes
         elif route.api_key == FETCH_KEY and answer is not None:
-            client.fetched_bytes += answer.total_bytes()
+            answer_bytes = answer.total_bytes()
+            client.fetched_bytes += answer_bytes
+            if answer_bytes > _TAKEN_AT_ONCE_BYTES and taken_ns <= route.slow_ns:
+                # It may become slow: by who takes it.
+                _note_slow(self, session, now_ns)
         if taken_ns > route.slow_ns:
             _note_slow(self, session, now_ns)
         if self.throttle_time_ms:

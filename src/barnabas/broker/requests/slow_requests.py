@@ -1,4 +1,5 @@
-"""What a slow request took, stage by stage, and what it waited for; made once it was slow, so no other pays for it.
+"""What a slow request took, stage by stage, and what it waited for; made once it was slow, so no other pays for it
+(but a fetch with a large answer, which has to be watched while it is sent).
 
 | stage  | from                         | to                                                      |
 | ------ | ---------------------------- | ------------------------------------------------------- |
@@ -7,7 +8,8 @@
 | remote | that                         | what it waited for is there, and the answer complete    |
 | send   | that                         | the socket has taken all of it; None: the peer has left |
 
-A fetch that waits for records is not slow, as long as it asked to wait.
+A fetch that waits for records is not slow, as long as it asked to wait. One whose answer is large is slow where its
+peer takes long for that, too, or leaves after long.
 """
 
 from collections.abc import Callable
@@ -66,37 +68,53 @@ class Sends(Protocol):
 
 
 def note_slow(request: Finished, connection: Sends, now_ns: int) -> None:
-    """Keep what a request took, once its answer has left, or its peer."""
-    facts, handled_ns = request.services.facts, request.handled_ns
-    if facts is None or _asked_for_ns(request, now_ns) >= now_ns - request.admitted_ns - request.route.slow_ns:
+    """Keep what a request took that is slow by now or by whoever takes its answer, once that has left, or its peer."""
+    facts, slow_ns = request.services.facts, request.route.slow_ns
+    if facts is None:
         return
+    is_slow = now_ns - request.admitted_ns - _asked_for_ns(request, now_ns) > slow_ns
     # Of a pipelined request the time is that of the bytes that came last.
     received_ns = min(connection.received_ns, request.admitted_ns) or request.admitted_ns
+    clock = request.services.clock
+    began_ms = clock.now_ms() - (now_ns - received_ns) // _NS_PER_MS
+
+    def sent(sent_ns: int | None) -> None:
+        # Who left had some time to take it.
+        sending_ns = (sent_ns or max(clock.monotonic_ns(), now_ns)) - now_ns
+        is_taken_slowly = sending_ns > slow_ns
+        if is_slow or is_taken_slowly:
+            is_known = sent_ns is not None or is_taken_slowly
+            row = _row(request, received_ns, now_ns, sending_ns if is_known else None, is_slow)
+            facts.requests.add({"at_ms": began_ms, **row})
+
+    connection.when_sent(sent)
+
+
+def _row(request: Finished, received_ns: int, now_ns: int, sending_ns: int | None, is_slow: bool) -> Row:
+    """Return what a request took.
+
+    Args:
+        now_ns: When its answer was complete.
+        is_slow: It was slow by then. Else what it waited for was short, or asked for, and is left out.
+    """
+    info, handled_ns = request.connection, request.handled_ns or now_ns
+    waited_ns = now_ns - handled_ns if is_slow else 0
     waited_for = request.waited_for or _WAIT_FOR.get(request.route.api_key, "executor")
-    info, now_ms = request.connection, request.services.clock.now_ms()
-    row: Row = {
-        "at_ms": now_ms - (now_ns - received_ns) // _NS_PER_MS,
+    return {
         "api": request.route.api_name,
         "version": request.api_version,
         "user": info.principal.name,
         "client_id": request.client_id,
         "host": info.host,
         "software": info.software or None,
-        "total_ms": 0,
+        "total_ms": (handled_ns - received_ns + waited_ns + (sending_ns or 0)) // _NS_PER_MS,
         "queue_ms": (request.admitted_ns - received_ns) // _NS_PER_MS,
-        "local_ms": ((handled_ns or now_ns) - request.admitted_ns) // _NS_PER_MS,
-        "remote_ms": (now_ns - handled_ns) // _NS_PER_MS if handled_ns else 0,
-        "send_ms": None,
-        "waited_for": waited_for if handled_ns else None,
+        "local_ms": (handled_ns - request.admitted_ns) // _NS_PER_MS,
+        "remote_ms": waited_ns // _NS_PER_MS,
+        "send_ms": None if sending_ns is None else sending_ns // _NS_PER_MS,
+        "waited_for": waited_for if request.handled_ns and is_slow else None,
         "throttle_ms": request.throttle_time_ms,
     }
-
-    def sent(sent_ns: int | None) -> None:
-        row["total_ms"] = ((sent_ns or now_ns) - received_ns) // _NS_PER_MS
-        row["send_ms"] = None if sent_ns is None else (sent_ns - now_ns) // _NS_PER_MS
-        facts.requests.add(row)
-
-    connection.when_sent(sent)
 
 
 def _asked_for_ns(request: Finished, now_ns: int) -> int:

@@ -50,7 +50,8 @@ def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
     for row in seen.facts.get("requests", ()):
         if row["at_ms"] >= seen.since_ms and wanted in (None, row["client_id"]):
             stage = max(_STAGES, key=lambda name: float(row[name] or 0))
-            kind = SlowKind(row["api"], row["client_id"] or "", stage, row["waited_for"] or "")
+            waited_for = row["waited_for"] or "" if stage == "remote_ms" else ""
+            kind = SlowKind(row["api"], row["client_id"] or "", stage, waited_for)
             by_kind.setdefault(kind, []).append(row)
     return sorted(by_kind.items(), key=lambda each: -sum(float(row["total_ms"]) for row in each[1]))
 

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from barnabas.broker.facts.store import Facts
+from barnabas.broker.requests.handlers import fetch
+from barnabas.broker.requests.table import Handler
 from barnabas.core.pending import Pending
 from barnabas.explain.json_schema import complaints
+from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
+from barnabas.wire.protocol.wire import WireBuffer
 from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a fixture
     header,
     heartbeat,
@@ -110,6 +114,36 @@ def test_of_who_left_early_the_sending_is_not_known(play: Any, data_path: Any, k
 
     play(story, heartbeats(handle))
     assert [each["send_ms"] for each in rows(kept)] == [None]
+
+
+@pytest.mark.parametrize("is_left", [False, True], ids=["it takes it", "it leaves"])
+def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(
+    play: Any,  # noqa: F811
+    data_path: Any,
+    kept: Facts,
+    is_left: bool,
+) -> None:
+    def handle(ctx: Any, request: Any) -> FetchResponse:
+        records = memoryview(bytes(4 << 20))
+        return FetchResponse(responses=[FetchableTopicResponse("t", [PartitionData(records=records)])])
+
+    async def story(wire: Any) -> None:
+        wire.table.keep_slow_requests()
+        out = WireBuffer()
+        FetchRequest(replica_id=-1).encode(4, out)
+        for took_ms in (QUICK_MS, 2 * SLOW_MS):
+            await wire.send(header(1, 4) + out)
+            await until(lambda: wire.connection.on_sent is not None)
+            data_path.clock.advance(took_ms)
+            if is_left and took_ms > QUICK_MS:
+                wire.connection.close()
+            else:
+                await wire.answer()
+
+    play(story, Handler(FetchRequest, 0, 12, handle, fetch.refuse))
+    (row,) = rows(kept)
+    assert complaints(row, SCHEMA["$defs"]["requests"], SCHEMA["$defs"]) == []
+    assert (row["api"], row["local_ms"], row["send_ms"], row["total_ms"]) == ("Fetch", 0, 2 * SLOW_MS, 2 * SLOW_MS)
 
 
 def test_nothing_is_kept_unless_it_is_wanted(play: Any, data_path: Any, kept: Facts) -> None:  # noqa: F811
