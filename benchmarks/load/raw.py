@@ -148,8 +148,10 @@ def summary(times_s: list[float]) -> dict[str, float]:
     }
 
 
-def latency(address: str, topic: str, count: int, size: int, acks: int = 1) -> dict[str, float]:
-    """Time one produce after the other."""
+def latency(
+    address: str, topic: str, count: int, size: int, acks: int = 1, *, pause_s: float = 0.0
+) -> dict[str, float]:
+    """Time one produce after the other, or with pauses between."""
     connection, request, times_s = prepare(address, topic), _produce(topic, size, acks), []
     for _ in range(count):
         start = time.perf_counter()
@@ -158,6 +160,8 @@ def latency(address: str, topic: str, count: int, size: int, acks: int = 1) -> d
         times_s.append(time.perf_counter() - start)
         if error := produce_error(answer, topic):
             sys.exit(f"produce error {error}")
+        if pause_s:
+            time.sleep(pause_s)
     return summary(times_s)
 
 
@@ -258,7 +262,9 @@ def fetch_many(address: str, topic: str, seconds: int, partition_count: int, con
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Raw-socket load on a Kafka broker.")
-    parser.add_argument("mode", choices=["latency", "end-to-end", "flood", "pipeline", "fetch-many", "fetch-old"])
+    parser.add_argument(
+        "mode", choices=["latency", "paced", "end-to-end", "flood", "pipeline", "fetch-many", "fetch-old"]
+    )
     parser.add_argument("address")
     parser.add_argument("topic")
     parser.add_argument("count", type=int)
@@ -271,6 +277,8 @@ def main() -> None:
     match options.mode:
         case "latency":
             result = latency(*work)
+        case "paced":
+            result = latency(*work, pause_s=0.01)
         case "end-to-end":
             result = end_to_end(*work)
         case "fetch-many":

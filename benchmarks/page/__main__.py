@@ -39,6 +39,9 @@ def main() -> int:
         broker.start()
         works.note(f"load {os.getloadavg()[0]:.1f}; filling the broker")
         fill(broker, Size(options.partitions, options.groups, options.users, 50))
+        if isinstance(broker, MeasuredBarnabas):
+            # From now on those count that the page makes.
+            broker.stalls_of_late_ms()
         print("| line | measured | goal |\n| --- | --- | --- |", flush=True)
         for row in _rows(broker, options):
             print(f"| {' | '.join(row)} |", flush=True)
@@ -63,7 +66,8 @@ def _rows(broker: Measured, options: argparse.Namespace) -> Iterator[works.Row]:
                 works.note(name)
                 yield from work(page)
     if isinstance(broker, MeasuredBarnabas):
-        yield "longest stall of the broker's loop", f"{broker.stalls_of_late_ms()[0]} ms", "≤ 50 ms"
+        stood_ms, computing_ms = broker.stalls_of_late_ms()
+        yield "longest stall of the broker's loop", f"{stood_ms} ms, {computing_ms} ms computing", "≤ 50 ms"
 
 
 if __name__ == "__main__":
