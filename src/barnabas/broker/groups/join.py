@@ -33,8 +33,8 @@ def join(group: Group, event: Join, now_ms: int) -> list[Effect]:
     effects: list[Effect] = []
     refusal = _refusal(group, event, effects)
     if refusal is not None:
-        return [*effects, AnswerJoin(refusal)]
-    if event.member_id == NO_MEMBER_ID:
+        effects.append(AnswerJoin(refusal))
+    elif event.member_id == NO_MEMBER_ID:
         _join_unknown(group, event, now_ms, effects)
     elif event.member_id in group.pending_member_ids:
         if event.group_instance_id is not None:
@@ -43,6 +43,7 @@ def join(group: Group, event: Join, now_ms: int) -> list[Effect]:
         _add_member(group, event, event.member_id, now_ms, effects)
     else:
         _rejoin(group, event, now_ms, effects)
+    # Also where a member was turned away: it may be the last one that was waited for.
     maybe_complete_join(group, now_ms, effects)
     return effects
 

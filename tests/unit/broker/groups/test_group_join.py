@@ -189,9 +189,12 @@ def test_group_that_fills_while_it_gathers_drops_the_late_member(make_story, mak
     story.stabilize("m1", "m2")
     story.happen(make_join("m1"))
     story.group.settings = GroupSettings(0, max_size=1)
-    answer = only_answer(story.happen(make_join("m2")))
-    assert answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    effects = story.happen(make_join("m2"))
+    assert only_answer(effects).error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert set(story.group.members) == {"m1"}
+    # Nobody else is waited for.
+    assert {member_id: answer.generation for member_id, answer in answers(effects).items()} == {"m1": 2}
+    assert story.group.phase is Phase.COMPLETING_REBALANCE
 
 
 def test_generation_grows_with_every_rebalance(stable_story, make_join):
