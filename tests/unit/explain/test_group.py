@@ -121,3 +121,13 @@ def test_a_coordinator_that_is_new_is_told_where_a_rebalance_followed() -> None:
     assert cause.text.startswith("broker 1 became its coordinator, or was started, 60.0 s before one of them")
     (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 30 * MINUTE_MS)))
     assert "coordinator-moved" not in verdicts([found])
+
+
+def test_what_members_do_of_their_own_accord_comes_of_no_coordinator_that_is_new() -> None:
+    groups = {"billing": group({}, [member(*VIEWS)], "Stable")}
+    rows = [rebalance("left", 5), rebalance("joined", 4)]
+    (found,) = explain_group(seen(groups=groups, facts=group_facts(*rows, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
+    assert verdicts([found]) == ["rebalanced", "left", "joined", "coordinator-moved"]
+    own = [rebalance(reason, 5) for reason in ("left", "removed", "subscription_changed")]
+    (found,) = explain_group(seen(groups=groups, facts=group_facts(*own, loaded_ms=NOW_MS - 6 * MINUTE_MS)))
+    assert "coordinator-moved" not in verdicts([found])

@@ -17,6 +17,8 @@ _OFTEN: Final = 3
 _OFTEN_MS: Final = 600_000
 # What begins so soon after the group was read by another broker is likely to come of that.
 _MOVED_MS: Final = 120_000
+# These do not: members go on with a new coordinator, and only who does not find it, or was joining, has to join again.
+_OF_THEIR_OWN_ACCORD: Final = ("left", "removed", "subscription_changed")
 _IDLE_PART: Final = 0.1
 # Who misses a rebalance began none: it waited for him.
 _MISSED: Final = "poll_interval_exceeded"
@@ -164,7 +166,13 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
     """Tell of brokers that became its coordinator a moment before a rebalance, with the reason of that."""
     for row in rows:
         moved_ms = row["loaded_ms"]
-        followed = [each for each in kept if moved_ms is not None and 0 <= each["began_ms"] - moved_ms <= _MOVED_MS]
+        followed = [
+            each
+            for each in kept
+            if moved_ms is not None
+            and 0 <= each["began_ms"] - moved_ms <= _MOVED_MS
+            and each["reason"] not in _OF_THEIR_OWN_ACCORD
+        ]
         if followed:
             before = duration(followed[0]["began_ms"] - moved_ms)
             text = (
