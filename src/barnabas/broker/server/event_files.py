@@ -3,15 +3,19 @@
     <first of log.dirs>/facts-events       a line of JSON for each event: ["kind",{...}]
     <first of log.dirs>/facts-events.1     the one before; together they take 8 MB at the most
 
-What happened is written within a second, in an executor, and read again by the next start once clients can connect. A
-line that is no event (the last one may be torn by a power cut) is dropped. A failure to write is told once and changes
-nothing else. A broker to which nothing happens writes nothing.
+What happened is written within a second, in an executor, and read again by the next start once clients can connect,
+some lines in a turn of the loop: all of them at once would be 60 MB of rows. A line that is no event (the last one may
+be torn by a power cut) is dropped. A failure to write is told once and changes nothing else. A broker to which nothing
+happens writes nothing.
 """
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -107,40 +111,43 @@ class EventFiles:
             self._is_failing = True
             log.warning("%s could not be read or written: %s", self._path, error)
 
-    def _read(self) -> list[tuple[str, Row]]:
-        found: list[tuple[str, Row]] = []
-        for path in (self._older, self._path):
-            data = self._files.read(path) or b""
-            found += events_in(data)
-        self._file_bytes = len(data)
-        if data and not data.endswith(b"\n"):
+    def _read(self) -> list[bytes]:
+        """Return what is in both files, the older one first; for the executor."""
+        found = [self._files.read(path) or b"" for path in (self._older, self._path)]
+        self._file_bytes = len(found[-1])
+        if found[-1] and not found[-1].endswith(b"\n"):
             # What is written now must not be one line with what was torn.
             self._append(b"\n")
         return found
 
-    def _restore(self, found: list[tuple[str, Row]]) -> None:
-        self._go_on(iter(found))
+    def _restore(self, found: list[bytes]) -> None:
+        self._go_on(chain.from_iterable(map(BytesIO, found)))
 
-    def _go_on(self, found: Iterator[tuple[str, Row]]) -> None:
+    def _go_on(self, lines: Iterator[bytes]) -> None:
         """Restore some; others of the loop have their turn in between."""
-        for number, (kind, row) in enumerate(found, 1):
+        for number, line in enumerate(lines, 1):
             try:
-                self._facts.restore(kind, row)
-            except (AssertionError, KeyError, TypeError, ValueError) as error:
-                log.debug("%s has an event that is none of today's: %r", self._path, error)
+                self._facts.restore(*event_in(line))
+            except (AssertionError, KeyError, RecursionError, TypeError, ValueError) as error:
+                log.debug("%s has a line that is no event of today's: %r", self._path, error)
             if number == _RESTORED_AT_ONCE:
-                self._timers.call_later(0, self._go_on, found)
+                self._timers.call_later(0, self._go_on, lines)
                 return
         self._written(None)
 
 
-def events_in(data: bytes) -> Iterator[tuple[str, Row]]:
-    """Give kind and row of each line; what is no event is left out."""
-    for line in data.splitlines():
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        match event:
-            case [str(kind), dict(row)]:
-                yield kind, row
+def event_in(line: bytes) -> tuple[str, Row]:
+    """Return kind and row of a line; the names in it are the program's own, not kept with each row.
+
+    Raises:
+        RecursionError, ValueError: It is no event.
+    """
+    match json.loads(line, object_hook=_named):
+        case [str(kind), dict(row)]:
+            return kind, row
+        case other:
+            raise ValueError(f"a {type(other).__name__} is no event")
+
+
+def _named(row: Row) -> Row:
+    return {sys.intern(name): value for name, value in row.items()}

@@ -1,12 +1,15 @@
 """Events over restarts, kills and failures of the disk."""
 
 import asyncio
+import gc
 import json
 import logging
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from barnabas.broker.facts.rebalances import Note, Reason, Turn, Who
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.server.event_files import MOST_FILE_BYTES, NAME, EventFiles
 from barnabas.core.executor import InlineExecutor
@@ -104,6 +107,29 @@ def test_two_files_of_four_megabytes_are_kept(tmp_path: Path, clock: ManualClock
     clock.advance(0)
     assert str(again.told()[-1]).startswith("59-")
     assert len(again.told()) == 2_000
+
+
+def test_what_is_read_again_takes_no_more_memory_than_before(tmp_path: Path, clock: ManualClock) -> None:
+    before = Kept(tmp_path, clock)
+    for number in range(600):
+        for turn in (Turn.BEGAN, Turn.STABLE):
+            who = Who(f"member-{number:060}", "app", "/10.1.2.3", None)
+            before.facts.rebalances.note(f"group-{number % 20}", Note(turn, Reason.JOINED, who), number)
+        for _ in range(5):
+            before.facts.requests.add({"at_ms": number, "api": "x" * 100})
+        clock.advance(1_000)
+    before.close()
+    tracemalloc.start()
+    try:
+        after = Kept(tmp_path, clock)
+        gc.collect()
+        used_bytes, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(after.facts.rebalances.rows("group-7")) == 20
+    assert used_bytes <= after.facts.kept_bytes * 1.1
+    # As large as the files are while they are read.
+    assert peak_bytes <= used_bytes + sum(path.stat().st_size for path in tmp_path.iterdir()) + 300_000
 
 
 def test_a_disk_that_fails_is_told_once(tmp_path: Path, clock: ManualClock, caplog: pytest.LogCaptureFixture) -> None:
