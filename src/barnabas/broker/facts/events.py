@@ -16,10 +16,10 @@ from barnabas.broker.facts import Row
 REPEATED_WITHIN_MS: Final = 60_000
 # What Python needs beside a line.
 _LINE_BYTES: Final = 41
-# A row that still counts is a dictionary: some words and numbers, a key.
-_OPEN_ROW_BYTES: Final = 1_500
+# A row that still counts is a dictionary: some words and numbers, a key; a character may take four bytes.
+_OPEN_ROW_BYTES, _CHARACTER_BYTES = 1_200, 4
 # Names come from clients, and some may be 32 KiB long.
-_LONGEST_TEXT: Final = 250
+LONGEST_TEXT: Final = 250
 
 
 class Events:
@@ -65,9 +65,9 @@ class RepeatedEvents(Events):
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:
         super().__init__(most_rows, most_bytes)
-        # In the order in which they began.
+        # In the order in which they began; together they take half of the room.
         self._open: dict[tuple[str | None, ...], Row] = {}
-        self._most_open = min(most_rows, most_bytes // (2 * _OPEN_ROW_BYTES))
+        self._open_bytes = 0
 
     def note(self, key: tuple[str | None, ...], now_ms: int) -> Row:
         """Count an event; gives its row, whose `count` is 1 where it is new: then the caller says what it was."""
@@ -76,10 +76,10 @@ class RepeatedEvents(Events):
             self._seal(key)
             row = None
         if row is None:
-            if len(self._open) >= self._most_open:
+            self._count_open(_bytes_of(key))
+            while self._open and (self._open_bytes > self._most_bytes // 2 or len(self._open) >= self._most_rows):
                 self._seal(next(iter(self._open)))
             row = self._open[key] = {"first_ms": now_ms, "last_ms": now_ms, "count": 0}
-            self.kept_bytes += _OPEN_ROW_BYTES
             self._make_room()
         row["last_ms"] = now_ms
         row["count"] = row["count"] + 1
@@ -101,15 +101,23 @@ class RepeatedEvents(Events):
         return [*super().lines(), *map(encoded, self._open.values())]
 
     def _seal(self, key: tuple[str | None, ...]) -> None:
-        self.kept_bytes -= _OPEN_ROW_BYTES
+        self._count_open(-_bytes_of(key))
         self.add(self._open.pop(key))
+
+    def _count_open(self, more_bytes: int) -> None:
+        self._open_bytes += more_bytes
+        self.kept_bytes += more_bytes
+
+
+def _bytes_of(key: tuple[str | None, ...]) -> int:
+    return _OPEN_ROW_BYTES + _CHARACTER_BYTES * sum(len(word) for word in key if word is not None)
 
 
 def encoded(row: Row) -> bytes:
     """Return an event as it is kept; what is too long in it is cut."""
     for name, value in row.items():
-        if isinstance(value, str) and len(value) > _LONGEST_TEXT:
-            row[name] = value[:_LONGEST_TEXT]
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            row[name] = value[:LONGEST_TEXT]
     return json.dumps(row, separators=(",", ":")).encode()
 
 

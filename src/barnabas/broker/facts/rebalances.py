@@ -18,6 +18,8 @@ MOST_IN_ALL: Final = 5_000
 # Of those who came or went with one rebalance so many are named; a character may take four bytes.
 _MOST_NAMED: Final = 20
 _ROW_BYTES, _NAMED_BYTES, _CHARACTER_BYTES = 1_200, 300, 4
+# Of each group that was loaded; an eighth is for all of them.
+_LOADED_BYTES, _LOADED_PART = 150, 8
 _WORDS: Final = ("group", "member", "client_id", "host", "instance")
 # What this module itself reads of a row.
 _READ: Final = frozenset(("group", "began_ms", "outcome", "gather_ms", "came", "went"))
@@ -95,7 +97,7 @@ class Rebalances:
     def __init__(self, most_bytes: int, most_rows: int = MOST_IN_ALL) -> None:
         self._most_bytes = most_bytes
         self._most_rows = most_rows
-        self._row_count = 0
+        self._row_count = self._loaded_bytes = 0
         self.kept_bytes = self.left_out = 0
         # The group that was quiet for longest first.
         self._rows: dict[str, deque[Row]] = {}
@@ -186,10 +188,19 @@ class Rebalances:
         self.ended(row)
 
     def _loaded(self, group_id: str, now_ms: int) -> None:
-        self._loaded_ms.pop(group_id, None)
+        self._forget_loaded(group_id)
         self._loaded_ms[group_id] = now_ms
-        if len(self._loaded_ms) > self._most_rows:
-            del self._loaded_ms[next(iter(self._loaded_ms))]
+        self._count_loaded(_bytes_of_loaded(group_id))
+        while self._loaded_bytes > self._most_bytes // _LOADED_PART:
+            self._forget_loaded(next(iter(self._loaded_ms)))
+
+    def _forget_loaded(self, group_id: str) -> None:
+        if self._loaded_ms.pop(group_id, None) is not None:
+            self._count_loaded(-_bytes_of_loaded(group_id))
+
+    def _count_loaded(self, more_bytes: int) -> None:
+        self._loaded_bytes += more_bytes
+        self.kept_bytes += more_bytes
 
     def _add(self, group_id: str, row: Row) -> None:
         rows = self._rows.pop(group_id, None)
@@ -247,6 +258,10 @@ def _bytes_of_who(who: Row) -> int:
 def _bytes_of(row: Row) -> int:
     named = [*row["came"], *row["went"]]
     return _ROW_BYTES + _bytes_of_words(row) + sum(_bytes_of_who(each) for each in named)
+
+
+def _bytes_of_loaded(group_id: str) -> int:
+    return _LOADED_BYTES + _CHARACTER_BYTES * len(group_id)
 
 
 def _bytes_of_words(row: Row) -> int:

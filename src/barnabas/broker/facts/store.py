@@ -21,7 +21,7 @@ from functools import partial
 from typing import Final
 
 from barnabas.broker.facts import Row
-from barnabas.broker.facts.events import Events, RepeatedEvents
+from barnabas.broker.facts.events import LONGEST_TEXT, Events, RepeatedEvents
 from barnabas.broker.facts.rebalances import Rebalances
 from barnabas.broker.facts.series import Series
 from barnabas.broker.facts.transactions import Aborts
@@ -123,7 +123,9 @@ class Facts:
             kind: `login`, `acl` or `limit`.
             user: None where there is no such user: what was given as a name may be a password.
         """
-        told = (kind, user, host, client_id, listener, mechanism, reason, operation, resource, name)
+        words = (kind, user, host, client_id, listener, mechanism, reason, operation, resource, name)
+        # A row that still counts keeps them as they are.
+        told = tuple(None if word is None else word[:LONGEST_TEXT] for word in words)
         self.refusals.note(told, now_ms).update(zip(_OF_REFUSALS, told, strict=True))
 
     def note_full_answer(self, now_ms: int, user: str, client_id: str, setting: str, most_bytes: int) -> None:

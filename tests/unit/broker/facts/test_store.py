@@ -1,8 +1,6 @@
 """What happened, within its bound."""
 
 import json
-import sys
-from collections.abc import Iterable
 
 import pytest
 
@@ -10,7 +8,6 @@ from barnabas.broker.facts import Row
 from barnabas.broker.facts.events import Events, RepeatedEvents, encoded
 from barnabas.broker.facts.rebalances import Note, Reason, Turn
 from barnabas.broker.facts.store import Facts
-from barnabas.core.types import TopicPartition
 
 MIB = 1024 * 1024
 
@@ -88,52 +85,6 @@ def test_it_goes_on_after_a_restart() -> None:
     for kind, row in broken:
         with pytest.raises((KeyError, TypeError)):
             after.restore(kind, row)
-
-
-def deep_bytes(things: Iterable[object]) -> int:
-    """Return the memory of all that these hold, as Python itself reckons it."""
-    seen: set[int] = set()
-    todo, total = list(things), 0
-    while todo:
-        each = todo.pop()
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        total += sys.getsizeof(each)
-        if isinstance(each, dict):
-            todo += [*each.keys(), *each.values()]
-        elif isinstance(each, (list, tuple, set)) or type(each).__name__ == "deque":
-            todo += [*each]
-        elif hasattr(each, "__dict__") and type(each).__module__.startswith("barnabas"):
-            todo += [*vars(each).values()]
-    return total
-
-
-def test_ten_thousand_partitions_and_a_thousand_groups_stay_below_24_mib() -> None:
-    most_bytes = 24 * MIB
-    facts = Facts(most_bytes, 0)
-    partitions = [TopicPartition("orders", number) for number in range(10_000)]
-    # The keys are the logs' own and the groups' own: they are not kept twice.
-    groups = [(f"group-{number // 10}", partitions[number]) for number in range(10_000)]
-    for tick in range(100, 500, 7):
-        for number, partition in enumerate(partitions):
-            facts.ends.sample(partition, tick, tick * (number + 1))
-            facts.commits.sample(groups[number], tick, tick * number)
-    for number in range(5_000):
-        now_ms = number * 100
-        name = f"client-{number % 700}-{'x' * 60}"
-        facts.requests.add({"at_ms": now_ms, "api": "Produce", "client_id": name, "user": "alice", "host": "10.1.2.3"})
-        for kind in (facts.holds, facts.refusals):
-            kind.note((name, "app", "producer_byte_rate"), now_ms).update(user=name, client_id="app", throttle_ms=5)
-        for events in (facts.leaders, facts.segments, facts.stalls, facts.minutes):
-            events.add({"at_ms": now_ms, "topic": name, "partition": number, "isr": [1, 2, 3], "what": "isr"})
-    assert (facts.ends.left_out, facts.commits.left_out) == (0, 0)
-    assert facts.kept_bytes <= most_bytes
-    shared = sum(sys.getsizeof(each) for each in partitions) + sys.getsizeof("orders")
-    used_bytes = deep_bytes([facts]) - shared
-    assert used_bytes <= most_bytes
-    # The estimate is no less than what it is, but for a tenth.
-    assert used_bytes <= facts.kept_bytes * 1.1, (used_bytes, facts.kept_bytes)
 
 
 def test_a_rebalance_that_goes_on_stays_the_last_one() -> None:
