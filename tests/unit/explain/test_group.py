@@ -45,6 +45,13 @@ def test_each_reason_is_told_as_a_sentence(reason: str) -> None:
     assert found[0].causes[0].text.startswith("once: ")
 
 
+def test_where_nobody_began_it_who_went_for_the_same_reason_is_named() -> None:
+    went = [{"client_id": name, "host": "/10.0.0.7", "why": "too_many_members"} for name in ("late", "later")]
+    went.append({"client_id": "other", "host": "/10.0.0.7", "why": "left"})
+    (cause,) = told(rebalance("too_many_members", client_id=None, went=went))[0].causes
+    assert cause.text.startswith("once: there was no place for late at /10.0.0.7, later at /10.0.0.7: group.max.size")
+
+
 def test_a_session_that_is_over_says_when_it_was_heard_last() -> None:
     row = rebalance("session_expired", heard_ms=NOW_MS - MINUTE_MS - 10_000)
     assert "no heartbeat of reader at /10.0.0.7 came within session.timeout.ms (the last one came 10.0 s before)" in (

@@ -42,7 +42,7 @@ _REASONS: Final = {
     "leader_rejoined": "{}, its leader, asked for it: there are new partitions or topics",
     "static_replaced": "{} came in the place of another one with its group.instance.id",
     "assignment_not_stored": "what its leader had assigned could not be stored",
-    "too_many_members": "{} was turned away: group.max.size members are there",
+    "too_many_members": "there was no place for {}: group.max.size members are there",
 }
 _ADVICE: Final = {
     "session_expired": "raise session.timeout.ms, or look for what stopped the member (a crash, a long pause, a cut)",
@@ -56,11 +56,17 @@ _ADVICE: Final = {
 
 def reason_text(rebalance: Row) -> str:
     """Say what began a rebalance."""
-    text = _REASONS.get(rebalance["reason"], f"{rebalance['reason']} ({{}})").format(_member(rebalance))
+    text = _REASONS.get(rebalance["reason"], f"{rebalance['reason']} ({{}})").format(_who(rebalance))
     heard_ms = rebalance.get("heard_ms")
     if heard_ms is None:
         return text
     return f"{text} (the last one came {duration(max(rebalance['began_ms'] - heard_ms, 0))} before)"
+
+
+def _who(rebalance: Row) -> str:
+    """Name who began a rebalance; where nobody did, who went for the same reason."""
+    went = [_member(each) for each in rebalance.get("went", ()) if each["why"] == rebalance["reason"]]
+    return listed(went) if went and not rebalance["client_id"] else _member(rebalance)
 
 
 def explain_group(seen: Seen) -> list[Finding]:
