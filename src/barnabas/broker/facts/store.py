@@ -100,6 +100,7 @@ class Facts:
         """Return of how much there was no room, by kind: events since the start, series now."""
         told = {kind: each.left_out for kind, each in self._events.items()}
         told |= {"rebalances": self.rebalances.left_out, "transactions": self.aborts.left_out}
+        told["full_answers"] = self.full_answers.left_out
         return told | {"ends": self.ends.left_out, "commits": self.commits.left_out}
 
     def note_refusal(

@@ -80,6 +80,7 @@ class Busy:
         """A client is held, refused, slow, and its transaction is aborted."""
         now_ms = self.clock.now_ms()
         self.notes.hold(Client(self.quotas, "alice", client_id, now_ms), None, 100)
+        self.facts.note_full_answer(now_ms, "alice", client_id, "fetch.max.bytes", MIB)
         self.notes.denial(Principal(USER, client_id), HOST, Operation.WRITE, ResourceType.TOPIC, "views", None)
         row = {"at_ms": now_ms, "api": "Produce", "version": 8, "user": "alice", "client_id": client_id, "host": HOST}
         row |= {"software": None, "total_ms": 900, "queue_ms": 1, "local_ms": 2, "remote_ms": 800, "send_ms": 3}
@@ -152,7 +153,11 @@ def was_slow(facts: Facts, name: str) -> None:
     facts.requests.add({"at_ms": 0, "client_id": name})
 
 
-@pytest.mark.parametrize("happen", [refused, began, loaded, aborted, was_slow])
+def full(facts: Facts, name: str) -> None:
+    facts.note_full_answer(0, name, name, "fetch.max.bytes", MIB)
+
+
+@pytest.mark.parametrize("happen", [refused, began, loaded, aborted, was_slow, full])
 @pytest.mark.parametrize("letter", ["x", "\N{PILE OF POO}"])
 def test_very_long_names_are_within_the_bound(happen: Callable[[Facts, str], None], letter: str) -> None:
     most_bytes = 4 * MIB
