@@ -12,8 +12,8 @@ from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 from barnabas.core.types import TopicPartition
 
-# A third of a microsecond each.
-_AT_ONCE: Final = 2_000
+# Between a third of a microsecond and ten each, as they are known or new.
+_AT_ONCE: Final = 500
 _TICKS_OF_MINUTE: Final = 6
 # A moment after the tick is over, so that all of a minute's is in that minute.
 _AFTER_TICK_MS: Final = 5

@@ -3,9 +3,8 @@
 Source: semantics, AlterReplicaLogDirs and DescribeLogDirs; KIP-113.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.log.directories.directory import LogDirectory, future_name
@@ -72,16 +71,14 @@ class ReplicaLogDirs:
         directories = self._logs.directories
         return [(_path(each), each in directories.online) for each in directories.all]
 
-    def spaces(self) -> Callable[[], list[DirectorySpace]]:
-        """Return a function that asks the disk of each directory how much room it has; not for the event loop."""
-        sizes: dict[Path, int] = {}
-        for key in self._logs.topic_partitions:
-            log = self._logs.get(key)
-            if log is not None:
-                parent = log.directory.parent
-                sizes[parent] = sizes.get(parent, 0) + log.size_bytes
+    def spaces(self, log_bytes: Mapping[str, int]) -> Callable[[], list[DirectorySpace]]:
+        """Return a function that asks the disk of each directory how much room it has; not for the event loop.
+
+        Args:
+            log_bytes: Of the logs in each directory, by its path, as `replicas` tells them.
+        """
         online = list(self._logs.directories.online)
-        told = [(each, each in online, sizes.get(each.path, 0)) for each in self._logs.directories.all]
+        told = [(each, each in online, log_bytes.get(_path(each), 0)) for each in self._logs.directories.all]
         return lambda: [_space(*each) for each in told]
 
     @property

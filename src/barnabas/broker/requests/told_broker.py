@@ -6,7 +6,7 @@ from typing import Final
 
 from barnabas.broker.facts import Row
 from barnabas.broker.requests.fact_question import Found, Question
-from barnabas.broker.requests.slices import Step
+from barnabas.broker.requests.slices import MORE, Step
 from barnabas.core.executor import submit
 
 _MOST_BAD_LOGS: Final = 100
@@ -15,7 +15,11 @@ _MOST_BAD_LOGS: Final = 100
 def broker(question: Question) -> Found:
     """Give the one row."""
     facts, services = question.facts, question.ctx.services
-    disks = submit(services.executor, services.log_dirs.spaces())
+    log_bytes: dict[str, int] = {}
+    for path, replica in services.log_dirs.replicas():
+        log_bytes[path] = log_bytes.get(path, 0) + replica.size_bytes
+        yield MORE
+    disks = submit(services.executor, services.log_dirs.spaces(log_bytes))
     yield Step(disks)
     minutes = [json.loads(line) for line in facts.minutes.lines()]
     row: Row = {

@@ -2,6 +2,7 @@
 
 import json
 from importlib.resources import files
+from itertools import takewhile
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from barnabas.broker.facts.series import TICK_MS
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
+from barnabas.broker.requests.fact_question import Question
 from barnabas.broker.requests.handlers.facts import facts
 from barnabas.broker.requests.slices import MORE
 from barnabas.broker.requests.told_facts import SUBJECTS
@@ -222,3 +224,15 @@ def test_a_group_that_has_committed_for_very_many_partitions_leaves_others_their
     assert sum(each is MORE for each in found) >= len(group.offsets)
     (row,) = (each for each in found if isinstance(each, dict))
     assert [each["offset"] for each in row["commits"]] == list(range(500))
+
+
+def test_others_have_their_turn_while_the_logs_of_directories_are_added_up(asked: Asked) -> None:
+    for number in range(5):
+        asked.data_path.create(f"t{number}")
+        asked.data_path.produce(f"t{number}", batch(1))
+    info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT", ALICE)
+    question = Question(RequestContext(asked.services, info, "app", 0, 1), -1, None)
+    before_disk = list(takewhile(lambda each: each is MORE, SUBJECTS["broker"].find(question)))
+    assert len(before_disk) == 5
+    (row,) = asked.told("broker")["broker"]
+    assert [each["log_bytes"] for each in row["disks"]] == [5 * len(batch(1))]
