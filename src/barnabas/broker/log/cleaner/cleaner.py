@@ -131,7 +131,9 @@ class Cleaner:
     @property
     def uncleanable(self) -> dict[TopicPartition, BaseException]:
         """The logs that could not be cleaned and are left alone, with the reason; what is gone is none of them."""
-        return {key: error for key, (log, error) in self._given_up.items() if not log.is_closed}
+        # Who is kept keeps his files open.
+        self._given_up = {key: each for key, each in self._given_up.items() if not each[0].is_closed}
+        return {key: error for key, (_, error) in self._given_up.items()}
 
     def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
         """The logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
