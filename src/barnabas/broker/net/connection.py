@@ -384,7 +384,7 @@ class Connection:
     def _go_from_park(self) -> None:
         parked_at_ns, self._parked_at_ns = self._parked_at_ns, None
         if parked_at_ns is not None and self._reactor.on_waited is not None:
-            self._reactor.on_waited(self, self._now_ns() - parked_at_ns)
+            self._reactor.on_waited(self.handler, self._now_ns() - parked_at_ns)
 
     def _wait_for_rest(self) -> None:
         buffer = self._buffer

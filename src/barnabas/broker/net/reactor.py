@@ -2,13 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from barnabas.broker.net.memory import ReceiveMemory, strangers_memory
 from barnabas.broker.net.turns import Turns
-
-if TYPE_CHECKING:
-    from barnabas.broker.net.connection import Connection
 
 
 class Unheard(Protocol):
@@ -32,7 +29,8 @@ class Reactor:
         unheard: The connections that nobody reads from; the first has been looked at the longest ago.
         turns: The tasks for the end of this turn of the loop.
         now_ns: Monotonic nanoseconds, for what is measured.
-        on_waited: Told of each connection that waited for receive memory, and how long, when it goes on or ends.
+        on_waited: Told of the handler of each connection that waited for receive memory, and how long, when it goes on
+            or ends.
     """
 
     __slots__ = ("memory", "now_ns", "on_waited", "strangers_memory", "turns", "unheard")
@@ -43,4 +41,4 @@ class Reactor:
         self.unheard: OrderedDict[Unheard, None] = OrderedDict()
         self.turns = turns
         self.now_ns = now_ns
-        self.on_waited: Callable[[Connection, int], object] | None = None
+        self.on_waited: Callable[[object, int], object] | None = None

@@ -12,7 +12,6 @@ from typing import Final
 
 from barnabas.broker.facts.store import Facts
 from barnabas.broker.log.environment import Going
-from barnabas.broker.net.connection import Connection
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.manager import Client
 from barnabas.broker.replicas.partition import Partition
@@ -38,10 +37,10 @@ class FactNotes:
         """A quota holds a connection; see `ThrottledConnections`."""
         self._hold(client, None if bucket is None else bucket.kind.key, throttle_ms)
 
-    def waited(self, connection: Connection, waited_ns: int) -> None:
-        """A connection waited for receive memory; see `Reactor`."""
+    def waited(self, handler: object, waited_ns: int) -> None:
+        """The connection of a handler waited for receive memory; see `Reactor`."""
         # Who logs in, or asks for the first time, waits for the memory of strangers and is nobody's client.
-        client = connection.handler.client if isinstance(connection.handler, Session) else None
+        client = handler.client if isinstance(handler, Session) else None
         if client is not None and waited_ns >= _LEAST_WAIT_NS:
             self._hold(client, "queued.max.request.bytes", waited_ns // 1_000_000)
 

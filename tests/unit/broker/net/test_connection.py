@@ -385,13 +385,13 @@ class TestKeepFrame:
 
     def test_how_long_somebody_waited_is_told_when_he_goes_on_or_ends(self):
         _, _, (goes_on, ends), release = self.crowd()
-        told = []
+        told, handlers = [], [each.connection.handler for each in (ends, goes_on)]
         for each in (goes_on, ends):
-            each.reactor.on_waited = lambda connection, waited_ns: told.append((connection, waited_ns))
+            each.reactor.on_waited = lambda handler, waited_ns: told.append((handler, waited_ns))
             each.now_ns += 3_000
         ends.connection.close()
         release()
-        assert told == [(ends.connection, 3_000), (goes_on.connection, 3_000)]
+        assert told == [(handler, 3_000) for handler in handlers]
         goes_on.connection.close()
         assert len(told) == 2
 
