@@ -90,7 +90,13 @@ def test_a_small_part_is_taken_where_all_of_it_is_there(file):
 
 
 def test_nothing_is_taken_from_the_disk(dropped):
-    assert LinuxPageCache().take(dropped, 4_000, 200) is None
+    cache, taken = LinuxPageCache(), []
+    # The kernel begins to read ahead even for who does not wait: where this process loses its core just then, all is
+    # there when it goes on.
+    while not taken or (None not in taken and len(taken) < 20):
+        drop(dropped)
+        taken.append(cache.take(dropped, 4_000, 200))
+    assert taken[-1] is None
 
 
 def test_a_file_system_that_can_not_be_read_without_waiting_is_asked_first(file, monkeypatch):
