@@ -37,6 +37,7 @@ class ObjectStore:
 
     def __init__(self) -> None:
         self._moto = DomainDispatcherApplication(create_backend_app)
+        self._one_at_a_time = threading.Lock()
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=_Quiet)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
@@ -96,7 +97,11 @@ class ObjectStore:
 
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if self.fault is None:
-            return self._moto(environ, start_response)
+            if not {"HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"} & environ.keys():
+                return self._moto(environ, start_response)
+            # Moto looks at a condition and then writes; a store does both at once.
+            with self._one_at_a_time:
+                return self._moto(environ, start_response)
         status, code = self.fault
         self.faulty_count += 1
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
