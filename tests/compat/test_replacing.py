@@ -59,12 +59,14 @@ class Shared:
         self._run("quotas", "set", "--user", "alice", "--set", f"producer_byte_rate={_LARGE // 20}")
         by_default = ("configs", "--alter", "--entity-type", "brokers", "--entity-default")
         self._run(*by_default, "--add-config", f"message.max.bytes={_LARGE},log.cleaner.threads=2")
-        until(lambda: all(str(_LARGE) in self._asked(each)[-1] for each in machines.values()))
-        self._told = {broker_id: self._asked(each) for broker_id, each in machines.items()}
+        # A Kafka answers for a topic once the controller has told it of it, which no command waits for.
+        until(lambda: all(self._knows_the_topics(each) for each in machines.values()))
+        until(lambda: self._asked_all(machines))
+        self._told = self._asked_all(machines)
 
     def check(self, machine: Machine) -> None:
         """See that a broker knows what all of them share, as it did when it was Kafka, and goes by it."""
-        until(lambda: self._asked(machine) == self._told[machine.broker_id])
+        until(lambda: self._asked(machine) == self._told)
         alice = _producer(machine.login_servers, "secret", {})
         assert not alice.list_topics("diary", PATIENCE_S).topics["diary"].error
         refusal = alice.list_topics(_TOPIC, PATIENCE_S).topics[_TOPIC].error
@@ -85,6 +87,11 @@ class Shared:
         assert alice.flush(PATIENCE_S) == 0
         until(lambda: alice.poll(0.1) or held == machines.keys())
 
+    def _asked_all(self, machines: Machines) -> list[str]:
+        """Return what each broker says, or nothing while one has not heard all yet."""
+        first, *others = (self._asked(each) for each in machines.values())
+        return first if str(_LARGE) in first[-1] and all(other == first for other in others) else []
+
     def _asked(self, machine: Machine) -> list[str]:
         questions = (
             ("users", "list"),
@@ -94,6 +101,10 @@ class Shared:
             ("configs", "--describe", "--entity-type", "brokers", "--entity-default"),
         )
         return [self._run(*question, "--json", servers=machine.servers) for question in questions]
+
+    def _knows_the_topics(self, machine: Machine) -> bool:
+        listed = self._run("topics", "--list", servers=machine.servers).split()
+        return {"diary", _JAVA_TOPIC} <= set(listed)
 
     def _run(self, *arguments: object, servers: str = "") -> str:
         ran = run(*arguments, "--bootstrap-server", servers or self._servers)
