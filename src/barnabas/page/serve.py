@@ -14,6 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from barnabas.core.errors import ConfigError
+from barnabas.core.listening import listening_socket
 from barnabas.core.process_start import has_started
 from barnabas.page.app import Page
 from barnabas.page.settings import Settings
@@ -112,10 +113,11 @@ def _listen(settings: Settings) -> list[socket.socket]:
     found: list[socket.socket] = []
     try:
         for host, port in settings.listeners:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            found.append(socket.create_server((host, port), family=family))
+            found.append(listening_socket(host, port))
     except OSError as error:
         for each in found:
             each.close()
-        raise ConfigError(f"--listeners {host}:{port}: {os.strerror(error.errno) if error.errno else error}") from None
+        # With an address, create_server says it once more.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
+        raise ConfigError(f"--listeners {host}:{port}: {reason}") from None
     return found

@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 from barnabas.broker.metrics.pages import NOT_FOUND, UNAVAILABLE, Answer, Page, Pages, json_answer, refusal
 from barnabas.core.errors import StartupError
+from barnabas.core.listening import listening_socket
 from barnabas.core.pending import Pending
 
 log = logging.getLogger(__name__)
@@ -308,13 +309,10 @@ class _ProbeBudget:
 
 def _bind(host: str, port: int) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        sock = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        return listening_socket(host, port, _BACKLOG)
     except OSError as error:
         reason = "is in use" if error.errno == errno.EADDRINUSE else f"can't be listened on: {error.strerror or error}"
         raise StartupError(f"barnabas.http.listeners: {host}:{port} {reason}") from None
-    sock.setblocking(False)
-    return sock
 
 
 async def _send(writer: asyncio.StreamWriter, answer: Answer, has_body: bool = True) -> None:
