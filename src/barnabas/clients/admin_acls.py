@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from barnabas.clients.admin_calls import AdminCalls, raise_for
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import EncodeError, KafkaError
+from barnabas.core.turns import in_turns
 from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import Operation, ResourceType
@@ -38,12 +39,14 @@ class AclAdmin(AdminCalls):
                 raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker knows literal patterns only") from None
             raise_for(response.error_code, response.error_message or ErrorCode(response.error_code).name)
             return sorted(
-                _binding(
-                    (each.resource_type, each.resource_name, each.pattern_type),
-                    (acl.principal, acl.host, acl.operation, acl.permission_type),
-                )
-                for each in response.resources
-                for acl in each.acls
+                [
+                    _binding(
+                        (each.resource_type, each.resource_name, each.pattern_type),
+                        (acl.principal, acl.host, acl.operation, acl.permission_type),
+                    )
+                    async for each in in_turns(response.resources)
+                    for acl in each.acls
+                ]
             )
 
         return await self.retry(attempt)

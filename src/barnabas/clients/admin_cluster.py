@@ -16,6 +16,7 @@ from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.clients.pool import ClusterMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 
 _PROTOCOL_VERSION: Final = "inter.broker.protocol.version"
@@ -41,6 +42,7 @@ _RELEASES: Final = (
 _NOT_TOLD: Final = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION)
 # For what is asked once: whether somebody is away is what is asked for here, and is not waited for.
 _ONCE_MS: Final = 1
+_TOPICS_AT_ONCE: Final = 10
 
 
 def release_of(versions: Mapping[int, tuple[int, int]]) -> str:
@@ -62,7 +64,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         settings = await self.describe_configs(resources, names=[_MIN_ISR], include_synonyms=False)
         moving = await self._moving()
         partitions = []
-        for topic, resource in zip(topics, resources, strict=True):
+        async for topic, resource in in_turns(zip(topics, resources, strict=True), _TOPICS_AT_ONCE):
             min_isr = next((int(entry.value or 1) for entry in settings[resource]), 1)
             for index, part in metadata.topics[topic].partitions.items():
                 name = TopicPartition(topic, index)

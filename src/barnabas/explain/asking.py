@@ -1,7 +1,7 @@
 """Ask brokers, and note in what is seen who did not answer and what was refused; the others are asked all the same."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final, TypeVar
 
@@ -28,7 +28,6 @@ REFUSED: Final = (
     ErrorCode.SECURITY_DISABLED,
     ErrorCode.UNSUPPORTED_VERSION,
 )
-_ITEMS_A_TURN: Final = 500
 MOST_READ: Final = 200
 """So many partitions are read at the most."""
 
@@ -119,14 +118,6 @@ class Asking:
             return (await self.of_each(ask, [leader_id])).get(leader_id)
         finally:
             asking.close()
-
-
-async def in_turns(items: Iterable[A]) -> AsyncIterator[A]:
-    """Give the items of many, and others a turn of the event loop now and then."""
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % _ITEMS_A_TURN == 0:
-            await asyncio.sleep(0)
 
 
 async def some_at_once(ask: Callable[[A], Awaitable[T]], about: Iterable[A]) -> list[T]:

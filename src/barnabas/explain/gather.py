@@ -24,9 +24,10 @@ from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.explain.ahead import AheadReader
-from barnabas.explain.asking import REFUSED, Asking, in_turns
+from barnabas.explain.asking import REFUSED, Asking
 from barnabas.explain.configured import see_limits, see_settings
 from barnabas.explain.opened import see_transactions
 from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Log, Member, Row, Seen, Series

@@ -6,22 +6,20 @@ Source: semantics, ACLs; Kafka 2.7.2, KafkaApis.handleCreateAcls, AclAuthorizer.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from barnabas.broker.security.acls.store import AclStore
 from barnabas.broker.security.acls.znodes import has_path
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.core.turns import in_turns
 from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 from barnabas.wire.security.principals import parse_principal
 
-T = TypeVar("T")
-
 # So many comparisons of a pattern with a filter are a millisecond or two.
 _COMPARISONS_PER_TURN = 2_000
-_RULES_PER_TURN = 200
 
 
 class AskedAcl(NamedTuple):
@@ -142,14 +140,6 @@ class AclAdmin:
                         deleted[number].append((Binding(pattern, entry), error))
                         break
         return deleted
-
-
-async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
-    """Some at a time: there may be very many, and others must not wait for them."""
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % _RULES_PER_TURN == 0:
-            await asyncio.sleep(0)
 
 
 def _adding(entries: set[Entry]) -> Callable[[frozenset[Entry]], frozenset[Entry]]:

@@ -17,8 +17,9 @@ from barnabas.broker.controller.events import Signal
 from barnabas.broker.controller.partition_states import set_phases
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import REPLICA_BEFORE, ControllerState, PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term, in_turns
+from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
 from barnabas.broker.controller.topics import take_in_topics
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import delete_with_children

@@ -21,8 +21,9 @@ from barnabas.broker.controller.partition_states import bring_waiting_online, re
 from barnabas.broker.controller.reassignment import resume_reassignments
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
-from barnabas.broker.controller.term import Term, in_turns
+from barnabas.broker.controller.term import Term
 from barnabas.broker.controller.topics import take_in_topics
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import delete_with_children

@@ -26,7 +26,8 @@ from barnabas.broker.controller.state import (
     Replica,
     ReplicaPhase,
 )
-from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term, in_turns
+from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry.znodes.topics import PartitionStateNode
 

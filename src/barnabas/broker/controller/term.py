@@ -10,7 +10,7 @@ Source: replication.md, controller; zookeeper.md, controller election.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -41,21 +41,11 @@ from barnabas.wire.registry.store import (
 log = logging.getLogger(__name__)
 
 K = TypeVar("K")
-T = TypeVar("T")
 
 PARTITIONS_PER_TURN = 500
 """So many partitions are read, written or told of before the loop looks after others."""
-_ITEMS_PER_TURN = 200
 
 _REFUSALS = BadVersionError, NoNodeError, NodeExistsError, NoChildrenForEphemeralsError, NotEmptyError
-
-
-async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
-    """Give one after the other, and the loop to others now and then."""
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % _ITEMS_PER_TURN == 0:
-            await asyncio.sleep(0)
 
 
 class Settings(Protocol):

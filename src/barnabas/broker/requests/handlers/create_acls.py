@@ -3,13 +3,14 @@
 Source: protocol guide, CreateAcls; semantics, ACLs; checked against Kafka 2.7.2.
 """
 
-from barnabas.broker.administration.acls import AclAdmin, AskedAcl, in_turns
+from barnabas.broker.administration.acls import AclAdmin, AskedAcl
 from barnabas.broker.requests.acl_messages import WITHOUT_AUTHORIZER, acl_admin
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.pending import Pending
+from barnabas.core.turns import in_turns
 from barnabas.wire.protocol.messages.create_acls import (
     AclCreation,
     AclCreationResult,

@@ -3,10 +3,7 @@
 Source: protocol guide, CreateTopics; semantics, topics and partitions.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
-from typing import TypeVar
 
 from barnabas.broker.administration.topic_rules import NewTopic
 from barnabas.broker.administration.topics import TopicResult
@@ -16,6 +13,7 @@ from barnabas.core.config import TopicConfig
 from barnabas.core.config.describe import describe_topic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
+from barnabas.core.turns import in_turns
 from barnabas.wire.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -24,8 +22,6 @@ from barnabas.wire.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
-
-T = TypeVar("T")
 
 _FIRST_VERSION_WITH_CONFIGS = 5
 # Before, a client is held for what was too much.
@@ -48,7 +44,7 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     wanted = []
     may_create_any = ctx.may_unlogged(Operation.CREATE, ResourceType.CLUSTER, CLUSTER)
     denied: dict[str, CreatableTopicResult] = {}
-    async for topic in _in_turns(request.topics):
+    async for topic in in_turns(request.topics, _TOPICS_PER_TURN):
         name = topic.name
         if times_named[name] > 1:
             continue
@@ -62,11 +58,11 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     ctx.hold_for(quota)
     has_configs = ctx.api_version >= _FIRST_VERSION_WITH_CONFIGS
     by_name = dict(denied)
-    async for result in _in_turns(results):
+    async for result in in_turns(results, _TOPICS_PER_TURN):
         by_name[result.name] = _shape(result, has_configs)
     refused = denied.keys() | {name for name, count in times_named.items() if count > 1}
     answers = []
-    async for topic in _in_turns(request.topics):
+    async for topic in in_turns(request.topics, _TOPICS_PER_TURN):
         answer = by_name.get(topic.name) or CreatableTopicResult(
             topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="Found multiple entries for this topic."
         )
@@ -76,14 +72,6 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
             _hide_configs(answer)
         answers.append(answer)
     return CreateTopicsResponse(topics=answers)
-
-
-async def _in_turns(items: Iterable[T]) -> AsyncIterator[T]:
-    """Some at a time: there may be very many, and others must not wait for them."""
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % _TOPICS_PER_TURN == 0:
-            await asyncio.sleep(0)
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:

@@ -3,7 +3,7 @@
 Source: protocol guide, DeleteAcls; semantics, ACLs; checked against Kafka 2.7.2.
 """
 
-from barnabas.broker.administration.acls import AclAdmin, in_turns
+from barnabas.broker.administration.acls import AclAdmin
 from barnabas.broker.requests.acl_messages import WITHOUT_AUTHORIZER, acl_admin, filter_of
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
@@ -11,6 +11,7 @@ from barnabas.broker.requests.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.pending import Pending
+from barnabas.core.turns import in_turns
 from barnabas.wire.protocol.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,

@@ -1,0 +1,15 @@
+"""Very many items, and an event loop that has others to serve."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def in_turns(items: Iterable[T], at_once: int = 200) -> AsyncIterator[T]:
+    """Yield one item after the other, and let others have the loop after each `at_once` of them."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % at_once == 0:
+            await asyncio.sleep(0)
