@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Sequence
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import Final
 
 from barnabas.clients.admin_acls import AclAdmin
 from barnabas.clients.admin_cluster import ClusterAdmin
@@ -29,8 +29,9 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.ahead import AheadReader
 from barnabas.explain.asking import REFUSED, Asking
 from barnabas.explain.configured import see_limits, see_settings
+from barnabas.explain.moves import Moves
 from barnabas.explain.opened import see_transactions
-from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Log, Member, Row, Seen, Series
+from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Member, Row, Seen, Series
 from barnabas.explain.told import fitting, since_ms
 from barnabas.wire.security.acls import BindingFilter
 
@@ -41,6 +42,7 @@ _MOST_LOOKS: Final = 60
 _LOOKS_OF_TELLERS_MS: Final = 45_000
 # So many are looked at before others are served.
 _ROWS_AT_ONCE: Final = 200
+_GROUPS_AT_ONCE: Final = 10
 _USE_OF_LAST_S: Final = 10
 # What a broker tells of the asker's own client.
 _FETCHED: Final = "consumer_byte_rate"
@@ -68,14 +70,6 @@ class Part(Enum):
     ROUND_TRIPS = auto()
 
 
-class _Look(NamedTuple):
-    """What moves, at one moment."""
-
-    at_ms: int
-    groups: dict[str, Group]
-    logs: dict[TopicPartition, Log]
-
-
 class Gatherer:
     """Asks one cluster, as often as it is wanted."""
 
@@ -90,12 +84,13 @@ class Gatherer:
         self._patience_s = timeout_ms / 1_000
         self._asked = asked
         self._window_ms = window_ms
-        self._looks: deque[_Look] = deque(maxlen=_MOST_LOOKS)
+        self._ends = Moves[TopicPartition]()
+        self._commits = Moves[tuple[str, TopicPartition]]()
+        self._members: deque[dict[str, list[Member]]] = deque(maxlen=_MOST_LOOKS)
         self._without_facts: set[int] = set()
         self._without_limits = ""
         self._ahead = AheadReader()
-        self._seen = Seen(0, 0)
-        self._asking = Asking(pool, self._patience_s, self._seen)
+        self._begin(Seen(0, 0))
 
     async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Seen:
         """Ask for what is wanted.
@@ -108,8 +103,7 @@ class Gatherer:
             KafkaError: No broker can be asked, or what is asked about does not exist.
         """
         now_ms = self._pool.env.clock.now_ms()
-        seen = self._seen = Seen(now_ms, now_ms - self._window_ms, self._asked)
-        self._asking = Asking(self._pool, self._patience_s, seen)
+        seen = self._begin(Seen(now_ms, now_ms - self._window_ms, self._asked))
         seen.cluster = await self._cluster()
         for each in seen.cluster.brokers.values():
             if each.failure and each.address is not None:
@@ -152,6 +146,12 @@ class Gatherer:
             # A Kafka closes the connection where it is asked.
             seen.use = await self._asking.of_each(self._use, seen.tellers)
             await see_limits(self._asking)
+        # It is large, and the caller's.
+        self._begin(Seen(0, 0))
+        return seen
+
+    def _begin(self, seen: Seen) -> Seen:
+        self._seen, self._asking = seen, Asking(self._pool, self._patience_s, seen)
         return seen
 
     async def _cluster(self) -> Cluster:
@@ -278,31 +278,30 @@ class Gatherer:
     async def _look(self, facts: Collection[str], *, with_logs: bool) -> None:
         """See groups and logs, and how they moved since they were seen first."""
         seen = self._seen
-        now = await self._look_once(with_logs=with_logs)
-        seen.groups, seen.logs = now.groups, now.logs
+        await self._look_once(with_logs=with_logs)
         await self._facts(facts)
-        tellers = {each.coordinator_id for each in now.groups.values()} - seen.tellers
-        tellers |= {seen.partitions[each].leader_id for each in now.logs} - seen.tellers
-        if len(self._looks) == 1 and tellers:
+        others = {each.coordinator_id for each in seen.groups.values()} - seen.tellers
+        others |= {seen.partitions[each].leader_id for each in seen.logs} - seen.tellers
+        if len(self._members) == 1 and others:
             # They tell nothing of the time before.
             await asyncio.sleep(_LOOKS_APART_S)
             await self._look_once(with_logs=with_logs)
-        before, now = self._looks[0], self._looks[-1]
-        while not tellers and now.at_ms - self._looks[0].at_ms > _LOOKS_OF_TELLERS_MS:
-            # They know better what was before, and looks take much memory.
-            self._looks.popleft()
-        seen.now_ms, seen.groups, seen.groups_before = now.at_ms, now.groups, before.groups
+        seen.members_before = self._members[0]
+        # Who tells knows better what was before.
+        before_ms = seen.now_ms - (self._window_ms if others else _LOOKS_OF_TELLERS_MS)
+        self._ends.forget(before_ms)
+        self._commits.forget(before_ms)
+        while not others and len(self._members) > 1:
+            self._members.popleft()
         ends = {
             TopicPartition(row["topic"], row["partition"]): _points(row["ends"])
             async for row in in_turns(seen.rows("ends"))
         }
         seen.logs = {
-            name: log._replace(ends=sorted([*ends.get(name, ()), *self._ends(name)]))
-            async for name, log in in_turns(now.logs.items())
+            name: log._replace(ends=sorted([*ends.get(name, ()), *self._ends.of(name)]))
+            async for name, log in in_turns(seen.logs.items())
         }
-        for name, group in now.groups.items():
-            # Of thousands: the loop has others to serve.
-            await asyncio.sleep(0)
+        async for name, group in in_turns(seen.groups.items(), _GROUPS_AT_ONCE):
             told = {
                 TopicPartition(each["topic"], each["partition"]): _points(each["offsets"])
                 or [(int(each["at_ms"]), int(each["offset"]))]
@@ -310,24 +309,28 @@ class Gatherer:
                 for each in row["commits"]
             }
             group.commits = {
-                partition: sorted([*told.get(partition, ()), *self._commits(name, partition)])
+                partition: sorted([*told.get(partition, ()), *self._commits.of((name, partition))])
                 for partition in group.committed
             }
 
-    async def _look_once(self, *, with_logs: bool) -> _Look:
-        wanted = self._asked.name
+    async def _look_once(self, *, with_logs: bool) -> None:
+        seen, wanted = self._seen, self._asked.name
         names = None if wanted is None else {wanted}
         found = await self._asking.of_each(lambda broker_id: self._groups(broker_id, names))
-        groups = {each.name: each for of_broker in found.values() for each in of_broker}
-        if wanted is not None and not groups and not self._seen.silent:
+        seen.groups = {each.name: each for of_broker in found.values() for each in of_broker}
+        if wanted is not None and not seen.groups and not seen.silent:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"consumer group {wanted} does not exist")
-        read = {partition for each in groups.values() for partition in each.committed}
-        shared = {partition.topic for each in groups.values() for partition in each.owners}
-        read |= {partition for partition in self._seen.partitions if partition.topic in shared}
-        logs = await self._asking.logs(read) if with_logs else {}
-        look = _Look(self._pool.env.clock.now_ms(), groups, logs)
-        self._looks.append(look)
-        return look
+        read = {partition for each in seen.groups.values() for partition in each.committed}
+        shared = {partition.topic for each in seen.groups.values() for partition in each.owners}
+        read |= {partition for partition in seen.partitions if partition.topic in shared}
+        seen.logs = await self._asking.logs(read) if with_logs else {}
+        seen.now_ms = self._pool.env.clock.now_ms()
+        async for name, log in in_turns(seen.logs.items()):
+            self._ends.see(name, seen.now_ms, log.end_offset)
+        async for group in in_turns(seen.groups.values(), _GROUPS_AT_ONCE):
+            for name, offset in group.committed.items():
+                self._commits.see((group.name, name), seen.now_ms, offset)
+        self._members.append({each.name: each.members for each in seen.groups.values()})
 
     async def _groups(self, broker_id: int, names: Collection[str] | None) -> list[Group]:
         return [
@@ -339,16 +342,6 @@ class Gatherer:
                 committed,
             )
             for described, committed in await self._asking.admin(GroupAdmin).coordinated_by(broker_id, names)
-        ]
-
-    def _ends(self, name: TopicPartition) -> Series:
-        return [(look.at_ms, look.logs[name].end_offset) for look in self._looks if name in look.logs]
-
-    def _commits(self, group: str, name: TopicPartition) -> Series:
-        return [
-            (look.at_ms, look.groups[group].committed[name])
-            for look in self._looks
-            if group in look.groups and name in look.groups[group].committed
         ]
 
     async def _limits(self) -> None:

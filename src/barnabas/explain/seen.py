@@ -169,7 +169,7 @@ class Seen:
     asked: Asked = _NOTHING
     cluster: Cluster | None = None
     groups: dict[str, Group] = field(default_factory=dict)
-    groups_before: dict[str, Group] = field(default_factory=dict)
+    members_before: dict[str, list[Member]] = field(default_factory=dict)
     logs: dict[TopicPartition, Log] = field(default_factory=dict)
     ahead: dict[tuple[str, TopicPartition], Ahead] = field(default_factory=dict)
     open_transactions: list[Open] = field(default_factory=list)

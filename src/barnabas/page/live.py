@@ -20,6 +20,8 @@ MOST_STREAMS: Final = 200
 # Those that take long are not asked for all the time: all that are looked at share a tenth of it.
 _REST: Final = 10
 _LONGEST_S: Final = 60.0
+# For those who come back when nothing can be asked.
+_KEPT_S: Final = 60.0
 _FOR_GOOD_S: Final = 86_400.0
 
 Key = tuple[str, str, str, tuple[tuple[str, str], ...]]
@@ -50,6 +52,12 @@ class _Shared:
         self.watchers = 0
         self._made_s = float("-inf")
         self._making: asyncio.Task[None] | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody looks, or may come back soon."""
+        age_s = asyncio.get_running_loop().time() - self._made_s
+        return self.watchers > 0 or self._making is not None or age_s < max(self.moment.good_for_s, _KEPT_S)
 
     async def fresh(self, kind: ViewKind, asked: Asked, watched_count: int) -> Moment:
         """Return what is not too old.
@@ -132,6 +140,9 @@ class Live:
 
     def _of(self, kind: ViewKind, asked: Asked) -> _Shared:
         key = (asked.cluster.name, asked.cluster.user, kind.path, tuple(sorted(asked.query.items())))
+        # What nobody looks at any more may be large.
+        kept = ((name, each) for name, each in self._shared.items() if name == key or each.is_wanted)
+        self._shared = OrderedDict(kept)
         shared = self._shared.pop(key, None) or _Shared()
         self._shared[key] = shared
         if len(self._shared) > MOST_KEPT:

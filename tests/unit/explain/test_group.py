@@ -106,8 +106,8 @@ def test_what_happened_before_the_window_does_not_count() -> None:
 
 def test_where_no_reasons_are_kept_two_looks_tell_who_came_and_went_and_why_is_unknown() -> None:
     now = {"billing": group({}, [member(*VIEWS), member(client_id="new")])}
-    before = {"billing": group({}, [member(*VIEWS), member(client_id="old")])}
-    found = explain_group(seen(groups=now, groups_before=before, tellers=set()))
+    before = {"billing": [member(*VIEWS), member(client_id="old")]}
+    found = explain_group(seen(groups=now, members_before=before, tellers=set()))
     assert verdicts(found) == ["members-changed", "unknown"]
     assert found[0].text == ("group billing is Stable with 2 members; new at /10.0.0.7 came; old at /10.0.0.7 went")
     assert of(found, "unknown").certainty is Certainty.UNKNOWN

@@ -1,6 +1,9 @@
 """How often views are made anew, on a loop whose time is virtual."""
 
 import asyncio
+import gc
+import weakref
+from collections.abc import Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -21,6 +24,25 @@ def kind(path: str, takes_s: float, made: list[str]) -> ViewKind:
     return ViewKind(path, path, "", build, 5, "")
 
 
+class Value:
+    """A view that is noticed to be gone."""
+
+    is_final = False
+
+
+def asked_of_nobody() -> Asked:
+    cluster: Any = SimpleNamespace(name="c", user="", closed=asyncio.Event())
+    return Asked(cast(Cluster, cluster), {})
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    loop = VirtualLoop()  # type: ignore[abstract]  # it has what this asks of a loop
+    try:
+        loop.run_until_complete(main)
+    finally:
+        loop.close()
+
+
 def looked_at(views: dict[str, float], seconds: float) -> dict[str, int]:
     """Look at views for a while; how often each was made.
 
@@ -31,8 +53,7 @@ def looked_at(views: dict[str, float], seconds: float) -> dict[str, int]:
 
     async def main() -> None:
         live = Live()
-        cluster: Any = SimpleNamespace(name="c", user="", closed=asyncio.Event())
-        asked = Asked(cast(Cluster, cluster), {})
+        asked = asked_of_nobody()
 
         async def look(path: str, takes_s: float) -> None:
             async for _ in live.watch(kind(path, takes_s, made), asked):
@@ -43,11 +64,7 @@ def looked_at(views: dict[str, float], seconds: float) -> dict[str, int]:
         live.stop()
         await asyncio.gather(*looking)
 
-    loop = VirtualLoop()  # type: ignore[abstract]  # it has what this asks of a loop
-    try:
-        loop.run_until_complete(main())
-    finally:
-        loop.close()
+    run(main())
     return {path: made.count(path) for path in views}
 
 
@@ -63,3 +80,29 @@ def test_those_that_take_long_share_it() -> None:
     made = looked_at({"/a": 1.0, "/b": 1.0, "/c": 0.01}, 300)
     # The first one began alone.
     assert made == {"/a": 11, "/b": 10, "/c": 60}
+
+
+def test_one_that_nobody_looks_at_any_more_is_kept_for_a_minute() -> None:
+    made: list[weakref.ref[Value]] = []
+
+    async def build(asked: Asked) -> View:
+        value = Value()
+        made.append(weakref.ref(value))
+        return cast(View, value)
+
+    def are_there() -> list[bool]:
+        gc.collect()
+        return [each() is not None for each in made]
+
+    async def main() -> None:
+        live, asked = Live(), asked_of_nobody()
+        first, second = (ViewKind(path, path, "", build, 5, "") for path in ("/a", "/b"))
+        await live.get(first, asked)
+        await asyncio.sleep(59)
+        await live.get(second, asked)
+        assert are_there() == [True, True]
+        await asyncio.sleep(2)
+        await live.get(second, asked)
+        assert are_there() == [False, True]
+
+    run(main())

@@ -204,9 +204,8 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
 def _by_looking(seen: Seen, group: Group, figures: dict[str, Any], see: str) -> Finding:
     """Tell of a group whose coordinator keeps no reasons what two looks tell."""
     subject = f"group {group.name}"
-    before = seen.groups_before.get(group.name)
     now = {each.member_id: each for each in group.members}
-    then = now if before is None else {each.member_id: each for each in before.members}
+    then = {each.member_id: each for each in seen.members_before.get(group.name, group.members)}
     came = [f"{now[each].client_id} at {now[each].host}" for each in sorted(now.keys() - then.keys())]
     went = [f"{then[each].client_id} at {then[each].host}" for each in sorted(then.keys() - now.keys())]
     figures |= {"came": came, "went": went}

@@ -1,0 +1,38 @@
+"""How offsets moved, as it was seen: of an offset that stays, when it was seen first and last."""
+
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
+
+from barnabas.explain.seen import Series
+
+Key = TypeVar("Key", bound=Hashable)
+
+_MOST_POINTS: Final = 60
+
+
+class Moves(Generic[Key]):
+    """The offsets of many keys over time; at most 60 points of a key that moves, two of one that does not."""
+
+    def __init__(self) -> None:
+        self._points: dict[Key, Series] = {}
+
+    def see(self, key: Key, at_ms: int, offset: int) -> None:
+        """Note what is so now; `at_ms` never falls."""
+        points = self._points.setdefault(key, [])
+        if len(points) > 1 and points[-1][1] == points[-2][1] == offset:
+            points.pop()
+        points.append((at_ms, offset))
+        del points[:-_MOST_POINTS]
+
+    def of(self, key: Key) -> Series:
+        """Return what was seen, the oldest first."""
+        return self._points.get(key, [])
+
+    def forget(self, before_ms: int) -> None:
+        """Drop what was seen before a moment, but not what was so then."""
+        for key, points in list(self._points.items()):
+            if points[-1][0] < before_ms:
+                del self._points[key]
+                continue
+            while len(points) > 1 and points[1][0] <= before_ms:
+                del points[0]
