@@ -8,6 +8,7 @@ import pytest
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.explain.finding import Finding
 from barnabas.page.cluster import Cluster
 from barnabas.page.live import Live
 from barnabas.page.rendering import new_environment
@@ -100,6 +101,16 @@ def test_json_has_all_of_a_value() -> None:
 def test_any_name_is_shown_and_nothing_more(name: str, shown: str) -> None:
     made = new_environment("").from_string('<a title="{{ name }}">{{ name }}</a>').render(name=name)
     assert made == f'<a title="{shown}">{shown}</a>'
+
+
+def test_of_very_many_findings_as_many_are_shown_as_somebody_reads() -> None:
+    text = '{% import "macros.html.jinja" as m with context %}{{ m.findings(found, "") }}'
+    found = [Finding(f"group {number}", "behind", f"it is number {number}") for number in range(150)]
+    shown = new_environment("").from_string(text).render(found=found)
+    assert "it is number 99\n" in shown
+    assert "it is number 100\n" not in shown
+    assert "And 50 more, none of them worse" in shown
+    assert "more, none" not in new_environment("").from_string(text).render(found=found[:100])
 
 
 class Final(View):

@@ -3,6 +3,7 @@
 Whether a broker may stop, and what a partition lacks, is decided where `barnabas cluster status` decides it.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -92,6 +93,11 @@ async def build(asked: Asked) -> Brokers:
         moves = await asked.cluster.admin(ReplicaAdmin).reassignments()
     except KafkaError as error:
         seen.refused.append(f"reassignments: {error.message}")
+    return await asyncio.to_thread(brokers, seen, moves, asked)
+
+
+def brokers(seen: Seen, moves: Mapping[TopicPartition, Reassignment], asked: Asked) -> Brokers:
+    """Make the view of what was seen."""
     assert seen.cluster is not None
     lacking = lacking_rows(seen.cluster.partitions)
     return Brokers(
