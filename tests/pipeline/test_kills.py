@@ -70,10 +70,8 @@ def test_a_load_to_postgresql_whose_driver_is_killed_right_after_its_commit(tria
     check(trial)
 
 
-@pytest.mark.parametrize(
-    "table_format",
-    ["delta", *(pytest.param(name, marks=pytest.mark.whole) for name in ("iceberg", "postgresql"))],
-)
+@pytest.mark.whole
+@pytest.mark.parametrize("table_format", ["delta", "iceberg", "postgresql"])
 def test_a_load_by_key_whose_driver_is_killed_right_after_its_commit(
     request: pytest.FixtureRequest, trial_of, table_format: str
 ):

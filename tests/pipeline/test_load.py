@@ -223,7 +223,7 @@ def rows_by_key(site: Site, topic: str, location: str, table_format: str, *colum
 
 @pytest.mark.parametrize(
     ("table_format", "keeps_deleted"),
-    [("delta", False), ("delta", True)]
+    [("delta", False), pytest.param("delta", True, marks=WHOLE)]
     + [pytest.param(name, keeps, marks=WHOLE) for name in ("iceberg", "postgresql") for keeps in (False, True)],
 )
 def test_a_table_by_key_holds_the_last_record_of_each_key(
@@ -283,7 +283,7 @@ def envelope(op: str, before: object, after: object, *, has_schema: bool) -> byt
 
 @pytest.mark.parametrize(
     ("table_format", "keeps_deleted", "partition_count"),
-    [("delta", False, 1), ("delta", True, 3)]
+    [("delta", True, 3), pytest.param("delta", False, 1, marks=WHOLE)]
     + [pytest.param(name, True, 1, marks=WHOLE) for name in ("delta", "iceberg", "postgresql")],
 )
 def test_a_table_by_key_of_debezium_s_changes_is_as_the_database_s(
