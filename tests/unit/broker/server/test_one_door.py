@@ -112,7 +112,8 @@ DOOR = {
     # A process of its own: no broker waits for it.
     "broker/server/page_process.py": {"asyncio", "os", "subprocess", "threading"},
     # A thread and a loop of its own: no broker waits for it.
-    "broker/server/http_door.py": {"asyncio", "socket", "threading", "time", "the loop"},
+    "broker/server/http_door.py": {"asyncio", "socket", "threading", "time"},
+    "core/listening.py": {"socket", "the loop"},
     "broker/server/open_files.py": {"resource"},
     "broker/server/process_figures.py": {"os", "resource", "a file"},
     "broker/server/receive_memory.py": {"os", "resource", "a file"},
