@@ -3,6 +3,7 @@
 It fills a broker, Barnabas or Kafka 2.7.2, and measures the page as a user starts it: its start, each view's first byte
 and its last, and again, ten windows that stay open, searches beside kcat into grep. With sizes as the goals have them
 it takes about ten minutes; where others use the machine ask for less: --partitions 3000 --groups 300 --search-mb 100.
+`--only lasting` has twenty windows open for an hour beside a browser's tail at 10,000 records a second.
 """
 
 import argparse
@@ -14,8 +15,11 @@ from benchmarks.log_numbers.brokers import BROKERS, Measured, MeasuredBarnabas
 from benchmarks.page import works
 from benchmarks.page.browser import Page, running_page
 from benchmarks.page.filled import SETTINGS, Size, fill
+from benchmarks.page.lasting import lasting
 
 WORKS = ("start", "views", "windows", "search")
+# These only where they are asked for.
+_LONG = ("lasting",)
 
 
 def main() -> int:
@@ -24,16 +28,17 @@ def main() -> int:
         prog="scripts/bench --page", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--target", default="barnabas", choices=sorted(BROKERS))
-    parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join(WORKS)}")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join((*WORKS, *_LONG))}")
     parser.add_argument("--partitions", type=int, default=10_000, help="100 of a topic")
     parser.add_argument("--groups", type=int, default=1_000)
     parser.add_argument("--users", type=int, default=100, help="with 50 access rules each")
     parser.add_argument("--rounds", type=int, default=20, help="how often each view is asked for")
     parser.add_argument("--window-s", type=int, default=60, help="how long ten windows stay open")
+    parser.add_argument("--minutes", type=int, default=60, help="how long the windows of `lasting` stay open")
     parser.add_argument("--search-mb", type=int, default=1_000, help="of records without a codec, and again with lz4")
     options = parser.parse_args()
-    if unknown := set(options.only.split(",")) - set(WORKS):
-        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(WORKS)}")
+    if unknown := set(options.only.split(",")) - {*WORKS, *_LONG}:
+        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join((*WORKS, *_LONG))}")
     broker = BROKERS[options.target](None, dict(SETTINGS))
     try:
         broker.start()
@@ -59,6 +64,7 @@ def _rows(broker: Measured, options: argparse.Namespace) -> Iterator[works.Row]:
         "views": lambda page: works.views(page, options.rounds),
         "windows": lambda page: works.beside(broker, page, options.window_s),
         "search": lambda page: works.searches(broker, page, options.search_mb),
+        "lasting": lambda page: lasting(broker, page, options.minutes),
     }
     with running_page(broker.address) as page:
         for name, work in with_page.items():

@@ -17,7 +17,7 @@ class Moves(Generic[Key]):
         self._points: dict[Key, Series] = {}
 
     def see(self, key: Key, at_ms: int, offset: int) -> None:
-        """Note what is so now; `at_ms` never falls."""
+        """Note what is so now."""
         points = self._points.setdefault(key, [])
         if len(points) > 1 and points[-1][1] == points[-2][1] == offset:
             points.pop()
