@@ -89,7 +89,11 @@ async def shake_hands(world: World, context: ssl.SSLContext) -> None:
         with suppress(ssl.SSLWantReadError):
             tls.do_handshake()
         writer.write(outgoing.read())
-        data = await reader.read(65_536)
+        try:
+            data = await reader.read(65_536)
+        except ConnectionResetError:
+            # It had not read all when it hung up.
+            data = b""
         if not data:
             writer.close()
             return
