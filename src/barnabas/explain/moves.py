@@ -19,6 +19,9 @@ class Moves(Generic[Key]):
     def see(self, key: Key, at_ms: int, offset: int) -> None:
         """Note what is so now."""
         points = self._points.setdefault(key, [])
+        while points and points[-1][0] > at_ms:
+            # The clock was set back: what is so now stands last all the same.
+            points.pop()
         if len(points) > 1 and points[-1][1] == points[-2][1] == offset:
             points.pop()
         points.append((at_ms, offset))

@@ -16,6 +16,10 @@ def test_each_move_is_kept_and_of_a_rest_its_begin_and_its_end() -> None:
     assert made.of("b") == []
 
 
+def test_a_clock_that_is_set_back_leaves_what_is_so_now_at_the_end() -> None:
+    assert moves((1, 5), (9, 6), (2, 7)).of("a") == [(1, 5), (2, 7)]
+
+
 def test_what_always_moves_is_kept_for_sixty_looks() -> None:
     assert moves(*((number, number) for number in range(100))).of("a") == [(each, each) for each in range(40, 100)]
 
