@@ -15,6 +15,7 @@ from barnabas.page.rendering import new_environment
 from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, as_json, cut, known
 from barnabas.page.views.group import partition_rows
 from barnabas.page.views.groups import group_rows
+from barnabas.page.views.overview import Overview
 from barnabas.page.views.topics import Reader, topic_rows
 from tests.unit.explain.worlds import NOW_MS, VIEWS, behind, directory, group, log, member, partition, seen
 
@@ -104,13 +105,15 @@ def test_any_name_is_shown_and_nothing_more(name: str, shown: str) -> None:
 
 
 def test_of_very_many_findings_as_many_are_shown_as_somebody_reads() -> None:
-    text = '{% import "macros.html.jinja" as m with context %}{{ m.findings(found, "") }}'
-    found = [Finding(f"group {number}", "behind", f"it is number {number}") for number in range(150)]
-    shown = new_environment("").from_string(text).render(found=found)
-    assert "it is number 99\n" in shown
-    assert "it is number 100\n" not in shown
-    assert "And 50 more, none of them worse" in shown
-    assert "more, none" not in new_environment("").from_string(text).render(found=found[:100])
+    def shown(count: int) -> str:
+        found = tuple(Finding(f"group {number}", "behind", f"it is number {number}") for number in range(count))
+        view = Overview(**known(seen())._asdict(), cluster_id="", counts={}, findings=found, traffic=None, brokers=())
+        return new_environment("").get_template("overview.html.jinja").render(view=view, connection="", here="")
+
+    assert "it is number 99\n" in shown(150)
+    assert "it is number 100\n" not in shown(150)
+    assert "And 50 more, none of them worse" in shown(150)
+    assert "none of them worse" not in shown(100)
 
 
 class Final(View):
