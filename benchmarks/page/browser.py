@@ -3,12 +3,14 @@
 import contextlib
 import http.client
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from tools.kafka.java import die_with_parent
@@ -88,27 +90,32 @@ def running_page(address: str) -> Iterator[Page]:
 def longest_wait_s(page: Page) -> Iterator[list[float]]:
     """Ask for a file that costs nothing, again and again: the longest answer is how long the page's loop stood still.
 
-    Where other processes take the cores, what they took is in it.
+    A process of its own asks, that computes nothing else. Where others take the cores, what they took is in it.
     """
-    ended = threading.Event()
-    found = [0.0]
-
-    def ask() -> None:
-        connection = page.connect()
-        while not ended.wait(_PING_EACH_S):
-            begin_s = time.perf_counter()
-            connection.request("GET", "/static/icon.svg")
-            connection.getresponse().read()
-            found[0] = max(found[0], time.perf_counter() - begin_s)
-        connection.close()
-
-    asking = threading.Thread(target=ask)
+    ours, its = multiprocessing.get_context("spawn").Pipe()
+    asking = multiprocessing.get_context("spawn").Process(target=_ask_again_and_again, args=(page, its), daemon=True)
     asking.start()
+    ours.recv()
+    found = [0.0]
     try:
         yield found
     finally:
-        ended.set()
+        ours.send(None)
+        found[0] = ours.recv()
         asking.join()
+
+
+def _ask_again_and_again(page: Page, told: Connection) -> None:
+    connection = page.connect()
+    longest_s = 0.0
+    told.send(None)
+    while not told.poll(_PING_EACH_S):
+        begin_s = time.perf_counter()
+        connection.request("GET", "/static/icon.svg")
+        connection.getresponse().read()
+        longest_s = max(longest_s, time.perf_counter() - begin_s)
+    connection.close()
+    told.send(longest_s)
 
 
 @contextlib.contextmanager

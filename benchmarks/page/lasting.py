@@ -1,11 +1,8 @@
 """Windows that stay open for long: what the page takes then, and a browser whose tail sees 10,000 records a second."""
 
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
-from confluent_kafka import Producer
 from playwright.sync_api import CDPSession
 
 from benchmarks.load.process import resident_mb
@@ -13,10 +10,11 @@ from benchmarks.log_numbers.brokers import Measured
 from benchmarks.page.browser import CLUSTER, Page, windows
 from benchmarks.page.works import VIEWS, Row, note
 from benchmarks.whole.topics import create
+from tests.browser.visits import visits
 from tests.chromium import reader, running_chromium
 
 _TOPIC = "visits"
-_RECORDS_PER_S, _PER_TICK, _TICK_S = 10_000, 500, 0.05
+_RECORDS_PER_S = 10_000
 # Beside one of each view: twenty together.
 _MORE = [f"/{kind}?name={kind}-{number}" for kind in ("topic", "group") for number in range(2, 6)]
 
@@ -27,7 +25,7 @@ def lasting(broker: Measured, page: Page, minutes: int) -> Iterator[Row]:
     paths = [f"{CLUSTER}{path}" for path in (*VIEWS.values(), *_MORE)]
     memory_mb: list[float] = []
     heap_mb: list[float] = []
-    with _written(broker.address), windows(page, paths), running_chromium() as browser:
+    with visits(broker.address, _RECORDS_PER_S), windows(page, paths), running_chromium() as browser:
         tail = reader(browser).new_page()
         tail.goto(f"http://127.0.0.1:{page.port}{CLUSTER}/tail?topic={_TOPIC}")
         session = tail.context.new_cdp_session(tail)
@@ -53,28 +51,3 @@ def _heap_mb(session: CDPSession) -> float:
     session.send("HeapProfiler.collectGarbage")
     found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
     return float(found["JSHeapUsedSize"]) / 1e6
-
-
-@contextmanager
-def _written(address: str) -> Iterator[None]:
-    """Write records as fast as they are to come."""
-    ended = threading.Event()
-
-    def write() -> None:
-        producer = Producer({"bootstrap.servers": address, "compression.type": "lz4", "linger.ms": 5})
-        begin, next_s = 0, time.monotonic()
-        while not ended.wait(max(next_s - time.monotonic(), 0)):
-            next_s += _TICK_S
-            for number in range(begin, begin + _PER_TICK):
-                producer.produce(_TOPIC, b"visit %d" % number)
-            begin += _PER_TICK
-            producer.poll(0)
-        producer.flush(60)
-
-    writing = threading.Thread(target=write)
-    writing.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        writing.join()

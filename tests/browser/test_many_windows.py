@@ -1,14 +1,11 @@
 """Ten windows and a tail of one browser at once: all stay live, and none waits for another."""
 
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from confluent_kafka import Producer
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Staged
+from tests.browser.visits import visits
 from tests.patience import PATIENCE_S
 
 _PATHS = (
@@ -16,28 +13,6 @@ _PATHS = (
     *("/clients", "/transactions", "/slow", "/brokers", "/messages?topic=visits"),
 )
 _PATIENCE_MS = PATIENCE_S * 1_000
-
-
-@contextmanager
-def visits(servers: str) -> Iterator[None]:
-    """Write 2,000 records a second."""
-    stopped = threading.Event()
-
-    def write() -> None:
-        producer = Producer({"bootstrap.servers": servers, "log_level": 0})
-        while not stopped.wait(0.1):
-            for number in range(200):
-                producer.produce("visits", b"visit %d" % number)
-            producer.poll(0)
-        producer.flush(PATIENCE_S)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        thread.join()
 
 
 def _as_of(window: Page) -> str:
@@ -51,7 +26,7 @@ def test_all_stay_live_beside_a_tail(staged: Staged, window: Page) -> None:
         each.goto(f"{staged.page}{path}")
     tail.goto(f"{staged.page}/tail?topic=visits")
     first = [_as_of(each) for each in windows]
-    with visits(staged.servers):
+    with visits(staged.servers, 2_000):
         expect(tail.locator("tbody tr")).to_have_count(500, timeout=_PATIENCE_MS)
         told = tail.get_by_role("status")
         expect(told).to_contain_text(re.compile("the last 500 records, [1-9][0-9,]* dropped"), timeout=_PATIENCE_MS)
