@@ -13,9 +13,8 @@ def listening_socket(host: str, port: int, backlog: int | None = None) -> socket
     Raises:
         OSError: The name is unknown, or the address can't be listened on.
     """
-    family, _, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
-        0
-    ]
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = found[0]
     sock = socket.create_server(address[:2], family=family, backlog=backlog)
     # Whom it meets inherits it. asyncio sees to it only where a socket's protocol was named, and then a body would wait
     # for the peer's word that the head has come: 40 ms, with each request but the first ones of a connection.

@@ -1,8 +1,9 @@
 """Views that stay up to date while somebody looks: each is computed once for all who look with the same rights.
 
 A value is good for its kind's `every_s`, or ten times as long as it took, if that is more; a final one stays. Whoever
-wants it when it is older has it computed, and all others wait for the same task. So nothing runs while nobody looks. A
-value that can't be had leaves the one before in its place, with the reason.
+wants it when it is older has it computed, and all others wait for the same task. So nothing runs while nobody looks,
+and what nobody looks at is kept for a minute. A value that can't be had leaves the one before in its place, with the
+reason.
 """
 
 import asyncio

@@ -117,7 +117,5 @@ def _listen(settings: Settings) -> list[socket.socket]:
     except OSError as error:
         for each in found:
             each.close()
-        # With an address, create_server says it once more.
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
-        raise ConfigError(f"--listeners {host}:{port}: {reason}") from None
+        raise ConfigError(f"--listeners {host}:{port}: {os.strerror(error.errno) if error.errno else error}") from None
     return found

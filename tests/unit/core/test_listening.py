@@ -21,8 +21,3 @@ def test_what_is_written_to_who_comes_goes_out_at_once() -> None:
 def test_an_address_of_another_one_is_no_place_to_listen() -> None:
     with listening_socket("127.0.0.1", 0) as taken, pytest.raises(OSError, match="in use"):
         listening_socket("127.0.0.1", taken.getsockname()[1])
-
-
-def test_a_name_that_nobody_has_is_an_error() -> None:
-    with pytest.raises(OSError, match=r"."):
-        listening_socket("no-such-host.invalid", 0)
