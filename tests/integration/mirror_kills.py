@@ -1,7 +1,7 @@
 """Mirrors of `barnabas mirror` killed (-9) again and again, both ways, brokers too: each record must be there once.
 
 `python -m tests.integration.mirror_kills --runs 20 --beside 3 --busy 2` plays so many, `--beside` of them at once, with
-processes that do nothing but compute (`scripts/soak --mirror-command`). `--between kafka` has one side on Kafka 2.7.2.
+processes that do nothing but compute (`scripts/soak --mirror`). `--between kafka` has one side on Kafka 2.7.2.
 """
 
 import argparse
@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 from barnabas.testing import Broker
+from tests.integration.mirrored import Side, sent_by
 from tests.integration.test_mirror_command import command, events, mirror_once, running
-from tests.pipeline.mirrored import Side, sent_by
 from tools.kafka.server import KafkaServer
 
 TOPIC = "events"

@@ -8,9 +8,9 @@ from pathlib import Path
 from barnabas.testing import Broker
 from tests.clusters import cluster_of, leader_of, servers_of, wait_for_in_sync
 from tests.integration.mirror_kills import PARTITION_COUNT, TOPIC, differences
+from tests.integration.mirrored import Side
 from tests.integration.test_mirror_command import Process, command, events, running
 from tests.patience import PATIENCE_S
-from tests.pipeline.mirrored import Side
 from tests.replicas import wait_for_equal_replicas
 from tools.kafka.server import free_port
 

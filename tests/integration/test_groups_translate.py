@@ -1,6 +1,6 @@
 """`barnabas groups translate`: where a group goes on in a cluster that another one was mirrored into.
 
-What `barnabas pipeline mirror` does is done here by hand, a transaction at a time, so that each case is what it says.
+What `barnabas mirror` does is done here by hand, a transaction at a time, so that each case is what it says.
 """
 
 import asyncio
@@ -150,7 +150,7 @@ def test_partitions_that_are_not_mirrored_are_left_out_unless_they_were_asked_fo
     assert (code, remarks) == (
         1,
         "barnabas groups translate: nothing is mirrored into the target: it has no offsets in a topic "
-        f"{TABLE_TOPIC}; barnabas pipeline mirror writes them\n",
+        f"{TABLE_TOPIC}; barnabas mirror writes them\n",
     )
     SmallMirror(source, target, to="eu.views").commit(values(0, 1), 2)
     code, rows, remarks = translate("--execute")

@@ -1,9 +1,10 @@
 """`barnabas mirror`: what was in the sources is in the target once, whatever becomes of the process.
 
-`scripts/soak --mirror-command` kills mirrors again and again.
+`scripts/soak --mirror` kills mirrors again and again.
 """
 
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
 
+from barnabas.cli.main import main
 from barnabas.testing import Broker
+from tests.integration.mirrored import Side, read_to_ends, reader, sent_by
 from tests.mirrored_clusters import Cluster, Sent, numbered
 from tests.patience import PATIENCE_S
 
@@ -152,6 +156,36 @@ def test_it_goes_on_until_it_is_stopped_and_outlives_the_brokers(clusters: list[
     assert [each["record_count"] for each in told if each["event"] == "done"] == [60, 60]
     assert target.read("west.shared") == west.read("shared")
     assert target.read("north.shared") == north.read("shared")
+
+
+def test_a_group_that_moves_over_while_the_mirror_is_killed_skips_and_repeats_nothing(
+    clusters: list[Cluster], capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = Side(broker_of(clusters[0]), "west"), Side(broker_of(clusters[2]), "target")
+    chance, topic = random.Random("moved"), "moved"
+    source.create(topic, 2)
+    source.feed(topic, 60, chance)
+    committed = [TopicPartition(topic, number, source.end(topic, number) // 2) for number in range(2)]
+    consumer = reader(source.address, "movers")
+    consumer.commit(offsets=committed, asynchronous=False)
+    consumer.close()
+    words = ["groups", "translate", "--group", "movers", "--bootstrap-server", source.address, "--execute", "--json"]
+    words += ["--target-bootstrap-server", target.address, "--wait", str(int(PATIENCE_S))]
+    with running(command(source, target, "--topics", topic, "--name", topic), is_shown=False) as process:
+        source.feed(topic, 60, chance)
+        assert main(words) == 0
+        process.kill()
+    assert [row["coverage"] for row in json.loads(capsys.readouterr().out)] == ["exact"] * 2
+    source.feed(topic, 60, chance)
+    mirror_once(source, target, topic, "--name", topic)
+    consumer = reader(target.address, "movers")
+    consumer.assign([TopicPartition(topic, number) for number in range(2)])
+    found, sent = read_to_ends(consumer, 2), source.read_all(topic)
+    consumer.close()
+    for each in committed:
+        rest = sent_by(sent[each.partition], "west", each.offset)
+        assert rest
+        assert sent_by(found[each.partition], "west") == rest
 
 
 def test_into_a_target_that_wants_a_login(clusters: list[Cluster], tmp_path: Path) -> None:

@@ -138,6 +138,10 @@ def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (
+            ("mirror", "--source", "a:1", "--target", "b:1", "--topics", "t"),
+            "run `barnabas mirror` with the same --source",
+        ),
         (("run", "reportin"), "no such job: reportin; there are feed, load"),
         (("run", "load"), "job load reads any topics: name them with --topics"),
         (("run", "ranking", "--set", "half_life=3"), "job ranking has no parameter 'half_life'"),

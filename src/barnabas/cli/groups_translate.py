@@ -239,7 +239,7 @@ class _Translator:
         if not self._offsets.places:
             raise BarnabasError(
                 f"nothing is mirrored into the target: it has no offsets in a topic {TABLE_TOPIC}; "
-                "barnabas pipeline mirror writes them"
+                "barnabas mirror writes them"
             )
         for partition in missing:
             if is_strict:

@@ -22,8 +22,7 @@ HELP = paragraphs(
 Record batches are copied as they lie, with their keys, values, headers, timestamps, partitions and order, in
 transactions that also hold where the mirror stands: whatever is killed, it goes on there. Mirrors both ways, rings and
 stars do not go round in circles, and `barnabas groups translate` moves groups over. It runs until Ctrl-C, and ends then
-with the transaction under way, or with --once up to where the topics end now. Large sites share the same work among
-many machines by `barnabas pipeline mirror`.
+with the transaction under way, or with --once up to where the topics end now.
 
 Examples:
 

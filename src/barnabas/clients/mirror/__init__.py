@@ -3,6 +3,5 @@
     source's log ─► batches (`batches.py`) ─► a transaction (`writer.py`) ─► target's log
                                                      └─ place and paths ─► target's offset table (`table.py`)
 
-`barnabas mirror` runs all partitions of a source in one process (`mirror.py`); `barnabas pipeline mirror` has Spark's
-tasks run them.
+`barnabas mirror` runs all partitions of a source in one process (`mirror.py`).
 """

@@ -19,7 +19,6 @@ _COMMANDS = (
     "demo",
     "list_jobs",
     "run_jobs",
-    "mirror",
     "status",
     "limits",
     "rewind",
@@ -30,14 +29,22 @@ _COMMANDS = (
     "collect",
 )
 FAILED, REFUSED, STOPPED = 1, 2, 130
+# Removed commands, each with its replacement.
+_REMOVED = {
+    "mirror": "mirror was removed: run `barnabas mirror` with the same --source, --target, --topics, --prefix and "
+    "--name; it resumes where this command stopped (docs/clients/mirror.md)"
+}
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; gives the exit code."""
     # Spark's bridge logs to the root logger, which would print it, that a JVM which has just ended does not answer.
     logging.getLogger().addHandler(logging.NullHandler())
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] in _REMOVED:
+        return _fail(_REMOVED[words[0]], REFUSED)
     try:
-        arguments = parser().parse_args(argv)
+        arguments = parser().parse_args(words)
         if getattr(arguments, "parent", 0):
             die_with_parent(arguments.parent)
         settle_format(arguments)
@@ -90,7 +97,6 @@ def parser() -> argparse.ArgumentParser:
 
 def _code_of(error: Exception) -> int | None:
     """Return the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
-    from barnabas.clients.mirror.plan import RecordsLostError
     from barnabas.pipeline.catalogue import NoSuchJobError
     from barnabas.pipeline.demo.directory import DemoDirectoryError
     from barnabas.pipeline.enforcement.follower import EnforcementError
@@ -106,7 +112,7 @@ def _code_of(error: Exception) -> int | None:
     from barnabas.pipeline.spark.session import CheckpointInUseError
     from barnabas.pipeline.tables.table import TableError, TableUnavailableError
 
-    refused = (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, RecordsLostError, OtherLogError)
+    refused = (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, OtherLogError)
     if isinstance(error, refused):
         return REFUSED
     passing = (

@@ -1,4 +1,4 @@
-"""The life that a job and a mirror share: batch after batch, its figures, its end.
+"""The life of a run: batch after batch, its figures, its end.
 
 Batches are done in a thread of the run's own, each planned when its turn comes, and what is derived from them as well;
 `poll`'s thread only watches. A subclass finds its topics and where it stands, and does its batches.

@@ -34,16 +34,12 @@ _BATCH_BUCKETS_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 @dataclass(slots=True)
 class Figures:
-    """Counts of what a run has done since it was started; `lag` is by topic and partition.
-
-    `skipped_count` is a mirror's: records that have been in the target.
-    """
+    """Counts of what a run has done since it was started; `lag` is by topic and partition."""
 
     run: str
     record_count: int = 0
     dead_letter_count: int = 0
     late_row_count: int = 0
-    skipped_count: int = 0
     batch_count: int = 0
     restart_count: int = 0
     refresh_count: int = 0
@@ -79,7 +75,6 @@ class Figures:
         """Say it in one line."""
         letters = f", {_counted(self.dead_letter_count, 'dead letter')}" if self.dead_letter_count else ""
         late = f", {self.late_row_count:,} late" if self.late_row_count else ""
-        skipped = f", {self.skipped_count:,} skipped" if self.skipped_count else ""
         fresh = (
             f"; rows after {self.fresh_p50_s:,.1f} s (p50), {self.fresh_p99_s:,.1f} s (p99)"
             if self.fresh_p50_s is not None and self.fresh_p99_s is not None
@@ -87,7 +82,7 @@ class Figures:
         )
         records, batches = _counted(self.record_count, "record"), _counted(self.batch_count, "batch", "batches")
         return (
-            f"{self.run}: {records} in {batches}{letters}{late}{skipped}; "
+            f"{self.run}: {records} in {batches}{letters}{late}; "
             f"the last took {self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}{fresh}; "
             f"limited by {self.limited_by}" + (f"; facts from {self.facts_from} on" if self.facts_from else "")
         )
@@ -101,7 +96,6 @@ class Figures:
                 "record_count": self.record_count,
                 "dead_letter_count": self.dead_letter_count,
                 "late_row_count": self.late_row_count,
-                "skipped_count": self.skipped_count,
                 "batch_count": self.batch_count,
                 "restart_count": self.restart_count,
                 "refresh_count": self.refresh_count,

@@ -24,11 +24,10 @@ from barnabas.pipeline.runner.freshness import Freshness
 from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables, table_location
-from barnabas.pipeline.runner.pace import Allowance, Pace
+from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.query import QueryStoppedError, matching_topics, not_there
-from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.retention import Retention
@@ -83,9 +82,8 @@ class JobRun(BatchRun):
             quotas: Of the run's user and client id; None: they are left to the brokers.
             is_stopped: Asked while a write waits for a quota: whether the run is about to be stopped.
         """
-        allowances = [] if quotas is None else [Allowance(quotas, READ)]
         files = Files(spark, plan.job_checkpoint)
-        super().__init__(plan.run, spark, files, cluster, Pace(plan, allowances), metrics, report, warn)
+        super().__init__(plan.run, spark, files, cluster, Pace(plan, quotas), metrics, report, warn)
         self.plan = plan
         self.feeders: Sequence[JobRun] = ()
         self.is_concluded = False

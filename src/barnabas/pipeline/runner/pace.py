@@ -21,15 +21,14 @@ few of those that come are looked at before, where there are more.
 """
 
 import time
-from collections.abc import Sequence
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES, Limits, RecordSize
+from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Offsets
-from barnabas.wire.quotas.limits import QuotaKind
 
 _TRIGGER_S = 1.0
 _FIRST_RECORD_BYTES = 1_000.0
@@ -63,13 +62,6 @@ class Paced(Protocol):
         """Seconds between batches, at least; None: as they take (`Pace.next_after_s`)."""
 
 
-class Allowance(NamedTuple):
-    """Quotas of one kind at one cluster, of which a batch uses as many bytes as it has."""
-
-    quotas: QuotaClient
-    kind: QuotaKind
-
-
 class Pace:
     """The pace of one run.
 
@@ -79,18 +71,16 @@ class Pace:
         knows_size: Whether records were seen.
     """
 
-    def __init__(self, plan: Paced, allowances: Sequence[Allowance] = (), most_offsets: int = _MOST_OFFSETS) -> None:
+    def __init__(self, plan: Paced, quotas: QuotaClient | None = None) -> None:
         """Args:
         plan: The run's own limits.
-        allowances: The quotas that batches are sized by.
-        most_offsets: Of a batch, for each core, whatever is allowed.
+        quotas: The quotas that batches are sized by; None: by none.
         """
         self.limited_by = "nothing"
         self.fetch_bytes: int | None = None
         self.knows_size = False
         self._plan = plan
-        self._allowances = allowances
-        self._most_offsets = most_offsets
+        self._quotas = quotas
         self._record_size = RecordSize(_FIRST_RECORD_BYTES)
         self._growth = 1.0
         # Of the batch that was planned last: its bound, the records/s that the run's own limits allow, whether there is
@@ -124,8 +114,8 @@ class Pace:
             ends: What is there.
             core_count: Of all executors.
         """
-        for each in self._allowances:
-            each.quotas.ask(again=True)
+        if self._quotas is not None:
+            self._quotas.ask(again=True)
         limits, record_bytes = self._plan.limits, self._record_size.mean_bytes
         partition_count = max(1, sum(map(len, starts.values())))
         own_per_s, most_of_each = limits.rate(record_bytes), None
@@ -134,7 +124,7 @@ class Pace:
             own_per_s = min(own_per_s, limits.records_per_s_per_partition * partition_count)
         self._own_per_s = own_per_s
         most_of_bytes = _MOST_BYTES / record_bytes if self.knows_size else _FIRST_OFFSETS
-        most_of_any = core_count * min(self._most_offsets, most_of_bytes)
+        most_of_any = core_count * min(_MOST_OFFSETS, most_of_bytes)
         self._most = max(1.0, min(most_of_any, own_per_s * self.trigger_s))
         self.fetch_bytes = None
         if (rate := self._rate()) is not None:
@@ -179,22 +169,17 @@ class Pace:
     def _batch_s(self) -> float:
         return max(_BATCH_S, self.trigger_s)
 
-    def _rates(self) -> list[tuple[float, Allowance]]:
-        """Return the bytes/s that each quota allows."""
-        return [(rate, each) for each in self._allowances if (rate := each.quotas.rate(each.kind)) is not None]
-
     def _rate(self) -> float | None:
         """Return the bytes/s that quotas allow; None where none holds."""
-        return min((rate for rate, _ in self._rates()), default=None)
+        return None if self._quotas is None else self._quotas.rate(READ)
 
     def _limit(self) -> str:
         """Return what made a full batch no larger: the quota or own limit that allows the fewest records/s."""
-        record_bytes = self._record_size.mean_bytes
-        rate, strictest = min(self._rates(), key=lambda each: each[0], default=(0.0, None))
-        if strictest is None or self._own_per_s <= self._growth * rate / record_bytes:
+        record_bytes, rate = self._record_size.mean_bytes, self._rate()
+        if self._quotas is None or rate is None or self._own_per_s <= self._growth * rate / record_bytes:
             return self._plan.limits.strictest(record_bytes) or "nothing"
-        strictest.quotas.note_limited(strictest.kind)
-        return strictest.quotas.strictest(strictest.kind)
+        self._quotas.note_limited(READ)
+        return self._quotas.strictest(READ)
 
 
 def _shared_out(starts: Offsets, ends: Offsets, most: int, most_of_each: int | None) -> Offsets:

@@ -1,4 +1,4 @@
-"""Runs jobs or mirrors in one session until they end or are stopped; starts again what has failed in passing."""
+"""Runs jobs in one session until they end or are stopped; starts again what has failed in passing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.pipeline.job import TableInput
-from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, KafkaOptions, NoSuchTopicError
+from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.job_run import JobRun
@@ -31,7 +31,7 @@ class RunFailedError(Exception):
 
 
 class Run(Protocol):
-    """A job or a mirror: it can be started again after it has stopped.
+    """A run that can be started again after it has stopped.
 
     `start` and `poll` may raise what passes (a cluster that is away, a batch that failed); anything else ends all runs.
     """
@@ -139,7 +139,7 @@ def run_jobs(
         client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
         runs: list[JobRun] = []
         for plan in plans:
-            quotas = quota_client_of(plan.kafka, client_ids, plan, warn)
+            quotas = _quota_client_of(plan, client_ids, warn)
             if quotas is not None:
                 stack.enter_context(quotas)
             cluster = stack.enter_context(closing(Cluster(spark, plan.kafka)))
@@ -149,6 +149,11 @@ def run_jobs(
             runs.append(run)
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)
         return runs
+
+
+def _quota_client_of(plan: RunPlan, peers: Sequence[str], warn: Callable[[str], None]) -> QuotaClient | None:
+    """Return the client that asks for a run's quotas; None where its batches are not to be sized by them."""
+    return QuotaClient(plan.kafka, lambda text: warn(f"{plan.run}: {text}"), peers) if plan.keeps_quotas else None
 
 
 def _read_jobs(plan: RunPlan) -> set[str]:
@@ -192,22 +197,3 @@ def supervise(
         for each in supervised:
             if each.is_running:
                 each.run.stop(0)
-
-
-class KeepsQuotas(Protocol):
-    """A plan's part about quotas."""
-
-    @property
-    def run(self) -> str:
-        """The run's name."""
-
-    @property
-    def keeps_quotas(self) -> bool:
-        """Whether its batches are sized by them."""
-
-
-def quota_client_of(
-    kafka: KafkaOptions, peers: Sequence[str], plan: KeepsQuotas, warn: Callable[[str], None]
-) -> QuotaClient | None:
-    """Return what asks for a run's quotas at one cluster; None where its batches are not to be sized by them."""
-    return QuotaClient(kafka, lambda text: warn(f"{plan.run}: {text}"), peers) if plan.keeps_quotas else None

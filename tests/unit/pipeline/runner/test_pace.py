@@ -8,8 +8,8 @@ import pytest
 from barnabas.pipeline.runner import pace as module
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES, Limits
-from barnabas.pipeline.runner.pace import Allowance, Pace
-from barnabas.pipeline.runner.quota import READ, WRITE, Quota
+from barnabas.pipeline.runner.pace import Pace
+from barnabas.pipeline.runner.quota import READ, Quota
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.wire.quotas.limits import QuotaKind
 
@@ -28,8 +28,7 @@ class Plan:
 class Told:
     """Quotas as a cluster tells them."""
 
-    def __init__(self, *limits: float, kind: QuotaKind = READ, sharer_count: int = 1) -> None:
-        self.kind = kind
+    def __init__(self, *limits: float, sharer_count: int = 1) -> None:
         self.limits = list(limits)
         self.sharer_count = sharer_count
         self.limited: list[QuotaKind] = []
@@ -38,7 +37,7 @@ class Told:
         pass
 
     def of(self, kind: QuotaKind) -> list[Quota]:
-        assert kind is self.kind
+        assert kind is READ
         return [Quota(kind, broker_id, limit, "me", self.sharer_count) for broker_id, limit in enumerate(self.limits)]
 
     def rate(self, kind: QuotaKind) -> float | None:
@@ -51,16 +50,15 @@ class Told:
         self.limited.append(kind)
 
 
-def pace_of(*told: Told, plan: Plan | None = None, most_offsets: int = 125_000) -> Pace:
+def pace_of(told: Told | None = None, plan: Plan | None = None) -> Pace:
     """Make a pace that has seen a batch of records of `RECORD_BYTES`."""
-    pace = new_pace_of(*told, plan=plan, most_offsets=most_offsets)
+    pace = new_pace_of(told, plan)
     take(pace, 1)
     return pace
 
 
-def new_pace_of(*told: Told, plan: Plan | None = None, most_offsets: int = 125_000) -> Pace:
-    allowances = [Allowance(cast(QuotaClient, each), each.kind) for each in told]
-    return Pace(plan or Plan(), allowances, most_offsets)
+def new_pace_of(told: Told | None = None, plan: Plan | None = None) -> Pace:
+    return Pace(plan or Plan(), cast(QuotaClient | None, told))
 
 
 def planned(pace: Pace, core_count: int = 1) -> int:
@@ -100,20 +98,13 @@ def test_a_batch_is_what_quotas_allow_in_ten_seconds_or_a_longer_trigger_s_time(
     assert planned(pace_of(Told(1.0))) == 2
 
 
-def test_of_what_may_be_read_and_what_may_be_written_the_lesser_is_a_batch() -> None:
-    assert planned(pace_of(Told(100_000.0), Told(40_000.0, kind=WRITE))) == 400
-    assert planned(pace_of(Told(), Told(40_000.0, kind=WRITE))) == 400
-    assert planned(pace_of(Told(100_000.0), Told(kind=WRITE))) == 1_000
-
-
 def test_a_batch_has_no_more_than_it_may_whatever_quotas_allow() -> None:
-    assert planned(pace_of(Told(), most_offsets=100)) == 100
-    assert planned(pace_of(Told(100_000.0), most_offsets=100)) == 100
-    assert planned(pace_of(Told(100_000.0), most_offsets=2_000)) == 1_000
+    assert planned(pace_of(Told(1_000_000_000.0))) == 125_000
+    assert planned(pace_of(Told(1_000_000_000.0)), core_count=2) == 250_000
 
 
 def test_partitions_share_a_batch_by_how_far_they_are_behind() -> None:
-    pace = pace_of(most_offsets=100)
+    pace = pace_of(plan=Plan(Limits(records_per_s=100)))
     starts = {"t": {0: 50, 1: 0, 2: 7}, "u": {0: 3}}
     assert pace.next_ends(starts, {"t": {0: 60, 1: 20, 2: 7}, "u": {0: 9}}, 1) == {
         "t": {0: 60, 1: 20, 2: 7},
@@ -253,13 +244,13 @@ def test_the_limit_that_cut_a_batch_short_is_named(limits: Limits, record_count:
 
 
 def test_the_strictest_broker_s_quota_is_named() -> None:
-    pace = pace_of(Told(), Told(70_000.0, 30_000.0, kind=WRITE))
+    pace = pace_of(Told(70_000.0, 30_000.0))
     take(pace, planned(pace))
-    assert pace.limited_by == "quota producer_byte_rate 30,000 B/s of me at broker 1"
+    assert pace.limited_by == "quota consumer_byte_rate 30,000 B/s of me at broker 1"
 
 
 def test_without_a_quota_a_batch_as_large_as_it_may_be_is_limited_by_nothing_that_was_set() -> None:
-    pace = pace_of(most_offsets=100)
+    pace = pace_of()
     take(pace, planned(pace))
     assert pace.limited_by == "nothing"
 

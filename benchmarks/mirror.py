@@ -69,13 +69,6 @@ def barnabas_mirror(source: Running, target: Running, directory: Path) -> tuple[
     return command, _PREFIX + _TOPIC
 
 
-def mirror_on_spark(source: Running, target: Running, directory: Path) -> tuple[list[str], str]:
-    """The command of our mirror on Spark, and the topic that it writes to."""
-    command = [sys.executable, "-m", "barnabas.pipeline", "mirror", "--topics", _TOPIC, "--prefix", _PREFIX]
-    command += ["--source", source.address, "--target", target.address, "--checkpoint", str(directory), "--json"]
-    return command, _PREFIX + _TOPIC
-
-
 MIRRORS: dict[str, Callable[[Running, Running, Path], tuple[list[str], str]]] = {
     "kafka": mirror_maker,
     "barnabas": barnabas_mirror,
@@ -172,10 +165,7 @@ def main() -> int:
     parser.add_argument(
         "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
     )
-    parser.add_argument("--on-spark", action="store_true", help="measure `barnabas pipeline mirror`")
     options = parser.parse_args()
-    if options.on_spark:
-        MIRRORS["barnabas"] = mirror_on_spark
     results: dict[str, list[Figures]] = {name: [] for name in MIRRORS}
     for run in range(1, options.runs + 1):
         figures: dict[str, Figures] = {name: {} for name in MIRRORS}

@@ -1,1 +1,0 @@
-"""Mirroring on Spark: its tasks run the engine of `barnabas.clients.mirror`, each for some partitions' ranges."""
