@@ -300,6 +300,23 @@ def test_a_damaged_batch_is_named_and_not_passed_over(
     assert east.read(name) == west.read(name)
 
 
+def test_a_source_that_throttles_fetches_is_read_to_its_end(
+    west: Cluster, east: Cluster, mirrors: Mirrors, name: str
+) -> None:
+    west.create(name, 1)
+    west.send(name, numbered(1, range(5)))
+
+    def throttle(answer: Any, request: object) -> Any:
+        answer.responses, answer.throttle_time_ms = [], 1
+        return answer
+
+    assert isinstance(west.broker, Broker)
+    with west.broker.on("Fetch", topic=name).change_answer(throttle, times=2):
+        mirrors.once(west, east, name)
+    assert east.read(name) == west.read(name)
+    assert not any("stopped" in text for text in mirrors.warnings)
+
+
 @pytest.mark.parametrize("kind", ["barnabas", "kafka"])
 def test_a_batch_with_other_records_than_its_header_says_is_named(
     west: Cluster, mirrors: Mirrors, name: str, kind: str

@@ -5,6 +5,7 @@ For what looks at batches themselves (transactions and their markers); what want
 Source: protocol guide, Fetch.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Final
@@ -86,31 +87,36 @@ async def _fetch(
     aborted: list[AbortedTransaction] | None,
 ) -> memoryview | None:
     """Fetch a partition from an offset on; None when the offset is gone. Empty: nothing is left below the end."""
-    channel = await admin.pool.leader(partition)
-    epoch = admin.pool.known_leader_epoch(partition)
-    asked = FetchPartition(partition.partition, epoch, offset, partition_max_bytes=fetch_bytes)
-    request = FetchRequest(
-        max_wait_ms=_MAX_WAIT_MS,
-        min_bytes=1,
-        max_bytes=fetch_bytes,
-        isolation_level=int(aborted is not None),
-        topics=[FetchTopic(partition.topic, [asked])],
-    )
-    # From version 12 on topics may have ids.
-    response = await channel.send(request, FetchResponse, max_version=11)
-    code = ErrorCode(response.error_code)
-    for topic in response.responses:
-        for part in topic.partitions:
-            code = code or ErrorCode(part.error_code)
-            if not code:
-                assert part.records is None or isinstance(part.records, memoryview)
-                if aborted is not None:
-                    aborted += part.aborted_transactions or ()
-                if part.records or part.high_watermark >= end_offset:
-                    return part.records or memoryview(b"")
-                # Who has just become the leader may not know yet how far all replicas are: it gives less than was
-                # there before, and that is no end.
-                code = ErrorCode.OFFSET_NOT_AVAILABLE
+    is_throttled = True
+    while is_throttled:
+        channel = await admin.pool.leader(partition)
+        epoch = admin.pool.known_leader_epoch(partition)
+        asked = FetchPartition(partition.partition, epoch, offset, partition_max_bytes=fetch_bytes)
+        request = FetchRequest(
+            max_wait_ms=_MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=fetch_bytes,
+            isolation_level=int(aborted is not None),
+            topics=[FetchTopic(partition.topic, [asked])],
+        )
+        # From version 12 on topics may have ids.
+        response = await channel.send(request, FetchResponse, max_version=11)
+        await asyncio.sleep(response.throttle_time_ms / 1000)
+        code = ErrorCode(response.error_code)
+        for topic in response.responses:
+            for part in topic.partitions:
+                code = code or ErrorCode(part.error_code)
+                if not code:
+                    assert part.records is None or isinstance(part.records, memoryview)
+                    if aborted is not None:
+                        aborted += part.aborted_transactions or ()
+                    if part.records or part.high_watermark >= end_offset:
+                        return part.records or memoryview(b"")
+                    # Who has just become the leader may not know yet how far all replicas are: it gives less than was
+                    # there before, and that is no end.
+                    code = ErrorCode.OFFSET_NOT_AVAILABLE
+        # A throttled answer has no partitions.
+        is_throttled = response.throttle_time_ms > 0 and not code
     if code is ErrorCode.OFFSET_OUT_OF_RANGE:
         return None
     admin.pool.forget(partition.topic)

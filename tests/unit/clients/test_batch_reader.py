@@ -1,4 +1,4 @@
-"""Batches of a partition whose leader changes while they are read."""
+"""Batches of a partition whose leader changes, or throttles the client, while they are read."""
 
 import pytest
 
@@ -44,6 +44,13 @@ def test_a_leader_that_does_not_know_yet_how_far_all_are_is_asked_again():
     assert read(broker, 4) == [0, 2]
     # It may be another one by now.
     assert len(broker.requests[ApiKey.METADATA]) == 2
+
+
+def test_a_throttled_fetch_is_sent_again():
+    def throttled(request: object) -> FetchResponse:
+        return FetchResponse(throttle_time_ms=1)
+
+    assert read(MemoryBroker({ApiKey.FETCH: [throttled, throttled, fetched(2, batch(0, 2))]}), 2) == [0]
 
 
 def test_what_compaction_has_left_of_a_log_is_all():

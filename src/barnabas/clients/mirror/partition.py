@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from barnabas.clients.mirror.batches import REWRITTEN_BYTES, FoundBatch, outgoing
 from barnabas.clients.mirror.plan import MirrorPlan
-from barnabas.clients.mirror.source_log import FETCH_BYTES, read_log
+from barnabas.clients.mirror.source_log import read_log
 from barnabas.clients.mirror.table import OffsetTable, SourcePaths
 from barnabas.clients.mirror.writer import PartitionWriter, RefusedBatchError, Route
 from barnabas.clients.mirror_offsets import SourcePartition
@@ -93,7 +93,6 @@ class PartitionMirror:
         end_offset: int,
         forgotten: Sequence[tuple[int, int]] = (),
         is_stopped: Callable[[], bool] = lambda: False,
-        fetch_bytes: int = FETCH_BYTES,
     ) -> Mirrored:
         """Bring a range into the target, from its place there on.
 
@@ -102,7 +101,6 @@ class PartitionMirror:
             end_offset: Up to where; at most the last stable offset.
             forgotten: Segments to be dropped from the table, by first source offset and end.
             is_stopped: Whether to end with the transaction under way.
-            fetch_bytes: How much to ask the source for at a time.
 
         Raises:
             UnmirrorableError: Something of it can't be mirrored.
@@ -114,7 +112,7 @@ class PartitionMirror:
             try:
                 if self._writer is None:
                     self._writer = await self._link.open_writer(*self._source, start_offset)
-                return await self._copy(self._writer, end_offset, forgotten, is_stopped, fetch_bytes, rewritten_bytes)
+                return await self._copy(self._writer, end_offset, forgotten, is_stopped, rewritten_bytes)
             except RefusedBatchError as error:
                 # Such as it is the target does not take it: once more, in smaller batches that are written anew.
                 self.close()
@@ -140,12 +138,11 @@ class PartitionMirror:
         end_offset: int,
         forgotten: Sequence[tuple[int, int]],
         is_stopped: Callable[[], bool],
-        fetch_bytes: int,
         rewritten_bytes: int | None,
     ) -> Mirrored:
         done = Mirrored(writer.position)
         mark = None
-        log = read_log(self._link.source, self._source, writer.position, end_offset, fetch_bytes)
+        log = read_log(self._link.source, self._source, writer.position, end_offset)
         async with aclosing(log):
             async for batches in log:
                 if is_stopped():

@@ -22,14 +22,14 @@ from barnabas.wire.protocol.messages.fetch import (
 )
 from barnabas.wire.records.errors import CorruptRecordsError
 
-FETCH_BYTES: Final = 8 << 20
+_FETCH_BYTES: Final = 8 << 20
 _MAX_WAIT_MS: Final = 500
 _READ_UNCOMMITTED: Final = 0
 _READ_COMMITTED: Final = 1
 
 
 async def read_log(
-    pool: Pool, partition: TopicPartition, position: int, end_offset: int, fetch_bytes: int = FETCH_BYTES
+    pool: Pool, partition: TopicPartition, position: int, end_offset: int
 ) -> AsyncGenerator[list[FoundBatch]]:
     """Batches from an offset up to an end, some at a time; what was aborted is marked as no data.
 
@@ -38,7 +38,6 @@ async def read_log(
         partition: Which one.
         position: The first offset that is wanted.
         end_offset: At most the last stable offset.
-        fetch_bytes: How much to ask for at a time.
 
     Raises:
         KafkaError: It can't be read.
@@ -46,7 +45,7 @@ async def read_log(
     """
     if position >= end_offset:
         return
-    fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset, fetch_bytes))
+    fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset))
     try:
         while True:
             batches = await fetching
@@ -57,7 +56,7 @@ async def read_log(
             if position >= end_offset:
                 yield batches
                 return
-            fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset, fetch_bytes))
+            fetching = asyncio.ensure_future(_fetch_batches(pool, partition, position, end_offset))
             yield batches
     finally:
         fetching.cancel()
@@ -66,16 +65,12 @@ async def read_log(
 
 async def read_mark(pool: Pool, partition: TopicPartition, offset: int) -> BatchMark | None:
     """Return the mark of the batch with an offset that can be read; None: it can't be told. Raises KafkaError."""
-    part, _ = await _fetch(pool, partition, offset, 1, _READ_UNCOMMITTED)
+    part = await _fetch(pool, partition, offset, 1, _READ_UNCOMMITTED)
     return None if part.records is None else mark_at(_view(part), offset)
 
 
-async def _fetch_batches(
-    pool: Pool, partition: TopicPartition, position: int, end_offset: int, fetch_bytes: int
-) -> list[FoundBatch]:
-    part, throttle_ms = await _fetch(pool, partition, position, fetch_bytes, _READ_COMMITTED)
-    if throttle_ms:
-        await asyncio.sleep(throttle_ms / 1000)
+async def _fetch_batches(pool: Pool, partition: TopicPartition, position: int, end_offset: int) -> list[FoundBatch]:
+    part = await _fetch(pool, partition, position, _FETCH_BYTES, _READ_COMMITTED)
     if not part.records:
         if part.last_stable_offset < end_offset:
             # Who has just become the leader may not know yet how far all replicas are.
@@ -101,9 +96,8 @@ def _view(part: PartitionData) -> memoryview:
 
 async def _fetch(
     pool: Pool, partition: TopicPartition, offset: int, max_bytes: int, isolation_level: int
-) -> tuple[PartitionData, int]:
-    """Fetch once; gives the answer's part and its throttle time. Raises KafkaError."""
-    channel = await pool.leader(partition)
+) -> PartitionData:
+    """Fetch a partition's part of an answer, waiting as long as a quota throttles the client. Raises KafkaError."""
     asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
         max_wait_ms=_MAX_WAIT_MS,
@@ -112,13 +106,19 @@ async def _fetch(
         isolation_level=isolation_level,
         topics=[FetchTopic(partition.topic, [asked])],
     )
-    # From version 12 on topics may have ids.
-    response = await channel.send(request, FetchResponse, max_version=11)
-    code = ErrorCode(response.error_code)
-    for topic in response.responses:
-        for part in topic.partitions:
-            code = code or ErrorCode(part.error_code)
-            if not code:
-                return part, response.throttle_time_ms
+    is_throttled = True
+    while is_throttled:
+        channel = await pool.leader(partition)
+        # From version 12 on topics may have ids.
+        response = await channel.send(request, FetchResponse, max_version=11)
+        await asyncio.sleep(response.throttle_time_ms / 1000)
+        code = ErrorCode(response.error_code)
+        for topic in response.responses:
+            for part in topic.partitions:
+                code = code or ErrorCode(part.error_code)
+                if not code:
+                    return part
+        # A throttled answer has no partitions.
+        is_throttled = response.throttle_time_ms > 0 and not code
     pool.forget(partition.topic)
     raise KafkaError(code or ErrorCode.UNKNOWN_SERVER_ERROR, f"partition {partition} can't be read: {code.name}")
