@@ -104,6 +104,45 @@ def test_masks_hide_fields_or_all_but_some(mask: str, value: bytes) -> None:
     assert masked(record(CUSTOMER), masks_of("orders", [parse_mask(mask)])).value == value
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"Password": "x4111"},
+        {"PASSWORD": "x4111", "password": "x4111"},
+        {"paſſword": "x4111"},
+        {"customer.email": "x4111"},
+        {"Customer": [{"Email": "x4111"}, {"email.work": "x4111"}]},
+        {"payload": json.dumps({"password": "x4111"})},
+        {"payload": json.dumps({"customer": {"Email": "x4111"}}, indent=1)},
+        {"payload": {"parts": [json.dumps({"payload": json.dumps({"password": "x4111"})})]}},
+        {"payload": '{"\\u0070assword": "x4111"}'},
+        {"payload": '{"password": "x4111", "cut off'},
+        {"payload": "[" * 1_000 + '{"password": "x4111"}'},
+        {"message": "POST /login?user=ann&password=x4111"},
+        {"message": "{'password': 'x4111'}"},
+    ],
+    ids=range(13),
+)
+def test_a_mask_hides_a_field_however_its_name_is_written(value: dict[str, object]) -> None:
+    data = json.dumps(value).encode()
+    mask = parse_mask("*:password,customer.email")
+    seen = masked(record(data, data, (("trace", data),)), [mask])
+    assert b"x4111" not in (seen.value or b"")
+    assert (seen.key, seen.headers) == (b"***", (("trace", b"***"),))
+
+
+def test_a_mask_leaves_what_holds_no_hidden_field() -> None:
+    data = b'{"id":7,"note":"I forgot my password","path":"C:\\\\users","tags":["a:b"],"user":{"password":"root only"}}'
+    seen = masked(record(data, b"user-7", (("trace", b"1"),)), [parse_mask("*:password,customer.email")])
+    assert (seen.value, seen.key, seen.headers) == (data, b"user-7", (("trace", b"1"),))
+
+
+@pytest.mark.parametrize("mask", ["*:@KEY,@headers.User.Name", "*:!value,@Headers.trace"])
+def test_masks_match_keys_and_headers_without_case(mask: str) -> None:
+    seen = masked(record(None, b"k", (("USER.name", b"ann"), ("Trace", b"1"))), [parse_mask(mask)])
+    assert (seen.key, seen.headers) == (b"***", (("USER.name", b"***"), ("Trace", b"1")))
+
+
 @pytest.mark.parametrize("value", [b"4111", b'"4111"', b"[4111]", b'{"card":"4111"', DEEP, b'{"a":"\xff4111"}', b"4"])
 def test_what_a_field_can_not_be_looked_for_in_is_hidden_whole(value: bytes) -> None:
     hidden = masked(record(value), [parse_mask("*:customer.card")]).value

@@ -1,20 +1,23 @@
-"""Masks: what of a topic's records nobody may see, not by looking, by searching or by a download.
+"""Masks: fields, keys and headers of a topic's records that the page hides when it shows, searches or saves them.
 
-    TOPIC_PATTERN:PATH,...      these are hidden
-    TOPIC_PATTERN:!PATH,...     all others are hidden
+    TOPIC_PATTERN:PATH,...      hide these
+    TOPIC_PATTERN:!PATH,...     hide all others
 
-A path leads through the fields of JSON (`customer.email`), past lists as if they were not there, or is
-`@key`, `@value`, `@headers` or `@headers.NAME`. What is hidden reads `***`.
+A path leads through the fields of JSON (`customer.email`) from the top, past lists as if they were not there, or is
+`@key`, `@value`, `@headers` or `@headers.NAME`. Names match without case, and a field whose name has dots
+(`"customer.email"`) matches like nested fields. A hidden value is shown as `***`.
 
-Invariant: a value in which a path can't be looked for (no JSON, or no object) is hidden whole.
+Invariants: the whole value is hidden if no path can be looked for in it (it is not JSON, or not an object). A text, a
+key or a header is hidden if it may itself hold a hidden field, such as JSON in a string.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from barnabas.core.errors import ConfigError
-from barnabas.page.messages.json_text import JsonValue, parse_json, write_json
+from barnabas.page.messages.json_text import JsonValue, Number, parse_json, write_json
 from barnabas.wire.records.record import Record
 
 HIDDEN: Final = "***"
@@ -24,12 +27,21 @@ Path = tuple[str, ...]
 
 
 class Mask(NamedTuple):
-    """What is hidden, or left, in the topics of a pattern (`*` stands for any text); `text` is as it was written."""
+    """Paths to hide or to leave in the topics that match a pattern.
+
+    Attributes:
+        pattern: `*` stands for any text.
+        paths: Casefolded.
+        is_all_but: Whether the paths are left and all others are hidden.
+        text: As it was written.
+        inside: Finds in casefolded text what may be a hidden field; None: nothing is looked for.
+    """
 
     pattern: str
     paths: frozenset[Path]
     is_all_but: bool
     text: str
+    inside: re.Pattern[str] | None
 
     def hides(self, path: Path) -> bool:
         """Whether all below a path is hidden."""
@@ -40,17 +52,31 @@ class Mask(NamedTuple):
         """Whether what is hidden or left may lie deeper."""
         return any(each[: len(path)] == path for each in self.paths)
 
+    def may_be_inside(self, text: str) -> bool:
+        """Return whether a text may hold a hidden field."""
+        return self.inside is not None and self.inside.search(text.casefold()) is not None
+
 
 def parse_mask(text: str) -> Mask:
     """Read a mask. Raises ConfigError."""
     pattern, colon, rest = text.partition(":")
     is_all_but = rest.startswith("!")
     # Names of headers have dots, too.
-    names = [each.strip() for each in rest.removeprefix("!").split(",")]
+    names = [each.strip().casefold() for each in rest.removeprefix("!").split(",")]
     paths = [tuple(each.split(".", 1 if each.startswith("@") else -1)) for each in names]
     if not colon or not pattern or any(not step for path in paths for step in path):
         raise ConfigError(f"--mask {text}: write it as TOPIC_PATTERN:FIELD.PATH,... or TOPIC_PATTERN:!FIELD.PATH,...")
-    return Mask(pattern, frozenset(paths), is_all_but, text)
+    return Mask(pattern, frozenset(paths), is_all_but, text, None if is_all_but else _inside(paths))
+
+
+def _inside(paths: Iterable[Path]) -> re.Pattern[str] | None:
+    """Return a pattern of what may be a field at one of some paths, written in a text.
+
+    It is the last name of the path before a colon or an equals sign (`"email": ...`, `email=...`), quoted however deep,
+    or JSON's escape of a character, by which any name can be written.
+    """
+    names = "|".join(sorted(re.escape(path[-1]) for path in paths if not path[0].startswith("@")))
+    return re.compile(rf"(?:{names})[\\\"']*+\s*+[:=]|\\u[0-9a-f]{{4}}") if names else None
 
 
 def masks_of(topic: str, masks: Iterable[Mask]) -> tuple[Mask, ...]:
@@ -62,12 +88,18 @@ def masked(record: Record, masks: Sequence[Mask]) -> Record:
     """Hide what a topic's masks hide of a record."""
     for mask in masks:
         headers = tuple(
-            (name, _HIDDEN_BYTES if value is not None and mask.hides(("@headers", name)) else value)
-            for name, value in record.headers
+            (name, _masked_bytes(value, ("@headers", name.casefold()), mask)) for name, value in record.headers
         )
-        key = _HIDDEN_BYTES if record.key is not None and mask.hides(("@key",)) else record.key
+        key = _masked_bytes(record.key, ("@key",), mask)
         record = record._replace(key=key, value=_masked_value(record.value, mask), headers=headers)
     return record
+
+
+def _masked_bytes(data: bytes | None, path: Path, mask: Mask) -> bytes | None:
+    """Hide a key, or the value of a header."""
+    if data is None or not (mask.hides(path) or mask.may_be_inside(data.decode(errors="replace"))):
+        return data
+    return _HIDDEN_BYTES
 
 
 def hides_keys(masks: Sequence[Mask]) -> bool:
@@ -96,7 +128,7 @@ def _masked_json(value: JsonValue, path: Path, mask: Mask) -> JsonValue:
     if isinstance(value, list):
         return [_masked_json(each, path, mask) for each in value]
     if isinstance(value, dict):
-        return {name: _masked_field(each, (*path, name), mask) for name, each in value.items()}
+        return {name: _masked_field(each, (*path, *name.casefold().split(".")), mask) for name, each in value.items()}
     # An element of a list beside those that have fields.
     return HIDDEN
 
@@ -104,4 +136,20 @@ def _masked_json(value: JsonValue, path: Path, mask: Mask) -> JsonValue:
 def _masked_field(value: JsonValue, path: Path, mask: Mask) -> JsonValue:
     if mask.leads_on(path) and path not in mask.paths:
         return _masked_json(value, path, mask)
-    return HIDDEN if mask.hides(path) else value
+    if mask.hides(path):
+        return HIDDEN
+    return value if mask.is_all_but else _masked_texts(value, mask)
+
+
+def _masked_texts(value: JsonValue, mask: Mask) -> JsonValue:
+    """Hide texts that may hold a hidden field."""
+    match value:
+        case Number():
+            return value
+        case str():
+            return HIDDEN if mask.may_be_inside(value) else value
+        case list():
+            return [_masked_texts(each, mask) for each in value]
+        case dict():
+            return {name: _masked_texts(each, mask) for name, each in value.items()}
+    return value
