@@ -346,6 +346,8 @@ def test_a_transaction_that_does_not_hang_is_not_aborted(port: int) -> None:
 
 RULE = {"permission": "deny", "principal": "User:it's", "host": "10.0.0.1", "resource": "cluster"}
 USERS = {"users": "all without one of their own", "limit": "request_percentage"}
+# Read as an option, it would send the command elsewhere.
+LATE = "--bootstrap-server=evil:9092"
 # What is asked for, and what the page says to it once the command did it.
 DONE_BY_COMMAND = (
     ("create-topic", {"topic": "c.d", "partitions": "2", "settings": "retention.ms=-1"}, "already exists"),
@@ -356,20 +358,20 @@ DONE_BY_COMMAND = (
         "<td>compact,delete</td>",
     ),
     ("topic-setting", {"topic": "c.d", "setting": "retention.ms", "how": "unset"}, "not set"),
-    ("reset-offsets", {"group": "late", "to": "shift-by", "value": "-1"}, "<td>0</td>"),
-    ("reset-offsets", {"group": "late", "topics": "orders:0", "to": "to-offset", "value": "1"}, "<td>1</td>"),
+    ("reset-offsets", {"group": LATE, "to": "shift-by", "value": "-1"}, "<td>0</td>"),
+    ("reset-offsets", {"group": LATE, "topics": "orders:0", "to": "to-offset", "value": "1"}, "<td>1</td>"),
     ("quota", {**USERS, "value": "50"}, "<td>50.0</td>"),
     ("quota", USERS, "no such quota"),
     ("access-rule", RULE, "already"),
     ("access-rule", {**RULE, "how": "remove"}, "no such rule"),
     ("delete-topic", {"topic": "c.d"}, "does not exist"),
-    ("delete-group", {"group": "late"}, "does not exist"),
+    ("delete-group", {"group": LATE}, "does not exist"),
 )
 
 
 def test_the_command_that_is_shown_does_the_same(port: int, servers: str) -> None:
     window = Window(port)
-    ask(servers, Admin, lambda admin: admin.commit_offsets("late", dict.fromkeys(ORDERS, 1)))
+    ask(servers, Admin, lambda admin: admin.commit_offsets(LATE, dict.fromkeys(ORDERS, 1)))
     for change, fields, then in DONE_BY_COMMAND:
         barnabas(*shlex.split(command_of(shown(window, change, **fields)))[1:])
         assert then in html.unescape(shown(window, change, **fields).text), (change, fields)

@@ -18,6 +18,7 @@ from barnabas.cli.migration_options import (
 from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock
+from barnabas.core.command_line import command
 
 HELP = paragraphs(
     """Make the data directories of a Kafka broker this broker's, without copying or changing a record.
@@ -124,7 +125,7 @@ def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
 def start_command(broker_id: int, paths: list[Path]) -> str:
     """The command that starts the broker without a file of its own."""
     where = ",".join(map(str, paths))
-    return f"barnabas broker --override broker.id={broker_id} --override log.dirs={where}"
+    return command("broker", ("--override", f"broker.id={broker_id}"), ("--override", f"log.dirs={where}"))
 
 
 def _as_dict(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """`barnabas explain`: why a group is behind, a topic offline, a disk full, and what can be done."""
 
 import asyncio
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from barnabas.cli.options import (
 from barnabas.cli.output import clear_screen, note, print_json, say
 from barnabas.cli.quota_options import ClientId, User
 from barnabas.clients.admin_calls import AdminCalls
+from barnabas.core.command_line import Word, options, with_options
 from barnabas.core.errors import BarnabasError
 from barnabas.explain.finding import Certainty, Finding, Severity
 from barnabas.explain.gather import Gatherer
@@ -95,8 +95,8 @@ def explain(
             "--operation goes with a user: barnabas explain refused alice --operation Write --topic views"
         )
     settings = client_settings("barnabas-explain", command_config, timeout or _PATIENCE_MS)
-    connection = [] if bootstrap_server == DEFAULT_SERVER else ["--bootstrap-server", bootstrap_server]
-    connection += [] if command_config is None else ["--command-config", command_config]
+    connection: list[Word] = [] if bootstrap_server == DEFAULT_SERVER else [("--bootstrap-server", bootstrap_server)]
+    connection += [] if command_config is None else [("--command-config", command_config)]
 
     async def work() -> None:
         stopped = stop_on_signals() if watch else asyncio.Event()
@@ -108,7 +108,7 @@ def explain(
                 if as_json:
                     print_json(_as_dict(seen, found, question, name))
                 else:
-                    _show(seen, found, shlex.join(connection), asks_for_facts=bool(asking.facts), is_live=watch)
+                    _show(seen, found, options(*connection), asks_for_facts=bool(asking.facts), is_live=watch)
                 if not watch:
                     return
                 try:
@@ -181,7 +181,7 @@ def _show_finding(finding: Finding, connection: str, now_ms: int, indent: str) -
     for each in finding.causes:
         _show_finding(each, connection, now_ms, f"{indent}  ")
     for line in finding.commands:
-        say(f"{indent}  $ {line} {connection}".rstrip())
+        say(f"{indent}  $ {with_options(line, connection)}")
 
 
 def _moment(timestamp_ms: int, now_ms: int) -> str:

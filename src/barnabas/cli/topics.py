@@ -21,6 +21,7 @@ from barnabas.cli.output import note, print_json, progress, say
 from barnabas.cli.topics_describe import Filters, describe_topics
 from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
 from barnabas.clients.pool import TopicMetadata
+from barnabas.core.command_line import command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 
@@ -117,7 +118,8 @@ def topics(
     if action in ("--create", "--alter", "--delete") and not topic:
         raise BarnabasError(f"{action} needs a topic: add --topic NAME")
     if alter and config:
-        raise BarnabasError(f"--alter changes no settings: barnabas configs --alter --topic {topic} --add-config does")
+        instead = command("configs", "--alter", ("--topic", topic), ("--add-config", "NAME=VALUE"))
+        raise BarnabasError(f"--alter cannot change settings: use {instead}")
     if alter and partitions is None:
         raise BarnabasError("--alter gives topics more partitions: say how many in all with --partitions N")
     if create and replica_assignment is not None and (partitions or replication_factor):

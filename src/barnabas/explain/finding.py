@@ -1,6 +1,5 @@
 """What a rule finds: what is so, how sure that is, what it follows from, and what can be done."""
 
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -74,8 +73,3 @@ class Finding:
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
     """Sort by severity; what is as bad as something else stays in its order."""
     return sorted(findings, key=lambda each: -each.severity)
-
-
-def command(*words: object) -> str:
-    """Make a command line of ours that a shell takes apart into these words."""
-    return shlex.join(("barnabas", *map(str, words)))

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from barnabas.core.command_line import with_options
 from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.explain.finding import Finding, Severity
 from barnabas.explain.words import amount, count, duration
@@ -63,6 +64,7 @@ def new_environment(root_path: str) -> Environment:
         "place": _place,
         "items": count,
         "lines": _lines,
+        "with_options": with_options,
     }
     tags = {name: each.tag for name, each in load_assets().items()}
     made.globals |= {"root": root_path, "query": _query, "tags": tags}

@@ -1,6 +1,5 @@
 """What a view is: one value, shown as HTML by its template, or as JSON; and what is asked for."""
 
-import shlex
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -8,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeVar
 
+from barnabas.core.command_line import options
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding
@@ -151,8 +151,8 @@ def reason(error: BarnabasError) -> str:
 
 
 def connection(servers: str) -> str:
-    """What makes a command of ours go to a cluster, as it stands behind it."""
-    return "" if servers == DEFAULT_SERVER else f" --bootstrap-server {shlex.quote(servers)}"
+    """Return the options that send a command of ours to a cluster."""
+    return "" if servers == DEFAULT_SERVER else options(("--bootstrap-server", servers))
 
 
 def moment(timestamp_ms: int | None) -> str:

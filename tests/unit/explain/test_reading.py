@@ -1,6 +1,5 @@
 """Records ahead of a group are counted: no markers, nothing aborted, and the age of the first one."""
 
-from barnabas.explain.finding import command
 from barnabas.explain.reading import RecordCount
 from barnabas.explain.seen import Ahead, rate_per_s, still_since_ms
 from barnabas.explain.words import count, duration, listed, times
@@ -76,4 +75,3 @@ def test_figures_are_said_as_people_say_them() -> None:
     assert (count(1, "record"), count(1_200, "record")) == ("1 record", "1,200 records")
     assert (times(1), times(2)) == ("once", "2 times")
     assert listed([1, 2, 3], 2) == "1, 2 and 1 more"
-    assert command("groups", "--group", "a b") == "barnabas groups --group 'a b'"

@@ -10,6 +10,7 @@ from pathlib import Path
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.registry.embedded import REGISTRY_FILE
 from barnabas.broker.server.environment import Environment
+from barnabas.core.command_line import NAME, command
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
 from barnabas.core.executor import Executor
@@ -38,7 +39,7 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
         raise StartupError(
             f"{config.log_dirs[0]} belongs to {owner}, whose state is not kept here "
             f"(no {REGISTRY_FILE}); if it is in ZooKeeper, start with zookeeper.connect, or "
-            f"`barnabas adopt {config.log_dirs[0]}` takes it over"
+            f"`{command('adopt', (NAME, config.log_dirs[0]))}` takes it over"
         )
     # Who hears of nobody must not wait for their ends.
     serves = bool(config.barnabas_registry_listeners or config.barnabas_registry_ssl_listeners)
@@ -48,10 +49,10 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
 async def _open_zookeeper(env: Environment, config: BrokerConfig, is_kept_here: bool) -> Registry:
     connect = config.zookeeper_connect
     if is_kept_here:
+        move = command("release", (NAME, config.log_dirs[0]), ("--zookeeper", connect), "--execute")
         raise StartupError(
             f"{config.log_dirs[0]} keeps its cluster's state in {REGISTRY_FILE}, and zookeeper.connect is {connect}: "
-            f"`barnabas release {config.log_dirs[0]} --zookeeper {connect} --execute` moves it there, "
-            "--embedded leaves it here"
+            f"`{move}` moves it there, --embedded leaves it here"
         )
     # Not at the top: a broker that keeps its own state starts without it.
     from barnabas.broker.server.zookeeper import zookeeper_options

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from barnabas.clients.cluster_state import Broker, Cluster
-from barnabas.explain.finding import Figure, Finding, Severity, command, worst_first
+from barnabas.core.command_line import command
+from barnabas.explain.finding import Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Seen
 from barnabas.explain.words import duration, silence, times
 
@@ -50,7 +51,7 @@ def _broker(seen: Seen, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
         yield from (each for each in silent_brokers(seen) if each.subject == subject)
         return
     obstacles = cluster.obstacles(broker_id)
-    see = command("cluster", "status", "--broker", broker_id)
+    see = command("cluster", "status", ("--broker", broker_id))
     if obstacles:
         text = f"{seen.address(broker_id)} may not stop now: {'; '.join(obstacles)}"
         figures = {"obstacles": obstacles}

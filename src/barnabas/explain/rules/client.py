@@ -7,7 +7,8 @@ follows from their order, decided where brokers decide it: `wire/quotas/levels.p
 from collections.abc import Iterator
 from typing import Any, Final
 
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.core.command_line import NAME, command
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.rules.broker import stalls
 from barnabas.explain.rules.refused import lately_refused
 from barnabas.explain.rules.slow import explain_slow
@@ -46,7 +47,7 @@ def _name(seen: Seen) -> str:
 
 def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
     """Tell what a broker says of each limit that is in force."""
-    see = ("quotas", "explain", "--user", told["user"], "--client-id", told["client_id"])
+    see = ("quotas", "explain", ("--user", told["user"]), ("--client-id", told["client_id"]))
     for quota in told["quotas"]:
         if quota["limit"] is None:
             continue
@@ -94,10 +95,10 @@ def _holds(seen: Seen) -> Iterator[Finding]:
             "held_ms": total_ms,
             "longest_ms": longest_ms,
         }
-        see = command("quotas", "explain", "--user", user, "--client-id", client_id)
+        see = command("quotas", "explain", ("--user", user), ("--client-id", client_id))
         if quota == _RECEIVE_MEMORY:
             text += "; the broker had no memory left to receive its requests: raise that, or have less come at once"
-            see = command("explain", "broker", rows[-1]["broker_id"])
+            see = command("explain", "broker", (NAME, rows[-1]["broker_id"]))
         since_ms = min(int(row["first_ms"]) for row in rows)
         subject = f"client {client_id or '-'}"
         yield Finding(subject, "was-held", text, Severity.NOTICE, since_ms=since_ms, figures=figures, commands=(see,))

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from barnabas.core.command_line import NAME, command
 from barnabas.core.types import TopicPartition
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Directory, Row, Seen, Setting
 from barnabas.explain.words import amount, count, duration, listed
 
@@ -51,7 +52,7 @@ def full_disks(seen: Seen) -> list[Finding]:
 
 def _directory(seen: Seen, directory: Directory) -> Finding:
     subject = f"directory {directory.path} of broker {directory.broker_id}"
-    see = command("log-dirs", "--describe", "--broker-list", directory.broker_id)
+    see = command("log-dirs", "--describe", ("--broker-list", directory.broker_id))
     if directory.failure:
         text = f"{directory.path} of {seen.address(directory.broker_id)} can't be used: {directory.failure}"
         return Finding(subject, "failed", text, Severity.URGENT, commands=(see,))
@@ -108,8 +109,8 @@ def _kept_forever(seen: Seen, topic: str, size: int) -> Finding:
         f"(by {settings['retention.bytes'].where})"
     )
     commands = (
-        command("configs", "--describe", "--topic", topic),
-        command("configs", "--alter", "--topic", topic, "--add-config", "retention.ms=604800000"),
+        command("configs", "--describe", ("--topic", topic)),
+        command("configs", "--alter", ("--topic", topic), ("--add-config", "retention.ms=604800000")),
     )
     figures: dict[str, Figure] = {"log_bytes": size}
     return Finding(f"topic {topic}", "kept-forever", text, Severity.NOTICE, figures=figures, commands=commands)
@@ -123,7 +124,7 @@ def _topic(seen: Seen, topic: str) -> Iterator[Finding]:
     rules = {name: settings[name] for name in wanted if name in settings}
     told = [f"{name}={each.value} ({each.where})" for name, each in rules.items()]
     text = f"topic {topic} has {amount(size, 'bytes')} in all replicas; its rules: {', '.join(told)}"
-    see = command("configs", "--describe", "--topic", topic)
+    see = command("configs", "--describe", ("--topic", topic))
     rows = list(seen.rows("segments", topic=topic, is_leader=True))
     causes = [each for row in rows for each in _segments(seen, row)]
     if not rows:
@@ -148,7 +149,7 @@ def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) 
         f"{reason}"
     )
     figures: dict[str, Figure] = {"broker": broker_id}
-    see = command("explain", "disk", name.topic)
+    see = command("explain", "disk", (NAME, name.topic))
     return Finding(f"partition {name}", "uncleanable", text, Severity.PROBLEM, figures=figures, commands=(see,))
 
 

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.core.command_line import NAME, command
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Group, Row, Seen
 from barnabas.explain.words import count, duration, listed, times
 
@@ -80,7 +81,7 @@ def _group(seen: Seen, group: Group) -> Finding:
     kept.sort(key=lambda each: int(each["began_ms"]))
     subject = f"group {group.name}"
     members = count(len(group.members), "member")
-    see = command("groups", "--describe", "--group", group.name, "--members")
+    see = command("groups", "--describe", ("--group", group.name), "--members")
     figures: dict[str, Figure] = {"state": group.state, "member_count": len(group.members)}
     if not rows:
         return _by_looking(seen, group, figures, see)
@@ -186,7 +187,7 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
                 "members look for it, and join again"
             )
             figures: dict[str, Figure] = {"broker_id": row["broker_id"], "rebalance_count": len(followed)}
-            see = command("explain", "broker", row["broker_id"])
+            see = command("explain", "broker", (NAME, row["broker_id"]))
             yield (
                 str(followed[0]["reason"]),
                 Finding(

@@ -23,8 +23,9 @@ Each partition has one cause, the first of these that holds:
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from barnabas.core.command_line import command
 from barnabas.core.types import TopicPartition
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_s, tell
 from barnabas.explain.seen import Group, Member, Seen, rate_per_s, still_since_ms
 from barnabas.explain.words import count, duration
@@ -72,7 +73,7 @@ def _group(seen: Seen, group: Group) -> Finding:
         "partition_count": len(parts),
         "late_partition_count": len(late),
     }
-    see = command("groups", "--describe", "--group", group.name)
+    see = command("groups", "--describe", ("--group", group.name))
     if not parts:
         text = f"group {group.name} has committed nothing, and its members have no partitions"
         return Finding(subject, "reads-nothing", text, Severity.NOTICE, figures=figures, commands=(see,))

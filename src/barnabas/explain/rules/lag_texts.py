@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from barnabas.core.command_line import NAME, command
 from barnabas.core.types import TopicPartition
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity
 from barnabas.explain.rules.group import reason_text
 from barnabas.explain.rules.topic import why_offline
 from barnabas.explain.rules.transaction import of_open
@@ -105,7 +106,7 @@ def _no_topic(of: _Telling) -> Finding:
 def _no_leader(of: _Telling) -> Finding:
     causes = list(_reasons(of))
     text = f"{of.where}: no broker leads it, so nobody can read it"
-    return of.finding(text, Severity.URGENT, causes=causes, commands=[command("explain", "topic", of.parts[0].name[0])])
+    return of.finding(text, Severity.URGENT, causes=causes, commands=[_explain("topic", of.parts[0].name[0])])
 
 
 def _reasons(of: _Telling) -> Iterator[Finding]:
@@ -125,7 +126,7 @@ def _never_committed(of: _Telling) -> Finding:
         f"{of.where}: nothing was ever committed, or it has expired (offsets.retention.minutes); a member that begins "
         f"there goes by its auto.offset.reset: latest skips {count(of.records, 'record')}"
     )
-    reset = ("groups", "--reset-offsets", "--group", of.group.name, "--topic", of.key, "--to-earliest")
+    reset = ("groups", "--reset-offsets", ("--group", of.group.name), ("--topic", of.key), "--to-earliest")
     severity = Severity.NOTICE if of.records else Severity.FINE
     return of.finding(text, severity, commands=[command(*reset)])
 
@@ -136,7 +137,7 @@ def _behind_start(of: _Telling) -> Finding:
         f"{of.where}: the log begins behind what was committed, so {count(lost, 'record')} that were never read are "
         "gone; a member goes on by its auto.offset.reset"
     )
-    see = command("explain", "disk", of.key), command("configs", "--describe", "--topic", of.key)
+    see = _explain("disk", of.key), command("configs", "--describe", ("--topic", of.key))
     return of.finding(text, Severity.URGENT, commands=see, lost_records=lost)
 
 
@@ -145,7 +146,7 @@ def _beyond_end(of: _Telling) -> Finding:
         f"{of.where}: what was committed lies behind the log's end: the topic was deleted and made anew, or its leader "
         "lost records; a member goes on by its auto.offset.reset"
     )
-    reset = ("groups", "--reset-offsets", "--group", of.group.name, "--topic", of.key, "--to-latest")
+    reset = ("groups", "--reset-offsets", ("--group", of.group.name), ("--topic", of.key), "--to-latest")
     return of.finding(text, Severity.PROBLEM, commands=[command(*reset)])
 
 
@@ -168,7 +169,7 @@ def _group_empty(of: _Telling) -> Finding:
     names = listed([f"{each['client_id']} ({each['why']})" for each in went])
     who = f"; the last that went: {names}" if went else ""
     text = f"{of.where}: the group has no members, so nobody reads{who}"
-    return of.finding(text, Severity.NOTICE, since_ms=since_ms, commands=[command("explain", "group", of.group.name)])
+    return of.finding(text, Severity.NOTICE, since_ms=since_ms, commands=[_explain("group", of.group.name)])
 
 
 def _rebalancing(of: _Telling) -> Finding:
@@ -177,7 +178,7 @@ def _rebalancing(of: _Telling) -> Finding:
     why = "" if last is None else f": {reason_text(last)}"
     text = f"{of.where}: the group rebalances, and its members do not read until it is done{why}"
     since_ms = None if last is None else last["began_ms"]
-    more = [command("explain", "group", of.group.name)]
+    more = [_explain("group", of.group.name)]
     return of.finding(text, Severity.PROBLEM, since_ms=since_ms, commands=more)
 
 
@@ -186,7 +187,7 @@ def _not_assigned(of: _Telling) -> Finding:
         f"{of.where}: the group is {of.group.state} and none of its {count(len(of.group.members), 'member')} has it: "
         "they no longer subscribe to the topic, or do not know of the partition yet (metadata.max.age.ms)"
     )
-    see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
+    see = command("groups", "--describe", ("--group", of.group.name), "--members", "--verbose")
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[see])
 
 
@@ -197,7 +198,7 @@ def _held(of: _Telling) -> Finding:
     quotas = listed(sorted({row["quota"] for row in rows}))
     text = f"{of.where}: {of.key} is held by {quotas}: {times:,} times, {duration(total_ms)} in all"
     user = rows[-1]["user"]
-    see = command("quotas", "explain", "--user", user, "--client-id", of.key)
+    see = command("quotas", "explain", ("--user", user), ("--client-id", of.key))
     since_ms = min(row["first_ms"] for row in rows)
     return of.finding(text, Severity.PROBLEM, since_ms=since_ms, commands=[see], hold_count=times, held_ms=total_ms)
 
@@ -211,7 +212,7 @@ def _commits_nothing(of: _Telling) -> Finding:
         f"{of.where}: {owner.client_id} at {owner.host} has it, lives, and has committed nothing for "
         f"{duration(of.seen.now_ms - since_ms)}: it works on what it has, reads and does not commit, or is paused"
     )
-    see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
+    see = command("groups", "--describe", ("--group", of.group.name), "--members", "--verbose")
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, since_ms=since_ms, commands=[see])
 
 
@@ -268,14 +269,14 @@ def _falls_behind(of: _Telling, why: str = "") -> Finding:
     come = f"{amount(incoming, 'records/s')} come" if incoming else "nothing comes"
     go = f"only {amount(outgoing, 'records/s')} are committed" if outgoing else "nothing is committed"
     text = f"{of.where}: {come} and {go}: at this pace it never catches up{why}"
-    see = command("groups", "--describe", "--group", of.group.name, "--members", "--verbose")
+    see = command("groups", "--describe", ("--group", of.group.name), "--members", "--verbose")
     of.figures.update(incoming_per_s=incoming, committed_per_s=outgoing)
     return of.finding(text, Severity.PROBLEM, Certainty.INFERRED, commands=[see])
 
 
 def _unknown(of: _Telling) -> Finding:
     text = f"{of.where}: how fast records come and go was not seen for long enough to say more"
-    again = command("explain", "lag", of.group.name, "--watch")
+    again = command("explain", "lag", (NAME, of.group.name), "--watch")
     return of.finding(text, Severity.NOTICE, Certainty.UNKNOWN, commands=[again])
 
 
@@ -301,3 +302,7 @@ _TEXTS: Final = {
     "falls-behind": _falls_behind,
     "unknown": _unknown,
 }
+
+
+def _explain(question: str, name: str) -> str:
+    return command("explain", question, (NAME, name))

@@ -7,7 +7,8 @@ follows from rules is decided where the broker decides it: `wire/security/access
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.core.command_line import Word, command
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Asked, Row, Seen
 from barnabas.explain.words import duration, times
 from barnabas.wire.security.access_rules import Rules
@@ -97,14 +98,12 @@ def may(seen: Seen, question: Question) -> Finding:
     """Say whether a principal may do something, and by which rule, or which right is missing."""
     principal, what = question.principal, question.what
     subject = f"user {principal.name}"
-    place: tuple[str, ...] = (
-        () if question.resource_type not in _OPTIONS else (_OPTIONS[question.resource_type], question.name)
-    )
-    place = place or ("--cluster",)
+    option = _OPTIONS.get(question.resource_type)
+    place: Word = "--cluster" if option is None else (option, question.name)
     if seen.rules is None:
         text = f"whether {principal} may {what} is unknown: the access rules are not told"
         return Finding(subject, "unknown", text, Severity.NOTICE, Certainty.UNKNOWN)
-    see = command("acls", "--list", *place, "--resource-pattern-type", "match")
+    see = command("acls", "--list", place, ("--resource-pattern-type", "match"))
     about = _about(seen.rules, question)
     if not about:
         text = (
@@ -135,9 +134,9 @@ def may(seen: Seen, question: Question) -> Finding:
     return Finding(subject, "right-missing", text, Severity.PROBLEM, figures=figures, commands=commands)
 
 
-def _allow(question: Question, place: tuple[str, ...]) -> str:
-    who = ("--allow-principal", question.principal, "--operation", word(question.operation))
-    return command("acls", "--add", *who, *place)
+def _allow(question: Question, place: Word) -> str:
+    who = (("--allow-principal", question.principal), ("--operation", word(question.operation)))
+    return command("acls", "--add", *who, place)
 
 
 def _about(rules: list[Binding], question: Question) -> list[Binding]:

@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from barnabas.clients.cluster_state import Cluster, Partition, Trouble, named, troubles
+from barnabas.core.command_line import command
 from barnabas.core.types import TopicPartition
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Row, Seen
 from barnabas.explain.words import count, silence
 
@@ -86,7 +87,7 @@ def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
         since_ms=max(since, default=None),
         figures=figures,
         causes=tuple(causes),
-        commands=(command("topics", "--describe", "--topic", topics[0]), command("cluster", "status")),
+        commands=(command("topics", "--describe", ("--topic", topics[0])), command("cluster", "status")),
         silent=tuple(sorted(seen.silent)),
     )
 
@@ -105,13 +106,13 @@ def why_offline(seen: Seen, partition: Partition) -> Iterator[Finding]:
     subject = f"partition {partition.name}"
     figures: dict[str, Figure] = {"isr": partition.isr, "replicas": partition.replicas}
     if others and _UNCLEAN in settings and settings[_UNCLEAN].value == "false":
-        elect = ("elect-leaders", "--election-type", "unclean", "--topic", partition.name.topic)
+        elect = ("elect-leaders", ("--election-type", "unclean"), ("--topic", partition.name.topic))
         text = (
             f"{partition.name}: only {' and '.join(waits_for) or 'no replica'} had all of it; replicas "
             f"{', '.join(map(str, others))} are there and may lack records, so they are not elected ({_UNCLEAN}=false, "
             f"by {settings[_UNCLEAN].where})"
         )
-        commands = (command(*elect, "--partition", partition.name.partition),)
+        commands = (command(*elect, ("--partition", partition.name.partition)),)
         yield Finding(subject, "unclean-election-off", text, Severity.URGENT, figures=figures, commands=commands)
     elif waits_for:
         text = f"{partition.name}: it waits for {' or '.join(waits_for)}, who had all of it"
@@ -187,32 +188,32 @@ def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Findi
         case "directory-failed":
             failed = next(each for each in own if each.failure)
             text = f"{address}: its log directory {failed.path} failed ({failed.failure}); it had {where}"
-            commands = (command("log-dirs", "--describe", "--broker-list", broker_id),)
+            commands = (command("log-dirs", "--describe", ("--broker-list", broker_id)),)
         case "log-damaged":
             text = (
                 f"{address} can't open its log of {where}, which is damaged: "
                 f"{seen.bad_logs('damaged')[broker_id, names[0]]}; where another replica has all of it, stop that "
                 "broker, move the log's directory away and start it again: it copies the log"
             )
-            commands = (command("log-dirs", "--describe", "--broker-list", broker_id),)
+            commands = (command("log-dirs", "--describe", ("--broker-list", broker_id)),)
         case "no-log":
             text = f"{address} answers and has no log of {where}: its directory was replaced, or it just starts"
             certainty = Certainty.INFERRED
         case "being-added":
             text = f"{address} is given {where} and copies it: {count(behind, 'record')} to go{why}"
-            severity, commands = Severity.NOTICE, (command("topics", "--describe", "--topic", names[0].topic),)
+            severity, commands = Severity.NOTICE, (command("topics", "--describe", ("--topic", names[0].topic)),)
         case "throttled":
             text = (
                 f"{address} may copy {where} no faster than its replication throttle: {count(behind, 'record')} to go"
             )
-            commands = (command("configs", "--describe", "--topic", names[0].topic),)
+            commands = (command("configs", "--describe", ("--topic", names[0].topic)),)
         case "not-elected":
             text = f"{address} answers and has {where}, but does not lead it{why}"
         case _:
             text = f"{address} answers and is {count(behind, 'record')} behind in {where}{why}"
             text += "" if why else ": it is slow, stopped copying, or catches up since it was away"
             certainty = Certainty.MEASURED if why else Certainty.INFERRED
-            commands = (command("log-dirs", "--describe", "--broker-list", broker_id),)
+            commands = (command("log-dirs", "--describe", ("--broker-list", broker_id)),)
             figures["behind_records"] = behind
     subject = f"broker {broker_id}"
     return Finding(

@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from barnabas.clients.transaction_log import TransactionState
+from barnabas.core.command_line import command
 from barnabas.core.types import TopicPartition
-from barnabas.explain.finding import Certainty, Figure, Finding, Severity, command, worst_first
+from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Open, Row, Seen
 from barnabas.explain.words import count, duration, times
 
@@ -67,14 +68,14 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
     }
     where = f"{first.partition} from offset {first.first_offset} on"
     if first.is_hanging:
-        place = ("--topic", first.partition.topic, "--partition", first.partition.partition)
+        place = (("--topic", first.partition.topic), ("--partition", first.partition.partition))
         text = (
             f"the transaction of producer {producer_id} in {where} hangs for {duration(age_ms)}: no coordinator knows "
             "it, so it never ends"
         )
         commands = (
             command("transactions", "hanging", *place),
-            command("transactions", "abort", *place, "--start-offset", first.first_offset),
+            command("transactions", "abort", *place, ("--start-offset", first.first_offset)),
         )
         subject = f"partition {first.partition}"
         return Finding(subject, "hanging", text, Severity.URGENT, since_ms=began_ms, figures=figures, commands=commands)
@@ -98,7 +99,7 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
         else "; its timeout is over, and its coordinator is about to end it"
     )
     severity = Severity.PROBLEM if age_ms >= _LONG_MS else Severity.FINE
-    see = command("transactions", "describe", "--transactional-id", state.transactional_id)
+    see = command("transactions", "describe", ("--transactional-id", state.transactional_id))
     return Finding(
         _subject(state.transactional_id), "open", text, severity, since_ms=began_ms, figures=figures, commands=(see,)
     )
@@ -160,5 +161,5 @@ def _aborted(seen: Seen) -> Iterator[Finding]:
             severity,
             since_ms=last["at_ms"],
             figures=figures | {"markers_owed": owed},
-            commands=(command("transactions", "describe", "--transactional-id", transactional_id),),
+            commands=(command("transactions", "describe", ("--transactional-id", transactional_id)),),
         )

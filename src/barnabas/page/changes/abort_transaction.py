@@ -3,8 +3,9 @@
 from typing import Final
 
 from barnabas.clients.admin_transactions import TransactionAdmin
+from barnabas.core.command_line import command
 from barnabas.core.types import TopicPartition
-from barnabas.page.changes.change import Change, Field, Plan, Row, command, needed, needed_number
+from barnabas.page.changes.change import Change, Field, Plan, Row, needed, needed_number
 from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
@@ -23,10 +24,10 @@ async def preview(asked: Asked) -> Plan:
         await admin.abort(transaction)
         return f"Aborted {transaction}."
 
-    options = ("--topic", topic, "--partition", str(partition.partition), "--start-offset", str(start), "--yes")
+    options = (("--topic", topic), ("--partition", partition.partition), ("--start-offset", start))
     return Plan(
         (Row(str(transaction), "is open", "is aborted"),),
-        command("transactions", "abort", *options),
+        command("transactions", "abort", *options, "--yes"),
         carry_out,
         loses="Its records are lost to readers of committed records.",
         name=str(partition),

@@ -3,8 +3,9 @@
 from typing import Final
 
 from barnabas.clients.admin_acls import AclAdmin
+from barnabas.core.command_line import Word, command
 from barnabas.core.errors import BarnabasError
-from barnabas.page.changes.change import Change, Field, Plan, Row, choice, command, needed, text
+from barnabas.page.changes.change import Change, Field, Plan, Row, choice, needed, text
 from barnabas.page.view import Asked
 from barnabas.wire.security.acls import (
     ANY_NAME,
@@ -87,12 +88,12 @@ def _rule(asked: Asked) -> Binding:
 def _command(asked: Asked, rule: Binding, adds: bool) -> str:
     (resource, name, pattern_type), entry = rule
     kind, permission = choice(asked, _RESOURCE), choice(asked, _PERMISSION)
-    options = ["--cluster"] if resource is ResourceType.CLUSTER else [f"--{kind}", name]
+    options: list[Word] = ["--cluster" if resource is ResourceType.CLUSTER else (f"--{kind}", name)]
     if pattern_type is PatternType.PREFIXED:
-        options += ["--resource-pattern-type", "prefixed"]
-    options += ["--operation", word(entry.operation), f"--{permission}-principal", str(entry.principal)]
+        options.append(("--resource-pattern-type", "prefixed"))
+    options += [("--operation", word(entry.operation)), (f"--{permission}-principal", entry.principal)]
     if entry.host != ANY_NAME:
-        options += [f"--{permission}-host", entry.host]
+        options.append((f"--{permission}-host", entry.host))
     return command("acls", *(("--add",) if adds else ("--remove", "--force")), *options)
 
 

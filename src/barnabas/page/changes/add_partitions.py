@@ -3,8 +3,9 @@
 from typing import Final
 
 from barnabas.clients.admin_topics import NewPartitions, TopicAdmin
+from barnabas.core.command_line import command
 from barnabas.core.errors import BarnabasError
-from barnabas.page.changes.change import Change, Field, Plan, Row, command, needed, number, pattern
+from barnabas.page.changes.change import Change, Field, Plan, Row, needed, number, pattern
 from barnabas.page.changes.topic import known_topic
 from barnabas.page.view import Asked
 
@@ -28,7 +29,7 @@ async def preview(asked: Asked) -> Plan:
 
     return Plan(
         (Row(f"partitions of {name}", str(len(topic.partitions)), str(wanted)),),
-        command("topics", "--alter", "--topic", pattern(name), "--partitions", str(wanted)),
+        command("topics", "--alter", ("--topic", pattern(name)), ("--partitions", wanted)),
         carry_out,
         ("New records of a key may go to another partition than the old ones. Partitions can't be taken away again.",),
     )

@@ -4,7 +4,6 @@ A form's values become a `Plan` by looking at the cluster. A plan is shown: each
 as a command. Only then is it carried out, exactly as it was shown.
 """
 
-import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -117,11 +116,6 @@ def choice(asked: Asked, field: Field) -> str:
     if value not in field.choices:
         raise BarnabasError(f"{field.label}: there are {', '.join(field.choices)}")
     return value
-
-
-def command(*parts: str) -> str:
-    """Return a command of ours as it is typed."""
-    return shlex.join(("barnabas", *parts))
 
 
 def pattern(topic: str) -> str:

@@ -3,8 +3,9 @@
 from typing import Final
 
 from barnabas.clients.admin_topics import NewTopic, TopicAdmin
+from barnabas.core.command_line import Word, command
 from barnabas.core.errors import BarnabasError
-from barnabas.page.changes.change import Change, Field, Plan, Row, command, needed, number, text
+from barnabas.page.changes.change import Change, Field, Plan, Row, needed, number, text
 from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
@@ -26,15 +27,15 @@ async def preview(asked: Asked) -> Plan:
         return f"Topic {name} was created."
 
     counts = [("partitions", "--partitions", partitions), ("replicas of each", "--replication-factor", replicas)]
-    options = [part for _, option, count in counts if count is not None for part in (option, str(count))]
-    options += [part for key, value in settings.items() for part in ("--config", f"{key}={value}")]
+    options: list[Word] = [(option, count) for _, option, count in counts if count is not None]
+    options += [("--config", f"{key}={value}") for key, value in settings.items()]
     return Plan(
         (
             Row(f"topic {name}", "", "is there"),
             *(Row(what, "", "the broker's default" if count is None else str(count)) for what, _, count in counts),
             *(Row(key, "", value) for key, value in settings.items()),
         ),
-        command("topics", "--create", "--topic", name, *options),
+        command("topics", "--create", ("--topic", name), *options),
         carry_out,
     )
 

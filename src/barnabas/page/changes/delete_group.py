@@ -3,10 +3,11 @@
 from typing import Final
 
 from barnabas.clients.admin import Admin
+from barnabas.core.command_line import command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.explain.words import count
-from barnabas.page.changes.change import Change, Field, Plan, Row, command, needed
+from barnabas.page.changes.change import Change, Field, Plan, Row, needed
 from barnabas.page.view import Asked
 
 _GROUP: Final = Field("group", "Group")
@@ -28,7 +29,7 @@ async def preview(asked: Asked) -> Plan:
 
     return Plan(
         (Row(f"group {name}", f"{group.state}, {count(len(committed), 'committed offset')}", "is gone"),),
-        command("groups", "--delete", "--group", name),
+        command("groups", "--delete", ("--group", name)),
         carry_out,
         loses="Where the group has read to is lost.",
         name=name,

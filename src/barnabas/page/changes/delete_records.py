@@ -1,15 +1,15 @@
 """Delete the records of a partition below an offset."""
 
 import json
-import shlex
 from typing import Final
 
 from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.core.command_line import command, quote
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.words import count
-from barnabas.page.changes.change import Change, Field, Plan, Row, command, needed, needed_number, number
+from barnabas.page.changes.change import Change, Field, Plan, Row, needed, needed_number, number
 from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
@@ -38,7 +38,7 @@ async def preview(asked: Asked) -> Plan:
     file = json.dumps({"version": 1, "partitions": [named]}, separators=(",", ":"))
     return Plan(
         (Row(f"first offset of {partition}", str(first), str(offset)),),
-        f"echo {shlex.quote(file)} | {command('delete-records', '--offset-json-file', '/dev/stdin')}",
+        f"echo {quote(file)} | {command('delete-records', ('--offset-json-file', '/dev/stdin'))}",
         carry_out,
         loses=f"What is lost: up to {count(offset - first, 'record')}.",
         name=str(partition),

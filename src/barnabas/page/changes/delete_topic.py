@@ -3,8 +3,9 @@
 from typing import Final
 
 from barnabas.clients.admin_topics import TopicAdmin
+from barnabas.core.command_line import command
 from barnabas.explain.words import count
-from barnabas.page.changes.change import Change, Field, Plan, Row, command, needed, pattern
+from barnabas.page.changes.change import Change, Field, Plan, Row, needed, pattern
 from barnabas.page.changes.topic import known_topic
 from barnabas.page.view import Asked
 
@@ -22,7 +23,7 @@ async def preview(asked: Asked) -> Plan:
 
     return Plan(
         (Row(f"topic {name}", count(len(topic.partitions), "partition"), "is gone"),),
-        command("topics", "--delete", "--topic", pattern(name)),
+        command("topics", "--delete", ("--topic", pattern(name))),
         carry_out,
         loses="All records of the topic are lost.",
         name=name,

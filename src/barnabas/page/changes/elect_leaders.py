@@ -3,11 +3,12 @@
 from typing import Final
 
 from barnabas.clients.admin_replicas import ElectionType, ReplicaAdmin
+from barnabas.core.command_line import Word, command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.words import count
-from barnabas.page.changes.change import Change, Field, Plan, Row, choice, command, number, text
+from barnabas.page.changes.change import Change, Field, Plan, Row, choice, number, text
 from barnabas.page.view import Asked
 
 _KIND: Final = Field("kind", "Who may lead", "Unclean: one that may lack records.", choices=("PREFERRED", "UNCLEAN"))
@@ -45,11 +46,11 @@ async def preview(asked: Asked) -> Plan:
             raise BarnabasError(f"leaders were not elected: {'; '.join(failed[:10])}")
         return f"Leaders of {count(len(results), 'partition')} were elected."
 
-    of = ("--all-topic-partitions",) if index is None else ("--topic", topic, "--partition", str(index))
+    of: list[Word] = ["--all-topic-partitions"] if index is None else [("--topic", topic), ("--partition", index)]
     more = len(rows) - _MOST_SHOWN
     return Plan(
         tuple(rows[:_MOST_SHOWN]),
-        command("elect-leaders", "--election-type", kind.name, *of),
+        command("elect-leaders", ("--election-type", kind.name), *of),
         carry_out,
         (f"and {count(more, 'partition')} more",) if more > 0 else (),
         loses="Records that the new leader lacks are lost." if kind is ElectionType.UNCLEAN else "",

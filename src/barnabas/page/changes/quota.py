@@ -3,8 +3,9 @@
 from typing import Final
 
 from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
+from barnabas.core.command_line import Word, command
 from barnabas.core.errors import BarnabasError
-from barnabas.page.changes.change import Change, Field, Plan, Row, choice, command, needed, text
+from barnabas.page.changes.change import Change, Field, Plan, Row, choice, needed, text
 from barnabas.page.view import Asked
 from barnabas.wire.quotas.limits import KINDS_BY_KEY
 
@@ -38,23 +39,23 @@ async def preview(asked: Asked) -> Plan:
         await admin.alter_limits(limited, {key: value})
         return f"{key} was {'removed' if value is None else 'set'}."
 
-    options = [*user_options, *client_options]
+    options: list[Word] = [*user_options, *client_options]
     if value is None:
-        options = ["quotas", "delete", *options, "--name", key]
+        options = ["quotas", "delete", *options, ("--name", key)]
     else:
-        options = ["quotas", "set", *options, "--set", f"{key}={kind.text(value)}"]
+        options = ["quotas", "set", *options, ("--set", f"{key}={kind.text(value)}")]
     texts = ["" if each is None else kind.text(each) for each in (before, value)]
     return Plan((Row(f"{key} of {_called(limited)}", *texts),), command(*options), carry_out)
 
 
-def _name(asked: Asked, whose: Field, name: Field, option: str) -> tuple[str | None, list[str]]:
+def _name(asked: Asked, whose: Field, name: Field, option: str) -> tuple[str | None, list[Word]]:
     """Return a name as the protocol has it (None: any, "": all without one of their own), and its options."""
     match _WHOSE.index(choice(asked, whose)):
         case 0:
             return None, []
         case 1:
             value = needed(asked, name)
-            return value, [f"--{name.name}", value]
+            return value, [(f"--{name.name}", value)]
     return "", [f"--{option}-default"]
 
 

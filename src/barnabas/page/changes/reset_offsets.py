@@ -5,8 +5,9 @@ from typing import Final
 
 from barnabas.clients.admin import Admin
 from barnabas.clients.offset_resets import Reset, check_no_members, plan_reset
+from barnabas.core.command_line import Word, command
 from barnabas.core.errors import BarnabasError
-from barnabas.page.changes.change import Change, Field, Plan, Row, choice, command, needed, number, text
+from barnabas.page.changes.change import Change, Field, Plan, Row, choice, needed, number, text
 from barnabas.page.view import Asked
 
 _GROUP: Final = Field("group", "Group")
@@ -46,11 +47,11 @@ async def preview(asked: Asked) -> Plan:
         await admin.commit_offsets(name, planned)
         return f"The offsets of group {name} were reset."
 
-    options = ["--all-topics"] if topics is None else [part for each in topics for part in ("--topic", each)]
+    options: list[Word] = ["--all-topics"] if topics is None else [("--topic", each) for each in topics]
     options += [f"--{where}" if where in _WHERE.choices[:3] else f"--{where}={value}", "--execute"]
     return Plan(
         tuple(Row(str(each), str(committed.get(each, "")), str(planned[each])) for each in sorted(planned)),
-        command("groups", "--reset-offsets", "--group", name, *options),
+        command("groups", "--reset-offsets", ("--group", name), *options),
         carry_out,
         tuple(notes),
     )

@@ -10,8 +10,9 @@ from barnabas.clients.admin_configs import (
     ConfigSource,
     ResourceType,
 )
+from barnabas.core.command_line import Word, command
 from barnabas.core.errors import BarnabasError
-from barnabas.page.changes.change import Change, Field, Plan, Row, choice, command, needed, text
+from barnabas.page.changes.change import Change, Field, Plan, Row, choice, needed, text
 from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
@@ -38,14 +39,14 @@ async def preview_of_broker(asked: Asked) -> Plan:
     broker_id = text(asked, _BROKER.name)
     resource = ConfigResource(ResourceType.BROKER, broker_id)
     if not broker_id:
-        return await _preview(asked, resource, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, ("--broker-defaults",))
+        return await _preview(asked, resource, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, "--broker-defaults")
     return await _preview(asked, resource, ConfigSource.DYNAMIC_BROKER_CONFIG, ("--broker", broker_id))
 
 
-async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, whose: tuple[str, ...]) -> Plan:
+async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, whose: Word) -> Plan:
     """Args:
     own: Where it stands if it is set there.
-    whose: The options that name it in a command.
+    whose: The option that names it in a command.
     """
     name, value = needed(asked, _SETTING), text(asked, _VALUE.name)
     is_set, admin = choice(asked, _HOW) == "set", asked.cluster.admin(ConfigAdmin)
@@ -72,7 +73,7 @@ async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, wh
     loses = name in _LOSING and after != before
     return Plan(
         (Row(f"{name} of {resource}", before, after),),
-        command("configs", "--alter", *whose, *option),
+        command("configs", "--alter", whose, option),
         carry_out,
         loses="Brokers may remove records that they would have kept." if loses else "",
         name=resource.name or name,

@@ -4,10 +4,11 @@ import asyncio
 from typing import Final
 
 from barnabas.clients.admin_users import NewCredential, UserAdmin
+from barnabas.core.command_line import command
 from barnabas.core.dice import system_dice
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
-from barnabas.page.changes.change import Change, Field, Plan, Row, choice, command, needed
+from barnabas.page.changes.change import Change, Field, Plan, Row, choice, needed
 from barnabas.page.view import Asked
 from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, new_user_salt
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
@@ -29,7 +30,7 @@ async def preview(asked: Asked) -> Plan:
             raise
         known = {}
     before = f"{known[mechanism.name]} iterations" if mechanism.name in known else ""
-    what, options = f"{mechanism.name} of user {user}", ("--user", user, "--mechanism", mechanism.name)
+    what, options = f"{mechanism.name} of user {user}", (("--user", user), ("--mechanism", mechanism.name))
     if not gives:
         if not before:
             raise BarnabasError(f"user {user} has no credentials for {mechanism.name}")
@@ -52,7 +53,7 @@ async def preview(asked: Asked) -> Plan:
         return f"User {user} can log in with {mechanism.name}."
 
     after = f"{LEAST_ITERATIONS} iterations, by a new password"
-    return Plan((Row(what, before, after),), command("users", "add", *options, "--password-file", "-"), give)
+    return Plan((Row(what, before, after),), command("users", "add", *options, ("--password-file", "-")), give)
 
 
 CHANGE: Final = Change("/change/user", "Change a user", (_USER, _HOW, _MECHANISM, _PASSWORD), preview)
