@@ -137,9 +137,11 @@ def test_a_rebalance_says_who_began_it(servers: str) -> None:
             wait_for_partitions({first: 1, second: 1})
         wait_for_partitions({first: 2})
         (found,) = explain(servers, "group", "two")["findings"]
-    assert (found["verdict"], found["figures"]["rebalance_count"]) == ("rebalances-often", 3)
+    assert (found["verdict"], found["figures"]["rebalance_count"]) == ("rebalanced", 3)
     assert {each["verdict"]: each["figures"]["rebalance_count"] for each in found["causes"]} == {"joined": 2, "left": 1}
     assert "the last one: second at /127.0.0.1 left" in found["text"]
+    # The first member's join disturbed nobody; the second's join and leave did.
+    assert (found["severity"], found["figures"]["recent_count"]) == ("fine", 2)
 
 
 def test_every_question_is_answered_from_what_a_broker_tells(servers: str) -> None:

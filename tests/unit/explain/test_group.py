@@ -60,19 +60,52 @@ def test_a_session_that_is_over_says_when_it_was_heard_last() -> None:
 
 
 def test_a_group_that_rebalances_often_says_how_often_and_how_long_nobody_read() -> None:
-    rows = [rebalance("left", 9), rebalance("joined", 6), rebalance("joined", 3, gather_ms=60_000)]
+    rows = [rebalance("left", 10), rebalance("joined", 6), rebalance("joined", 3, gather_ms=60_000)]
     (found,) = told(*rows)
     assert verdicts([found]) == ["rebalances-often", "joined", "left"]
     assert found.severity is Severity.PROBLEM
-    assert found.figures["idle_part"] == pytest.approx((60_100 + 2 * 3_100) / (9 * MINUTE_MS))
+    assert found.figures["idle_part"] == pytest.approx((60_100 + 2 * 3_100) / (10 * MINUTE_MS))
     assert found.text == (
-        "group billing rebalanced 3 times, 3 times in the last 10 min; nobody read for 66.3 s meanwhile, 12% of the "
-        "time since the first one; the last one: reader at /10.0.0.7 joined"
+        "group billing rebalanced 3 times, and interrupted its members 3 times in the last 10 min; nobody read for "
+        "66.3 s meanwhile, 11% of the time since the first one; the last one: reader at /10.0.0.7 joined"
     )
 
 
+def test_a_first_join_and_a_last_leave_are_no_problem() -> None:
+    first = rebalance("joined", 9, member_count=1)
+    last = rebalance("left", 0.1, member_count=0, outcome="empty")
+    (found,) = told(
+        first, rebalance("left", 5, member_count=0, outcome="empty"), rebalance("joined", 1, member_count=1), last
+    )
+    assert (found.verdict, found.severity, found.figures["idle_ms"]) == ("rebalanced", Severity.FINE, 0)
+    assert found.figures["rebalance_count"] == 4
+    assert "nobody read" not in found.text
+    # Members that join a group that reads, or die, disturb it.
+    assert told(first, *[rebalance("joined", 2)] * 3)[0].severity is Severity.PROBLEM
+    assert told(first, *[rebalance("session_expired", 2, outcome="empty", member_count=0)] * 3)[0].severity is (
+        Severity.PROBLEM
+    )
+
+
+def test_a_first_join_that_goes_on_is_no_problem() -> None:
+    row = rebalance("joined", 0.05, outcome=None, gather_ms=None, assign_ms=None, member_count=None)
+    (found,) = told(row, state="PreparingRebalance")
+    assert (found.verdict, found.severity) == ("rebalancing", Severity.FINE)
+    assert told({**row, "came_count": 0}, state="PreparingRebalance")[0].severity is Severity.PROBLEM
+
+
+def test_a_part_of_the_time_is_told_of_ten_minutes_at_least() -> None:
+    rows = [rebalance("joined", 6, gather_ms=300_000), rebalance("left", 1, gather_ms=30_000)]
+    (found,) = told(*rows)
+    assert (found.verdict, found.figures["idle_part"]) == ("rebalanced", None)
+    assert "of the time" not in found.text
+    (found,) = told(rebalance("joined", 12), *rows)
+    assert (found.verdict, found.severity) == ("rebalances-often", Severity.PROBLEM)
+    assert "of the time since the first one" in found.text
+
+
 def test_of_a_single_rebalance_no_part_of_the_time_is_told() -> None:
-    (found,) = told(rebalance("joined", 3, gather_ms=7))
+    (found,) = told(rebalance("joined", 13, gather_ms=7))
     assert "of the time" not in found.text
     assert found.figures["idle_part"] > 0
 

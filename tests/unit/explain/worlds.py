@@ -93,6 +93,7 @@ def rebalance(reason: str = "joined", minutes_ago: float = 1, client_id: str | N
     began_ms = NOW_MS - round(minutes_ago * MINUTE_MS)
     who = {"member": f"{client_id}-1", "client_id": client_id, "host": "/10.0.0.7", "instance": None}
     row = {"began_ms": began_ms, "reason": reason, **who, "heard_ms": None, "came": [], "went": [], "last": None}
+    row |= {"came_count": int(reason == "joined"), "member_count": 2}
     return {**row, "generation": 3, "gather_ms": 3_000, "assign_ms": 100, "outcome": "stable", **more}
 
 

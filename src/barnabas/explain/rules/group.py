@@ -13,7 +13,7 @@ from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst
 from barnabas.explain.seen import Group, Row, Seen
 from barnabas.explain.words import count, duration, listed, times
 
-# A group that rebalances so often, or is idle for so much of the time, is in trouble.
+# A group that rebalances so often, or is idle for so much of the time, has a problem. Of less time no share is told.
 _OFTEN: Final = 3
 _OFTEN_MS: Final = 600_000
 # What begins so soon after the group was read by another broker is likely to come of that.
@@ -89,10 +89,12 @@ def _group(seen: Seen, group: Group) -> Finding:
         window = duration(seen.now_ms - seen.since_ms)
         text = f"group {group.name} is {group.state} with {members} and has not rebalanced in {window}"
         return Finding(subject, "at-rest", text, figures=figures, commands=(see,))
-    idle_ms = sum(_idle_ms(each, seen.now_ms) for each in kept)
-    window_ms = max(seen.now_ms - max(seen.since_ms, int(kept[0]["began_ms"])), 1)
-    idle_part = min(idle_ms / window_ms, 1.0)
-    recent = sum(each["began_ms"] >= seen.now_ms - _OFTEN_MS for each in kept)
+    disturbing = [each for each in kept if not _disturbs_nobody(each, len(group.members))]
+    idle_ms = sum(_idle_ms(each, seen.now_ms) for each in disturbing)
+    recent = sum(each["began_ms"] >= seen.now_ms - _OFTEN_MS for each in disturbing)
+    idle_part = None
+    if disturbing and (window_ms := seen.now_ms - int(disturbing[0]["began_ms"])) >= _OFTEN_MS:
+        idle_part = min(idle_ms / window_ms, 1.0)
     figures |= {
         "rebalance_count": len(kept),
         "recent_count": recent,
@@ -100,22 +102,38 @@ def _group(seen: Seen, group: Group) -> Finding:
         "idle_part": idle_part,
     }
     is_on = group.state in _STATES
-    often = f", {times(recent)} in the last 10 min" if recent > 1 else ""
-    # Of a single one, a moment ago, it would say nothing.
-    part = f", {idle_part:.0%} of the time since the first one" if len(kept) > 1 else ""
-    text = (
-        f"group {group.name} rebalanced {times(len(kept))}{often}; nobody read for {duration(idle_ms)} meanwhile"
-        f"{part}; {_last(kept[-1])}"
-    )
+    text = f"group {group.name} rebalanced {times(len(kept))}"
+    if recent > 1:
+        text += f", and interrupted its members {times(recent)} in the last 10 min"
+    if disturbing:
+        text += f"; nobody read for {duration(idle_ms)} meanwhile"
+    # Of a single one it would say nothing.
+    if idle_part is not None and len(disturbing) > 1:
+        text += f", {idle_part:.0%} of the time since the first one"
+    text += f"; {_last(kept[-1])}"
     if is_on:
         past = text.removeprefix(f"group {group.name} ")
         text = f"group {group.name} rebalances now and {_STATES[group.state]}; it {past}"
-    is_bad = recent >= _OFTEN or (recent > 1 and idle_part >= _IDLE_PART)
-    severity = Severity.PROBLEM if is_on or is_bad else Severity.FINE
+    is_bad = recent >= _OFTEN or (recent > 1 and idle_part is not None and idle_part >= _IDLE_PART)
+    is_trouble = is_bad or (is_on and kept[-1] in disturbing)
+    severity = Severity.PROBLEM if is_trouble else Severity.FINE
     since_ms = int(kept[-1]["began_ms"])
     causes = tuple(_causes(subject, kept, severity, dict(_moves(subject, rows, kept))))
     verdict = "rebalancing" if is_on else "rebalances-often" if is_bad else "rebalanced"
     return Finding(subject, verdict, text, severity, since_ms=since_ms, figures=figures, causes=causes, commands=(see,))
+
+
+def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
+    """Return whether nobody read when a rebalance began, or nobody was left to read.
+
+    Args:
+        member_count: Of members now, for a rebalance that goes on.
+    """
+    if rebalance["reason"] in ("left", "removed"):
+        return rebalance["outcome"] == "empty"
+    gathered = rebalance["member_count"]
+    members = member_count if gathered is None else gathered
+    return rebalance["reason"] == "joined" and not rebalance["went"] and int(rebalance["came_count"]) >= int(members)
 
 
 def _idle_ms(rebalance: Row, now_ms: int) -> int:
