@@ -23,9 +23,12 @@ Generated from the commands by `scripts/generate`.
 `barnabas` is one command with subcommands; options have the names of Kafka's own tools where those have them. Results
 go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables; in a pipe they are plain
 columns, and with `--json` JSON for scripts. An error is one line that says what to do, and exit code 1.
+`barnabas pipeline` has [more exit codes](pipeline/running.md#stopping).
 
-All but `perf` work after a plain install and with any Kafka cluster; that needs librdkafka
-(`pip install 'barnabas[clients]'`).
+Two commands need more than a plain install ([README](../README.md#use-it)): `perf` needs the extra `clients`
+(`pip install '.[clients]'` in a checkout) and `pipeline` the extra `pipeline`. All commands that take
+`--bootstrap-server` work with any Kafka cluster, except `quotas explain`, `quotas top` and `quotas simulate`, which
+only Barnabas answers.
 
 | command | what it does |
 | --- | --- |
@@ -79,7 +82,7 @@ def _document() -> str:
 
 def _pipeline() -> Iterator[str]:
     options = pipeline_parser()
-    yield f"\n## barnabas pipeline\n\n{options.description} It needs `pip install 'barnabas[pipeline]'`; "
+    yield f"\n## barnabas pipeline\n\n{options.description} It needs `pip install '.[pipeline]'` in a checkout; "
     yield "[pipeline/running.md](pipeline/running.md) tells more.\n"
     (commands,) = (action for action in options._actions if isinstance(action, argparse._SubParsersAction))
     for name, command in commands.choices.items():

@@ -82,7 +82,13 @@ def explain(
     command_config: CommandConfig = None,
     timeout: Annotated[
         int | None,
-        Option("--timeout", min=1, max=2**31 - 1, metavar="MS", help="How long a broker may take (default: 5000)."),
+        Option(
+            "--timeout",
+            min=1,
+            max=2**31 - 1,
+            metavar="MS",
+            help="How long each of a broker's answers may take (default: 5000).",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -23,6 +23,7 @@ from barnabas.cli.options import (
 from barnabas.cli.output import Bar, print_json, progress, say
 from barnabas.clients import Pool
 from barnabas.clients.admin import retry
+from barnabas.core.build import install_hint
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError
 
@@ -33,7 +34,7 @@ _MEGABYTE = 1024 * 1024
 _REPORT_INTERVAL_S = 5.0
 _SAMPLE_LIMIT = 500_000
 _TOPIC_TIMEOUT_MS = 10_000
-_MISSING = "perf needs librdkafka: pip install 'barnabas[clients]'"
+_MISSING = f"perf needs librdkafka: {install_hint('clients')}"
 
 HELP = paragraphs(
     """Measure how fast records are produced and consumed.

@@ -1,6 +1,6 @@
-"""How this copy of the package was built: as pure Python, or partly compiled. What it does is the same (docs/adr/0004).
+"""How this copy of the package was built, as pure Python or partly compiled, and how to install more of it.
 
-For `--version`, bug reports and benchmarks; nothing may decide by it.
+What both builds do is the same (docs/adr/0004). For `--version`, bug reports and benchmarks; nothing may decide by it.
 """
 
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -29,3 +29,8 @@ def compiled_modules(package: Path = _PACKAGE) -> list[str]:
 def version_line() -> str:
     """Return the line that `--version` prints: the version, and which build it is."""
     return f"barnabas {__version__} ({'compiled' if compiled_modules() else 'pure Python'})"
+
+
+def install_hint(extra: str) -> str:
+    """Return how to install an extra of the package, which is in no package index."""
+    return f"run pip install '.[{extra}]' in a checkout of Barnabas, or pip install 'FILE.whl[{extra}]' with its wheel"

@@ -22,6 +22,7 @@ from barnabas.api.producer.handlers import CallbackHandler, new_callback_handler
 from barnabas.api.producer.partitioners import new_partitioner
 from barnabas.api.producer.settings import ProducerConfig
 from barnabas.api.settings import Settings
+from barnabas.core.build import install_hint
 from barnabas.core.clock import SystemClock
 from barnabas.core.dice import system_dice
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from barnabas.api.producer.metadata import ClusterView
     from barnabas.api.producer.sender import Sender
 
-_MISSING = "the producer needs librdkafka: pip install 'barnabas[clients]'"
+_MISSING = f"the producer needs librdkafka: {install_hint('clients')}"
 
 
 class Producer:

@@ -130,7 +130,7 @@ def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
         member_count: Of members now, for a rebalance that goes on.
     """
     if rebalance["reason"] in ("left", "removed"):
-        return rebalance["outcome"] == "empty"
+        return bool(rebalance["outcome"] == "empty")
     gathered = rebalance["member_count"]
     members = member_count if gathered is None else gathered
     return rebalance["reason"] == "joined" and not rebalance["went"] and int(rebalance["came_count"]) >= int(members)

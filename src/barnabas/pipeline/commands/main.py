@@ -8,6 +8,7 @@ import logging
 import sys
 from importlib import import_module
 
+from barnabas.core.build import install_hint
 from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
 from barnabas.core.peer_text import on_lines, on_one_line
@@ -59,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
         if error.name is not None and error.name.startswith("barnabas"):
             raise
         extra = "delta" if error.name and error.name.startswith("delta") else "pipeline"
-        return _fail(f"{error.name} is not installed: pip install 'barnabas[{extra}]'", REFUSED)
+        return _fail(f"{error.name} is not installed: {install_hint(extra)}", REFUSED)
     except OSError as error:
         reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
         remedy = remedy_of(reason)

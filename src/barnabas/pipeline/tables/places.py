@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.core.build import install_hint
 from barnabas.pipeline.spark.stores import is_object_store
 from barnabas.pipeline.tables.layout import PLAIN, Layout, check_divisions
 from barnabas.pipeline.tables.table import Table, TableError
@@ -114,9 +115,7 @@ def open_table(spark: SparkSession, location: str, format_name: str, layout: Lay
     try:
         made_by = getattr(import_module(f"barnabas.pipeline.tables.{module}"), class_name)
     except ImportError as error:
-        raise TableError(
-            f"{format_name} tables need more than is installed: pip install 'barnabas[{format_name}]' ({error})"
-        ) from None
+        raise TableError(f"{format_name} tables need more packages ({error}): {install_hint(format_name)}") from None
     table: Table = made_by(spark, location, layout)
     return table
 
