@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
-from barnabas.core.config.broker import RACK_AWARE_SELECTOR
+from barnabas.core.config.classes import RACK_AWARE_SELECTOR
 from barnabas.testing import Broker
 from barnabas.wire.protocol.messages.create_topics import (
     CreatableReplicaAssignment,

@@ -145,10 +145,12 @@ def test_a_cluster_of_kafka_is_replaced_and_comes_back_under_load(tmp_path: Path
 
 
 async def _replace_and_come_back(machines: Machines, shared: Shared, load: ClusterLoad) -> None:
-    _, look = commands("Before the first broker")
+    _, check, look = commands("Before the first broker")
     *steps, elect = commands("From Kafka to Barnabas")
     steps_back = commands("From Barnabas to Kafka")
     first = machines[1]
+    for machine in machines.values():
+        assert "The broker starts with" in await asyncio.to_thread(machine.paste, check)
     await load.start()
     try:
         await load.goes_on(10)

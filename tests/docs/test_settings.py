@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.config.broker import BrokerConfig
+from barnabas.core.config.classes import CLASS_SETTINGS
 from barnabas.core.config.settings import AUTHORIZER_SETTINGS, BROKER_SETTINGS, TOPIC_SETTINGS, attribute_name
 from barnabas.core.config.support import (
     HONOURED,
@@ -21,10 +22,11 @@ from barnabas.core.config.support import (
     REFUSED,
     WITHOUT_EFFECT,
     WORKS,
-    startup_warning,
+    startup_warnings,
     status,
 )
 from barnabas.core.config.tables import PRECEDENCE
+from barnabas.core.errors import InvalidSettingsError
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src/barnabas"
@@ -114,7 +116,7 @@ def test_every_setting_has_one_status() -> None:
     statuses = (HONOURED, PARTLY_HONOURED.keys(), WITHOUT_EFFECT, REFUSED.keys())
     told = [name for status in statuses for name in status]
     assert sorted(set(told)) == sorted(told)
-    assert set(told) <= BROKER_SETTINGS.keys() | AUTHORIZER_SETTINGS.keys()
+    assert set(told) == BROKER_SETTINGS.keys() | AUTHORIZER_SETTINGS.keys()
 
 
 def test_what_is_said_to_work_is_read() -> None:
@@ -128,7 +130,7 @@ def test_what_is_read_is_said_to_work() -> None:
 def test_a_start_does_not_call_ignored_what_is_read() -> None:
     config = BrokerConfig.single_broker({"zookeeper.connect": "127.0.0.1:1"})
     config.given = broker_settings_read() | AUTHORIZER_SETTINGS.keys()
-    assert startup_warning(config) is None
+    assert startup_warnings(config) == []
     assert {status(name) for name in AUTHORIZER_SETTINGS} == {WORKS}
 
 
@@ -137,8 +139,7 @@ def test_a_start_calls_a_listeners_setting_what_it_calls_the_one_for_all() -> No
     config.given = frozenset(
         f"listener.name.plaintext.{name}" for name in WITHOUT_EFFECT | HONOURED if name.startswith("ssl.")
     )
-    warning = startup_warning(config)
-    assert warning is not None
+    (warning,) = startup_warnings(config)
     assert warning.startswith("without effect here: listener.name.plaintext.ssl.keymanager.algorithm, ")
 
 
@@ -147,10 +148,24 @@ def test_all_topic_settings_are_read() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_what_is_refused_is_looked_at_by_name(name: str) -> None:
-    sources = [*PACKAGE.glob("broker/server/*.py"), CONFIG / "broker.py"]
-    strings = {node.value for path in sources for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)}
-    assert name in strings
+def test_what_is_called_refused_stops_a_start(name: str) -> None:
+    for each in (name, f"listener.name.plaintext.{name}"):
+        with pytest.raises(InvalidSettingsError) as caught:
+            BrokerConfig.from_properties({each: "com.example.Own"}, {each: 1})
+        (problem,) = caught.value.problems
+        assert problem.startswith(f"server.properties:1: {each}=com.example.Own: Java classes are not supported; ")
+
+
+@pytest.mark.parametrize("name", sorted(name for name, setting in CLASS_SETTINGS.items() if setting.accepted))
+def test_kafkas_own_classes_are_taken(name: str) -> None:
+    for accepted in CLASS_SETTINGS[name].accepted:
+        assert BrokerConfig.from_properties({name: accepted}).text(name) == accepted
+
+
+def test_every_setting_that_names_a_class_is_judged_by_it() -> None:
+    named = {name for name, each in BROKER_SETTINGS.items() if each.type == "class"}
+    named |= {name for name in BROKER_SETTINGS if name.endswith((".class", ".class.name", ".providers"))}
+    assert named == CLASS_SETTINGS.keys()
 
 
 def test_no_value_is_cut_to_a_bound_that_the_table_does_not_show() -> None:

@@ -75,7 +75,8 @@ def test_the_runbook(tmp_path: Path, zookeeper: ZooKeeper) -> None:
     assert "Released. Start Kafka with broker.id=0" in shell.run(release)
     assert (data / RELEASED_REGISTRY_FILE).exists()
 
-    stop_kafka, look, adopt, start = commands("In: from Kafka to Barnabas")
+    check, stop_kafka, look, adopt, start = commands("In: from Kafka to Barnabas")
+    assert "The broker starts with server.properties" in shell.run(check)
     assert stop_kafka.startswith("kafka-server-stop.sh")
     assert cluster_id in shell.run(look)
     assert not (data / REGISTRY_FILE).exists()

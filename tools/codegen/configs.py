@@ -138,15 +138,22 @@ Generated from `schemas/configs.json`, `schemas/barnabas-configs.json` and, in `
 `support.py` by `scripts/generate`.
 
 `barnabas broker server.properties` takes Kafka's own file. Names, types, defaults and checks are those of Kafka 2.7.2.
-A setting that does not exist, or a value that cannot be, is one line that names file, line, setting and what is
-allowed; the broker then does not start. What the file sets and does nothing yet is said once at start.
+`barnabas broker --check server.properties` lists what would stop the start, what has no effect and what is unknown,
+each with its line; it exits with 1 if the broker would not start. It opens no port and writes nothing.
+
+| in the file | the broker |
+| --- | --- |
+| invalid values | does not start; a line for each names file, line, setting and what is allowed |
+| Java classes that decide who may do what, or how much | does not start either; the line says what to use instead |
+| settings without effect | starts, with one warning that lists them |
+| unknown names (`jmx.port`, `confluent.*`, misspelt ones) | starts, as Kafka does; a warning for each |
+| unknown names that begin with `barnabas.` | does not start: nothing else reads them |
 
 | status | meaning |
 | --- | --- |
 | works | does what Kafka's documentation says, but for what [differences.md](differences.md) lists; a test checks it |
-| no effect | tunes what this broker does not have (thread pools, purgatories) |
-| not yet | accepted, said at start, ignored |
-| refused | the broker does not start with it |
+| no effect | tunes what this broker does not have (thread pools, purgatories, Kerberos, Java's metrics); ignored |
+| refused | names a Java class; the broker does not start with it, but for Kafka's own class where the status says so |
 
 How a setting may change while the broker runs is Kafka's update mode: `read-only` is never; `cluster-wide` is for all
 brokers or for one, `per-broker` for one only. What is set so wins over the file, and for one broker over for all. It

@@ -4,6 +4,7 @@ An error that belongs to one partition or group is data (an `ErrorCode` in the a
 connection must close, that a disk failed, that a configuration is impossible, or that there is a bug.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.core.error_code import ErrorCode
@@ -42,6 +43,18 @@ class StorageError(BarnabasError):
 
 class ConfigError(BarnabasError):
     """An invalid setting or option: one line that names it and says what to do."""
+
+
+class InvalidSettingsError(ConfigError):
+    """Several invalid settings.
+
+    Attributes:
+        problems: One line for each.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
 
 
 class ConfigValueError(ConfigError):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from barnabas.broker.security.acls.authorizer import Denied
+    from barnabas.wire.security.principals import Principal
 
 
 class AccessRules(NamedTuple):
@@ -51,13 +52,10 @@ async def open_access_rules(
     if not config.authorizer_class_name:
         return AccessRules(AllowAll(), None)
     # Only here: who has no rules does not pay for them.
-    from barnabas.broker.security.acls.authorizer import AclAuthorizer, parse_super_users
+    from barnabas.broker.security.acls.authorizer import AclAuthorizer
     from barnabas.broker.security.acls.store import AclStore
 
-    try:
-        super_users = parse_super_users(str(config.of_authorizer("super.users")))
-    except ConfigError as error:
-        raise StartupError(f"super.users: {error}") from None
+    super_users = super_users_of(config)
     store = AclStore(registry, clock, timers, spawner, dice, lambda: authorizer.forget())
     authorizer = AclAuthorizer(store.rules, super_users, bool(config.of_authorizer("allow.everyone.if.no.acl.found")))
     if on_denied is not None:
@@ -66,3 +64,13 @@ async def open_access_rules(
     first_with_prefixes = kafka_version("2.0-IV1")
     admin = AclAdmin(store, lambda: kafka_version(config.inter_broker_protocol_version) >= first_with_prefixes)
     return AccessRules(authorizer, admin)
+
+
+def super_users_of(config: BrokerConfig) -> "frozenset[Principal]":
+    """Read `super.users`. Raises StartupError: it names what is no principal."""
+    from barnabas.broker.security.acls.authorizer import parse_super_users
+
+    try:
+        return parse_super_users(str(config.of_authorizer("super.users")))
+    except ConfigError as error:
+        raise StartupError(f"super.users: {error}") from None

@@ -37,6 +37,21 @@ def run(
     run_on_loop(_serve(config, ready_fd, control_fd, page_options))
 
 
+def problems_of_a_start(config: BrokerConfig) -> list[str]:
+    """Return what a start would refuse of settings that are valid by themselves; see `settings_check.py`."""
+    # Not at the top: a start does without it.
+    from barnabas.broker.server import settings_check
+
+    found: list[str] = []
+
+    async def look() -> None:
+        env = machine_environment(asyncio.get_running_loop())
+        found.extend(settings_check.problems_of_a_start(config, env))
+
+    run_on_loop(look())
+    return found
+
+
 async def _serve(
     config: BrokerConfig, ready_fd: int | None, control_fd: int | None, page_options: Sequence[str] | None
 ) -> None:

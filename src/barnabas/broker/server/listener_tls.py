@@ -117,15 +117,19 @@ class ListenerTls:
         Raises:
             ConfigError: The first listener's reason.
         """
-        for endpoint in _with_tls(config.endpoints):
-            known = self._keys.get(endpoint.listener_name)
-            try:
-                settings = listener_settings(config, endpoint)
-                if known is None or settings != known.settings:
-                    server_context(settings)
-                PrincipalMapping(_rules(config, endpoint.listener_name))
-            except ConfigError as error:
-                raise ConfigError(f"listener {endpoint.listener_name}: {error}") from None
+        for endpoint in with_tls(config.endpoints):
+            self.check_listener(config, endpoint)
+
+    def check_listener(self, config: BrokerConfig, endpoint: Endpoint) -> None:
+        """Refuse settings if a listener's keys can't be used. Raises ConfigError."""
+        known = self._keys.get(endpoint.listener_name)
+        try:
+            settings = listener_settings(config, endpoint)
+            if known is None or settings != known.settings:
+                server_context(settings)
+            PrincipalMapping(_rules(config, endpoint.listener_name))
+        except ConfigError as error:
+            raise ConfigError(f"listener {endpoint.listener_name}: {error}") from None
 
     def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
         """A connection to another broker's listener of this name."""
@@ -164,7 +168,7 @@ class ListenerTls:
     def _look_at(self, is_forced: bool) -> None:
         """Look whether files or settings are other ones, and read those, elsewhere."""
         wanted: list[tuple[str, TlsSettings, _Marks | None]] = []
-        for endpoint in _with_tls(self._endpoints()):
+        for endpoint in with_tls(self._endpoints()):
             keys = self._keys.get(endpoint.listener_name)
             if keys is None or keys.context is None:
                 continue
@@ -271,7 +275,8 @@ def _rules(config: BrokerConfig, listener_name: str) -> str:
     return setting_of(config, listener_name, "ssl.principal.mapping.rules") or ""
 
 
-def _with_tls(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
+def with_tls(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
+    """Return the listeners that speak TLS."""
     return [each for each in endpoints if each.security_protocol in WITH_TLS]
 
 

@@ -17,7 +17,7 @@ from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import RouteTable
 from barnabas.broker.security.scram_users import ScramUsers
 from barnabas.broker.server.environment import Environment
-from barnabas.core.config import BrokerConfig
+from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.errors import ConfigError
 from barnabas.core.executor import Executor, OwnedExecutor
 from barnabas.core.pending import Spawner
@@ -49,8 +49,12 @@ class Logins:
         tokens: The delegation tokens; None: there are none.
     """
 
-    def __init__(self, config: BrokerConfig, env: Environment) -> None:
+    def __init__(self, config: BrokerConfig, env: Environment, *, reads_keys: bool = True) -> None:
+        """Args:
+        reads_keys: Whether to read the keys of sasl.oauthbearer.jwks.endpoint.url.
+        """
         self._config = config
+        self._reads_keys = reads_keys
         self._env = env
         self._clock = env.clock
         self._dice = env.dice
@@ -124,12 +128,17 @@ class Logins:
         """
         config = self._config
         for endpoint in config.endpoints:
-            if _is_sasl(endpoint.security_protocol):
-                self._checked[endpoint.listener_name] = self._logins_of(endpoint.listener_name)
-                if endpoint.listener_name in (config.inter_broker_listener, config.control_plane_listener):
-                    self._check_inter_broker(endpoint.listener_name)
+            self.check_listener(endpoint)
         if config.sasl_jaas_config is not None:
             log.warning("sasl.jaas.config is ignored: it must have the prefix listener.name.<listener>.<mechanism>.")
+
+    def check_listener(self, endpoint: Endpoint) -> None:
+        """Refuse settings by which nobody could log in on a listener. Raises ConfigError."""
+        config, name = self._config, endpoint.listener_name
+        if _is_sasl(endpoint.security_protocol):
+            self._checked[name] = self._logins_of(name)
+            if name in (config.inter_broker_listener, config.control_plane_listener):
+                self._check_inter_broker(name)
 
     def step_of(
         self, listener_name: str, security_protocol: str, services: Services, routes: RouteTable
@@ -280,7 +289,8 @@ class Logins:
                     config.sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms,
                 ),
             )
-            self._refresher.refresh()
+            if self._reads_keys:
+                self._refresher.refresh()
         return self._refresher
 
     async def prepare(self) -> None:

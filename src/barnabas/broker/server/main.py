@@ -21,7 +21,8 @@ from barnabas.broker.server.log_limit import LimitedHandler
 from barnabas.broker.server.log_lines import LineFormatter
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, read_properties
-from barnabas.core.errors import BarnabasError, ConfigError
+from barnabas.core.config.broker import single_broker_properties
+from barnabas.core.errors import BarnabasError, ConfigError, InvalidSettingsError
 from barnabas.core.peer_text import on_one_line
 from barnabas.core.standard_streams import open_standard_streams
 
@@ -85,6 +86,12 @@ def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
         metavar="OPTIONS",
         help="--page with more options of barnabas page: --page-options='--allow-changes'",
     )
+    made.add_argument(
+        "--check",
+        action="store_true",
+        help="list the settings that would stop the start, have no effect or are unknown, and exit with 1 if any stops "
+        "it; opens no port and writes nothing",
+    )
     made.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
     made.add_argument(
         "--ready-fd",
@@ -131,6 +138,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.umask(0o077)
     set_up_logging(options.log_level)
     try:
+        if options.check:
+            return check(options)
         _check_descriptor("--ready-fd", options.ready_fd)
         _check_descriptor("--control-fd", options.control_fd)
         config = load_config(options)
@@ -143,7 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         run(config, options.ready_fd, options.control_fd, _page_options(options, config))
     except BarnabasError as error:
-        print(f"barnabas broker: {on_one_line(str(error))}", file=sys.stderr)
+        for problem in error.problems if isinstance(error, InvalidSettingsError) else [str(error)]:
+            print(f"barnabas broker: {on_one_line(problem)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0
@@ -175,17 +185,37 @@ def _page_options(options: argparse.Namespace, config: BrokerConfig) -> list[str
     return found
 
 
+def check(options: argparse.Namespace) -> int:
+    """Print what a start would say of the settings; return 1 if it would fail, else 0. Raises ConfigError."""
+    # Not at the top: a start does without the one, and help without the other.
+    from barnabas.broker.server.lifecycle import problems_of_a_start
+    from barnabas.broker.server.settings_check import SettingsCheck
+
+    checked = SettingsCheck(*_settings(options), problems_of_a_start)
+    print(checked.report(options.file or "these options"))
+    return 1 if checked.problems else 0
+
+
 def load_config(options: argparse.Namespace) -> BrokerConfig:
     """Put the file and the options together.
 
     Raises:
         ConfigError: The file or an option is invalid; one line that says what is allowed.
     """
-    overrides = _overrides(options)
-    if options.embedded:
-        overrides.pop("zookeeper.connect", None)
     if options.file is None:
-        return BrokerConfig.single_broker(overrides)
+        return BrokerConfig.single_broker(_overrides(options))
+    return BrokerConfig.from_properties(*_settings(options))
+
+
+def _settings(options: argparse.Namespace) -> tuple[dict[str, str], dict[str, int], str]:
+    """Return the settings of the file and the options, the lines of those from the file, and its name.
+
+    Raises:
+        ConfigError: The file can't be read, or an option is invalid.
+    """
+    overrides = _overrides(options)
+    if options.file is None:
+        return single_broker_properties(overrides), {}, ""
     properties, lines = read_properties(options.file)
     if options.embedded:
         properties.pop("zookeeper.connect", None)
@@ -193,9 +223,7 @@ def load_config(options: argparse.Namespace) -> BrokerConfig:
         # The address asked for on the command line replaces all that the file says about addresses.
         for name in ("advertised.listeners", "host.name", "port", "advertised.host.name", "advertised.port"):
             properties.pop(name, None)
-    return BrokerConfig.from_properties(
-        properties | overrides, {name: line for name, line in lines.items() if name not in overrides}, options.file
-    )
+    return properties | overrides, {name: line for name, line in lines.items() if name not in overrides}, options.file
 
 
 def _overrides(options: argparse.Namespace) -> dict[str, str]:
@@ -217,6 +245,8 @@ def _overrides(options: argparse.Namespace) -> dict[str, str]:
         port = options.port if options.port is not None else 9092
         bracketed = f"[{host}]" if ":" in host else host
         overrides["listeners"] = f"PLAINTEXT://{bracketed}:{port}"
+    if options.embedded:
+        overrides.pop("zookeeper.connect", None)
     return overrides
 
 

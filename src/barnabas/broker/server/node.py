@@ -70,7 +70,7 @@ from barnabas.broker.transactions.loading import coordinated_transactions
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.dynamic import Layer
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
-from barnabas.core.config.support import startup_warning
+from barnabas.core.config.support import startup_warnings
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import BarnabasError, StorageError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -611,8 +611,7 @@ class Node:
             self.registry_listeners = RegistryListeners(self._env, self.config, registry)
 
     def _warn_of_unsupported_settings(self) -> None:
-        warning = startup_warning(self.config)
-        if warning is not None:
+        for warning in startup_warnings(self.config):
             log.warning("%s", warning)
 
     async def _write_what_kafka_reads(self, registry: Registry) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # As in listener.name.registry.ssl.keystore.location.
-_NAME = "REGISTRY"
+NAME = "REGISTRY"
 _LOOPBACK = ("127.", "::1")
 
 
@@ -76,7 +76,7 @@ class RegistryListeners:
         Raises:
             StartupError: The keys can't be used.
         """
-        endpoint = Endpoint(_NAME, *acceptor.address, "SSL")
+        endpoint = Endpoint(NAME, *acceptor.address, "SSL")
         if self._tls is None:
             # Not at the top: who asks for no TLS starts without it.
             from barnabas.broker.server.listener_tls import ListenerTls

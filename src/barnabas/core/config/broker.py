@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Collection, Mapping
 
 from barnabas.core.config import listeners as _listeners
+from barnabas.core.config.classes import refuse_class
 from barnabas.core.config.listeners import Endpoint, parse_addresses, parse_counts_by_host
 from barnabas.core.config.properties import read_properties
 from barnabas.core.config.settings import (
@@ -19,12 +20,14 @@ from barnabas.core.config.settings import (
     BROKER_DYNAMIC_ONLY_SETTINGS,
     BROKER_SETTINGS,
     LISTENER_PREFIX,
-    TOPIC_SETTINGS,
-    Setting,
+    OWN_PREFIX,
     Value,
     allowed,
     attribute_name,
+    find_broker_setting,
+    find_file_setting,
     format_value,
+    hint,
     name_for_any,
     parse,
     split_list,
@@ -36,7 +39,7 @@ from barnabas.core.config.versions import (
     KafkaVersion,
     kafka_version,
 )
-from barnabas.core.errors import ConfigError
+from barnabas.core.errors import ConfigError, InvalidSettingsError
 
 # What the server.properties that Kafka ships sets for one broker, on this machine alone and beside the working
 # directory instead of in /tmp.
@@ -52,10 +55,13 @@ SINGLE_BROKER_PROPERTIES: dict[str, str] = {
 }
 
 
-AUTHORIZER_CLASSES = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
-"""Kafka's own authorizer, by both names that it has had."""
-
-RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+def single_broker_properties(overrides: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings, as text, of a broker that is started without a file."""
+    properties = {**SINGLE_BROKER_PROPERTIES, **overrides}
+    if overrides.get("zookeeper.connect") and "broker.id" not in overrides:
+        # It may be one of several: the registry gives it an id of its own.
+        del properties["broker.id"]
+    return properties
 
 
 class BrokerConfig(BrokerFields):
@@ -137,7 +143,7 @@ class BrokerConfig(BrokerFields):
     def from_properties(
         cls, properties: Mapping[str, str], lines: Mapping[str, int] | None = None, source: str = "server.properties"
     ) -> "BrokerConfig":
-        """Check settings and put them together.
+        """Check settings and put them together; unknown ones are kept without an effect.
 
         Args:
             properties: Texts by name; what is not there has Kafka's default.
@@ -145,19 +151,31 @@ class BrokerConfig(BrokerFields):
             source: The file's name, for errors.
 
         Raises:
-            ConfigError: Unknown or impossible; one line that names file, line, setting and what is allowed.
+            InvalidSettingsError: Values are invalid, or a name that begins with `barnabas.` is unknown; a line for
+                each names file, line, setting and what is allowed.
         """
-        place = _Place(properties, lines or {}, source)
+        problems = _Problems(properties, lines or {}, source)
         own: dict[str, Value] = {}
         for name, text in properties.items():
-            setting = _find_setting(name, place)
+            setting = find_file_setting(name)
+            if setting is None:
+                # differs from Kafka (unknown-setting): it only warns. Nothing but Barnabas reads a name of its own.
+                if name.startswith(OWN_PREFIX):
+                    problems.add(name, f"no such setting{hint(name)}")
+                continue
             try:
-                own[name] = parse(setting, text)
+                value = parse(setting, text)
             except ConfigError:
-                raise place.error(name, f"must be {allowed(setting)}") from None
+                problems.add(name, f"must be {allowed(setting)}")
+                continue
+            refusal = refuse_class(setting.name, str(value))
+            if refusal is not None:
+                problems.add(name, refusal)
+            own[name] = value
         config = cls(properties, own)
-        _read_endpoints(config, place)
-        _check_together(config, place)
+        _read_endpoints(config, problems)
+        _check_together(config, problems)
+        problems.raise_any()
         return config
 
     @classmethod
@@ -173,11 +191,7 @@ class BrokerConfig(BrokerFields):
     def single_broker(cls, overrides: Mapping[str, str] | None = None) -> "BrokerConfig":
         """The settings of a broker that is started without a file. Raises ConfigError."""
         given = dict(overrides or {})
-        properties = SINGLE_BROKER_PROPERTIES | given
-        if given.get("zookeeper.connect") and "broker.id" not in given:
-            # It may be one of several: the registry gives it an id of its own.
-            del properties["broker.id"]
-        config = cls.from_properties(properties)
+        config = cls.from_properties(single_broker_properties(given))
         config.given = frozenset(given)
         return config
 
@@ -195,7 +209,9 @@ class BrokerConfig(BrokerFields):
                 self._own[name] = self.explicit[name] = version.name
                 setattr(self, attribute_name(name), version.name)
         self._settle_versions()
-        _check_versions(self, _Place(self.explicit, {}, ""))
+        problems = _Problems(self.explicit, {}, "")
+        _check_versions(self, problems)
+        problems.raise_any()
         return [
             f"{name}={self.explicit[name]}"
             for name in (INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION)
@@ -262,38 +278,29 @@ class BrokerConfig(BrokerFields):
         return self._own[name] if name in self._own else BROKER_SETTINGS[name].default_value
 
 
-class _Place:
-    """Says where a setting stands."""
+class _Problems:
+    """Collects what is wrong with settings, the first problem of each."""
 
-    __slots__ = ("_lines", "_properties", "_source")
+    __slots__ = ("_found", "_lines", "_properties", "_source")
 
     def __init__(self, properties: Mapping[str, str], lines: Mapping[str, int], source: str) -> None:
         self._properties = properties
         self._lines = lines
         self._source = source
+        self._found: dict[str, str] = {}
 
-    def error(self, name: str, reason: str) -> ConfigError:
-        """The one line for a setting that cannot be."""
+    def add(self, name: str, reason: str) -> None:
+        """Add the one line for a setting that is invalid."""
         where = f"{self._source}:{self._lines[name]}: " if name in self._lines else ""
-        setting = BROKER_SETTINGS.get(name)
+        setting = find_broker_setting(name)
         is_shown = name in self._properties and not (setting is None or setting.is_sensitive)
-        return ConfigError(f"{where}{name}{'=' + self._properties[name] if is_shown else ''}: {reason}")
+        self._found.setdefault(name, f"{where}{name}{'=' + self._properties[name] if is_shown else ''}: {reason}")
 
-
-def _find_setting(name: str, place: _Place) -> Setting:
-    if (setting := BROKER_SETTINGS.get(name)) is not None:
-        return setting
-    if (setting := BROKER_SETTINGS.get(name_for_any(name)) or AUTHORIZER_SETTINGS.get(name)) is not None:
-        return setting
-    if name in BROKER_DYNAMIC_ONLY_SETTINGS:
-        raise place.error(name, "can only be set while the broker runs, not in a file")
-    if (of_topics := TOPIC_SETTINGS.get(name)) is not None and of_topics.extra in BROKER_SETTINGS:
-        raise place.error(name, f"this is what topics call it; for the broker set {of_topics.extra}")
-    from difflib import get_close_matches  # only for this error: start-up does not pay for it
-
-    # differs from Kafka (unknown-setting): it only warns; a misspelt setting would silently keep its default.
-    near = get_close_matches(name, (*BROKER_SETTINGS, *AUTHORIZER_SETTINGS), n=1, cutoff=0.8)
-    raise place.error(name, "no such setting" + (f"; did you mean {near[0]}?" if near else " in Kafka 2.7"))
+    def raise_any(self) -> None:
+        """Raise InvalidSettingsError if there are problems, in the order of the file."""
+        if self._found:
+            names = sorted(self._found, key=lambda name: self._lines.get(name, float("inf")))
+            raise InvalidSettingsError([self._found[name] for name in names])
 
 
 def _settle_precedence(config: BrokerConfig, own: Mapping[str, Value]) -> None:
@@ -318,7 +325,7 @@ def _settle_precedence(config: BrokerConfig, own: Mapping[str, Value]) -> None:
     config.log_dirs = split_list(config.log_dir if directories is None else str(directories))
 
 
-def _read_endpoints(config: BrokerConfig, place: _Place) -> None:
+def _read_endpoints(config: BrokerConfig, problems: _Problems) -> None:
     name = "listener.security.protocol.map"
     try:
         protocols = _listeners.parse_protocol_map(config.listener_security_protocol_map)
@@ -332,7 +339,8 @@ def _read_endpoints(config: BrokerConfig, place: _Place) -> None:
     except ConfigError as error:
         if name == "advertised.listeners" and config.advertised_listeners is None:
             name = "listeners" if config.listeners is not None else "host.name"
-        raise place.error(name, str(error)) from None
+        problems.add(name, str(error))
+        return
     name = "inter.broker.listener.name"
     if config.inter_broker_listener_name is None and "security.inter.broker.protocol" in config.explicit:
         name = "security.inter.broker.protocol"
@@ -352,7 +360,7 @@ def _read_endpoints(config: BrokerConfig, place: _Place) -> None:
             config.inter_broker_listener,
         )
     except ConfigError as error:
-        raise place.error(name, str(error)) from None
+        problems.add(name, str(error))
 
 
 def _advertised(config: BrokerConfig, protocols: Mapping[str, str]) -> list[Endpoint]:
@@ -365,12 +373,12 @@ def _advertised(config: BrokerConfig, protocols: Mapping[str, str]) -> list[Endp
     return list(config.endpoints)
 
 
-def _check_together(config: BrokerConfig, place: _Place) -> None:
+def _check_together(config: BrokerConfig, problems: _Problems) -> None:
     """Check what concerns several settings together, as Kafka does at its start."""
 
     def require(condition: bool, name: str, reason: str) -> None:
         if not condition:
-            raise place.error(name, reason)
+            problems.add(name, reason)
 
     if config.broker_id_generation_enable:
         require(
@@ -390,7 +398,7 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
     require(bool(config.log_dirs), "log.dirs", "must name a directory")
     require(config.log_cleaner_threads >= 1, "log.cleaner.threads", "must be at least 1")
     require(
-        config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads > _LEAST_DEDUPE_BUFFER_BYTES,
+        config.log_cleaner_dedupe_buffer_size // max(config.log_cleaner_threads, 1) > _LEAST_DEDUPE_BUFFER_BYTES,
         "log.cleaner.dedupe.buffer.size",
         f"must be more than 1 MB for each cleaner thread ({_LEAST_DEDUPE_BUFFER_BYTES * config.log_cleaner_threads})",
     )
@@ -427,7 +435,7 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
     try:
         parse_counts_by_host(config.max_connections_per_ip_overrides)
     except ConfigError as error:
-        raise place.error("max.connections.per.ip.overrides", str(error)) from None
+        problems.add("max.connections.per.ip.overrides", str(error))
     for name, addresses, example in (
         ("barnabas.http.listeners", config.barnabas_http_listeners, "127.0.0.1:9644"),
         ("barnabas.registry.listeners", config.barnabas_registry_listeners, "127.0.0.1:2181"),
@@ -436,41 +444,24 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
         try:
             parse_addresses(addresses, example)
         except ConfigError as error:
-            raise place.error(name, str(error)) from None
+            problems.add(name, str(error))
     require(
         config.connection_failed_authentication_delay_ms < config.connections_max_idle_ms,
         "connection.failed.authentication.delay.ms",
         f"must be less than connections.max.idle.ms ({config.connections_max_idle_ms})",
     )
-    _check_versions(config, place)
-    require(
-        not config.ssl_engine_factory_class,
-        "ssl.engine.factory.class",
-        "names a Java class: TLS comes from OpenSSL here",
-    )
-    # differs from Kafka (authorizer): it loads any class; one that would be ignored would let everybody in.
-    require(
-        config.authorizer_class_name in ("", *AUTHORIZER_CLASSES),
-        "authorizer.class.name",
-        f"must be empty (nobody is stopped) or {AUTHORIZER_CLASSES[0]}: no other authorizer is here",
-    )
-    # differs from Kafka (replica-selector): it loads any class.
-    require(
-        config.replica_selector_class in (None, RACK_AWARE_SELECTOR),
-        "replica.selector.class",
-        f"must be unset (consumers read from leaders) or {RACK_AWARE_SELECTOR}: no other selector is here",
-    )
+    _check_versions(config, problems)
 
 
-def _check_versions(config: BrokerConfig, place: _Place) -> None:
+def _check_versions(config: BrokerConfig, problems: _Problems) -> None:
     protocol = kafka_version(config.inter_broker_protocol_version)
     if kafka_version(config.log_message_format_version).magic > protocol.magic:
-        raise place.error(
+        problems.add(
             LOG_MESSAGE_FORMAT_VERSION, f"needs a newer {INTER_BROKER_PROTOCOL_VERSION} than {protocol.short_name}"
         )
     # differs from Kafka (zstd-offsets-codec): it starts with zstd and 1.1, say, and then refuses every commit.
     if config.offsets_topic_compression_codec == _ZSTD and not protocol.has_zstd:
-        raise place.error(
+        problems.add(
             "offsets.topic.compression.codec",
             f"needs an {INTER_BROKER_PROTOCOL_VERSION} of 2.1 or newer, not {protocol.short_name}",
         )

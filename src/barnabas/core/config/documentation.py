@@ -7,7 +7,7 @@ What does nothing here, or not all, says so at its end, by the table of what is 
 """
 
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
-from barnabas.core.config.support import NOT_YET, WORKS, status
+from barnabas.core.config.support import WORKS, status
 
 
 def document_broker_setting(name: str) -> str | None:
@@ -17,8 +17,7 @@ def document_broker_setting(name: str) -> str | None:
     told = status(name)
     if told == WORKS:
         return TEXTS[name]
-    remark = "not implemented yet" if told == NOT_YET else told.replace("`", "")
-    return f"{TEXTS[name]} In Barnabas: {remark}."
+    return f"{TEXTS[name]} In Barnabas: {told.replace('`', '')}."
 
 
 def document_topic_setting(name: str) -> str | None:

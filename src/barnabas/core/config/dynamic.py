@@ -9,6 +9,7 @@ configuration page, updating broker configs.
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
+from barnabas.core.config.classes import refuse_class
 from barnabas.core.config.settings import (
     BROKER_SETTINGS,
     LISTENER_PREFIX,
@@ -131,7 +132,7 @@ def _check_value(name: str, text: str) -> None:
     setting = find_broker_setting(name)
     if setting is None or setting.extra == READ_ONLY:
         return
-    if text and (setting.type == "class" or setting.name in _NAMES_CLASSES):
+    if refuse_class(setting.name, text) is not None or (text and setting.name in _NAMES_CLASSES):
         # differs from Kafka (java-classes): it loads them.
         raise ConfigValueError(
             f"Invalid value {text} for configuration {setting.name}: Class {text} could not be found."

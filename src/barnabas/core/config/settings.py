@@ -97,6 +97,28 @@ def find_broker_setting(name: str) -> Setting | None:
     return BROKER_SETTINGS.get(name) or BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
 
 
+OWN_PREFIX = "barnabas."
+
+
+def find_file_setting(name: str) -> Setting | None:
+    """Find a setting that a broker's file may have, be it for one listener alone; None: it is unknown."""
+    return BROKER_SETTINGS.get(name_for_any(name)) or AUTHORIZER_SETTINGS.get(name)
+
+
+def hint(name: str) -> str:
+    """Return what an unknown setting of a file may mean; empty if nothing is near."""
+    if name in BROKER_DYNAMIC_ONLY_SETTINGS:
+        return "; it can only be set while the broker runs (barnabas configs)"
+    of_topics = TOPIC_SETTINGS.get(name)
+    if of_topics is not None and of_topics.extra in BROKER_SETTINGS:
+        return f"; did you mean {of_topics.extra}?"
+    from difflib import get_close_matches  # only for this: start-up does not pay for it
+
+    prefix = name[: len(name) - len(name_for_any(name))]
+    near = get_close_matches(name_for_any(name), (*BROKER_SETTINGS, *AUTHORIZER_SETTINGS), n=1, cutoff=0.8)
+    return f"; did you mean {prefix}{near[0]}?" if near else ""
+
+
 def attribute_name(name: str) -> str:
     """The Python attribute that holds a setting: dots become underscores."""
     return name.replace(".", "_").lower()

@@ -2,15 +2,17 @@
 
 - `HONOURED`: the broker's settings that work, and the authorizer's.
 - `PARTLY_HONOURED`: those of which only a part can work yet, with that part in words.
-- `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories): they do no harm.
-- `REFUSED`: those with which the broker does not start, and unless when.
-- All others are not implemented yet; what the file sets of them is said once at start.
+- `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories, Java's reporters).
+- `REFUSED`: those with which the broker does not start, unless they name Kafka's own class.
 
 Invariant: what is called honoured is what the code reads; tests/docs/test_settings.py reads the code.
 """
 
+from collections.abc import Collection
+
 from barnabas.core.config.broker import BrokerConfig
-from barnabas.core.config.settings import name_for_any
+from barnabas.core.config.classes import CLASS_SETTINGS
+from barnabas.core.config.settings import OWN_PREFIX, find_file_setting, hint, name_for_any
 
 HONOURED = frozenset(
     [
@@ -220,17 +222,35 @@ PARTLY_HONOURED: dict[str, str] = {
 }
 
 REFUSED = {
-    "ssl.engine.factory.class": "refused",
+    name: "refused but for Kafka's own class" if setting.accepted else "refused"
+    for name, setting in CLASS_SETTINGS.items()
+    if name not in HONOURED
 }
 
 WITHOUT_EFFECT = frozenset(
     [
         "delete.records.purgatory.purge.interval.requests",
         "fetch.purgatory.purge.interval.requests",
+        "kafka.metrics.polling.interval.secs",
+        "kafka.metrics.reporters",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
         "offsets.load.buffer.size",
         "producer.purgatory.purge.interval.requests",
         "queued.max.requests",
         "replica.socket.receive.buffer.bytes",
+        "sasl.kerberos.kinit.cmd",
+        "sasl.kerberos.min.time.before.relogin",
+        "sasl.kerberos.principal.to.local.rules",
+        "sasl.kerberos.service.name",
+        "sasl.kerberos.ticket.renew.jitter",
+        "sasl.kerberos.ticket.renew.window.factor",
+        "sasl.login.refresh.buffer.seconds",
+        "sasl.login.refresh.min.period.seconds",
+        "sasl.login.refresh.window.factor",
+        "sasl.login.refresh.window.jitter",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
         "ssl.keymanager.algorithm",
@@ -245,34 +265,39 @@ WITHOUT_EFFECT = frozenset(
 )
 
 
-WORKS, NO_EFFECT, NOT_YET = "works", "no effect", "not yet"
+WORKS, NO_EFFECT = "works", "no effect"
 
 
 def status(name: str) -> str:
     """Return how a broker's setting is supported, in words: `works`, which part of it does, or why it does not."""
     if name in HONOURED:
         return WORKS
-    if name in PARTLY_HONOURED:
-        return PARTLY_HONOURED[name]
-    if name in REFUSED:
-        return REFUSED[name]
-    return NO_EFFECT if name in WITHOUT_EFFECT else NOT_YET
+    return PARTLY_HONOURED.get(name) or REFUSED.get(name, NO_EFFECT)
 
 
-def startup_warning(config: BrokerConfig) -> str | None:
-    """One line on what a person set and does nothing, or None."""
-    missing, ineffective = [], []
-    for name in sorted(config.given):
-        told = status(name_for_any(name))
-        if told == WORKS:
-            continue
-        if told == NO_EFFECT or (name.startswith("zookeeper.") and not config.zookeeper_connect):
-            ineffective.append(name)
-        elif told == NOT_YET:
-            missing.append(name)
-    parts = []
-    if missing:
-        parts.append(f"not implemented yet and ignored: {', '.join(missing)}")
-    if ineffective:
-        parts.append(f"without effect here: {', '.join(ineffective)}")
-    return "; ".join(parts) or None
+def ineffective(names: Collection[str], has_zookeeper: bool) -> list[str]:
+    """Return those of a file's known settings that do nothing, sorted."""
+    return sorted(
+        name
+        for name in names
+        if find_file_setting(name) is not None
+        and (told := status(name_for_any(name))) != WORKS
+        and (told == NO_EFFECT or (name.startswith("zookeeper.") and not has_zookeeper))
+    )
+
+
+def unknown(names: Collection[str]) -> list[str]:
+    """Return those of a file's settings that Kafka would ignore because it does not know them, sorted."""
+    return sorted(name for name in names if find_file_setting(name) is None and not name.startswith(OWN_PREFIX))
+
+
+def startup_warnings(config: BrokerConfig) -> list[str]:
+    """Return the lines of the log on settings that a person set and that do nothing."""
+    found = ineffective(config.given, bool(config.zookeeper_connect))
+    return [
+        *([f"without effect here: {', '.join(found)}"] if found else []),
+        *(
+            f"The configuration '{name}' was supplied but isn't a known config{hint(name) or '.'}"
+            for name in unknown(config.given)
+        ),
+    ]

@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.broker.cluster.image import BrokerNode, ClusterImage
 from barnabas.broker.requests.handlers import fetch
-from barnabas.core.config.broker import RACK_AWARE_SELECTOR
+from barnabas.core.config.classes import RACK_AWARE_SELECTOR
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.records.builder import BatchBuilder

@@ -35,8 +35,10 @@ def test_every_setting_that_is_described_has_a_short_text(document, names) -> No
 
 def test_what_does_not_work_says_so() -> None:
     assert document_broker_setting("queued.max.requests") == f"{TEXTS['queued.max.requests']} In Barnabas: no effect."
-    assert document_broker_setting("ssl.engine.factory.class").endswith("In Barnabas: refused.")
-    assert document_broker_setting("sasl.login.class").endswith("In Barnabas: not implemented yet.")
+    assert document_broker_setting("ssl.engine.factory.class").endswith(
+        "In Barnabas: refused but for Kafka's own class."
+    )
+    assert document_broker_setting("security.providers").endswith("In Barnabas: refused.")
     assert document_broker_setting("log.dirs") == TEXTS["log.dirs"]
 
 

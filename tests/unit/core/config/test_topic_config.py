@@ -2,7 +2,7 @@ import pytest
 
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.settings import format_value
-from barnabas.core.config.support import startup_warning
+from barnabas.core.config.support import startup_warnings
 from barnabas.core.errors import ConfigError
 
 
@@ -56,15 +56,36 @@ def test_versions_may_be_short(defaults, version):
     assert config.message_format_version == version
 
 
-def test_one_warning_names_what_does_nothing():
+def test_one_warning_names_what_does_nothing_and_one_each_unknown_name():
     broker = BrokerConfig.from_properties(
-        {"queued.max.requests": "8", "sasl.login.class": "a.B", "zookeeper.sync.time.ms": "1", "num.partitions": "2"}
+        {
+            "queued.max.requests": "8",
+            "metric.reporters": "a.B",
+            "zookeeper.sync.time.ms": "1",
+            "num.partitions": "2",
+            "num.partition": "2",
+            "listener.name.a.ssl.client.auht": "required",
+            "max.message.bytes": "1",
+            "leader.replication.throttled.rate": "1",
+            "jmx.port": "1",
+            "sasl.kerberos.service.name": "kafka",
+        }
     )
-    assert startup_warning(broker) == (
-        "not implemented yet and ignored: sasl.login.class; "
-        "without effect here: queued.max.requests, zookeeper.sync.time.ms"
+    ineffective, *unknown = startup_warnings(broker)
+    assert ineffective == (
+        "without effect here: metric.reporters, queued.max.requests, sasl.kerberos.service.name, zookeeper.sync.time.ms"
     )
-    assert startup_warning(BrokerConfig.single_broker()) is None
+    assert unknown == [
+        f"The configuration '{name}' was supplied but isn't a known config{hint}"
+        for name, hint in (
+            ("jmx.port", "."),
+            ("leader.replication.throttled.rate", "; it can only be set while the broker runs (barnabas configs)"),
+            ("listener.name.a.ssl.client.auht", "; did you mean listener.name.a.ssl.client.auth?"),
+            ("max.message.bytes", "; did you mean message.max.bytes?"),
+            ("num.partition", "; did you mean num.partitions?"),
+        )
+    ]
+    assert startup_warnings(BrokerConfig.single_broker()) == []
 
 
 @pytest.mark.parametrize(

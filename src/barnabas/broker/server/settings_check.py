@@ -1,0 +1,120 @@
+"""`barnabas broker --check`: what a start would say of the settings, without a start.
+
+It reads the files that the settings name (keys, JAAS), opens no port, connects to nobody and writes nothing.
+"""
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from barnabas.broker.server.access_rules import super_users_of
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.listener_tls import ListenerTls, with_tls
+from barnabas.broker.server.logins import Logins
+from barnabas.broker.server.registry_listeners import NAME
+from barnabas.core.config import BrokerConfig, Endpoint
+from barnabas.core.config.settings import hint
+from barnabas.core.config.support import ineffective, unknown
+from barnabas.core.errors import BarnabasError, InvalidSettingsError
+from barnabas.core.peer_text import on_one_line
+from barnabas.wire.registry.acl import super_users
+
+_WIDTH = 80
+
+
+class SettingsCheck:
+    """What is to be said of a broker's settings.
+
+    Attributes:
+        problems: What stops a start; a line for each.
+        ignored: Known settings without an effect.
+        unknown: Names that are no settings.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        lines: Mapping[str, int],
+        source: str,
+        problems_of_a_start: Callable[[BrokerConfig], list[str]],
+    ) -> None:
+        """Check settings; see `BrokerConfig.from_properties`.
+
+        Args:
+            problems_of_a_start: Finds what a start would refuse later of settings that are valid by themselves.
+        """
+
+        try:
+            self.problems = problems_of_a_start(BrokerConfig.from_properties(properties, lines, source))
+        except InvalidSettingsError as error:
+            self.problems = list(error.problems)
+
+        def told(texts: Mapping[str, str]) -> list[str]:
+            in_order = sorted(texts, key=lambda name: lines.get(name, float("inf")))
+            return [(f"{source}:{lines[name]}: " if name in lines else "") + texts[name] for name in in_order]
+
+        has_zookeeper = bool(properties.get("zookeeper.connect"))
+        self.ignored = told({name: name for name in ineffective(properties, has_zookeeper)})
+        self.unknown = told({name: f"{name}{hint(name)}" for name in unknown(properties)})
+
+    def report(self, source: str) -> str:
+        """Return all of it for a terminal of 80 columns."""
+        verdict = "does not start" if self.problems else "starts"
+        counts = f"{len(self.problems)} stop it, {len(self.ignored)} without effect, {len(self.unknown)} unknown"
+        return "\n".join(
+            [
+                *_part("Stop the start:", self.problems),
+                *_part("Have no effect in Barnabas:", self.ignored),
+                *_part("Are unknown, and ignored as Kafka does:", self.unknown),
+                *_wrapped(f"The broker {verdict} with {source}: {counts}.", ""),
+            ]
+        )
+
+
+def _part(heading: str, lines: list[str]) -> list[str]:
+    return [heading, *(each for line in lines for each in _wrapped(on_one_line(line), "  ")), ""] if lines else []
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def problems_of_a_start(config: BrokerConfig, env: Environment) -> list[str]:
+    """Return what a start would refuse later of settings that are valid by themselves."""
+    tls, logins = ListenerTls(config, env), Logins(config, env, reads_keys=False)
+    found: dict[str, None] = {}
+    try:
+        for check in _checks(config, env, tls, logins):
+            try:
+                check()
+            except BarnabasError as error:
+                found[str(error)] = None
+    finally:
+        logins.close()
+        tls.close()
+        env.limits.close()
+    return list(found)
+
+
+def _checks(config: BrokerConfig, env: Environment, tls: ListenerTls, logins: Logins) -> Iterator[Callable[[], object]]:
+    for endpoint in config.endpoints:
+        yield partial(logins.check_listener, endpoint)
+    for endpoint in with_tls(config.endpoints):
+        yield partial(tls.check_listener, config, endpoint)
+    if config.authorizer_class_name:
+        yield partial(super_users_of, config)
+    if config.zookeeper_connect:
+        # Not at the top: kazoo is large.
+        from barnabas.broker.server.zookeeper import zookeeper_options
+
+        yield partial(zookeeper_options, config, env.dice)
+    yield partial(super_users, config.barnabas_registry_super_users or "")
+    if config.barnabas_registry_ssl_listeners:
+        yield partial(tls.check_listener, config, Endpoint(NAME, "", 0, "SSL"))
