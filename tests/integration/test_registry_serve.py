@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoAuthError
 
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
@@ -70,17 +72,53 @@ def test_a_broker_needs_no_more_than_the_address_of_the_registry_and_keeps_the_i
             assert second.log_text().count("broker 1002 listens on") == 2
 
 
-def test_a_registry_tells_whether_it_is_ready(tmp_path: Path) -> None:
+def test_set_acl_closes_a_chroot_and_warns_of_an_open_root_as_kafka_leaves_it() -> None:
+    settings = {"zookeeper.set.acl": "true", "barnabas.zookeeper.digest": "kafka:secret"}
+    warning = "zookeeper.set.acl=true: everybody may create and delete nodes"
+
+    def attack(stranger: KazooClient, root: str) -> list[type[Exception] | None]:
+        found: list[type[Exception] | None] = []
+        for attempt in (
+            lambda: stranger.create(f"{root}/newroot"),
+            lambda: stranger.set(f"{root}/brokers/topics", b"x"),
+            lambda: stranger.delete(f"{root}/controller"),
+        ):
+            try:
+                attempt()
+                found.append(None)
+            except NoAuthError as error:
+                found.append(type(error))
+        return found
+
+    with Registry() as registry:
+        stranger = KazooClient(registry.connect)
+        stranger.start(PATIENCE_S)
+        try:
+            for root, attacked in (("", [None, NoAuthError, None]), ("/cluster", [NoAuthError] * 3)):
+                config = {**settings, "zookeeper.connect": f"{registry.connect}{root}"}
+                with Broker(config=config) as broker:
+                    assert attack(stranger, root) == attacked
+                    assert (warning in broker.log_text()) == (root == "")
+        finally:
+            stranger.stop()
+            stranger.close()
+
+
+def test_a_registry_warns_of_its_settings_and_tells_whether_it_is_ready(tmp_path: Path) -> None:
     port = free_port()
     file = tmp_path / "registry.properties"
-    file.write_text(f"barnabas.http.listeners={port}\n")
+    file.write_text(f"barnabas.http.listeners={port}\nzookeeper.set.acl=true\nnum.partition=1\n")
     command = [sys.executable, "-m", "barnabas.cli.main", "registry", "serve", str(file)]
     command += ["--data-dir", str(tmp_path / "tree"), "--listeners", "127.0.0.1:0", "--die-with-parent"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None
-            while "ZooKeeper's clients find the registry at" not in process.stderr.readline():
+            told = ""
+            while "ZooKeeper's clients find the registry at" not in told:
+                told += process.stderr.readline()
                 assert process.poll() is None
+            assert "The configuration 'num.partition' was supplied but isn't a known config" in told
+            assert "zookeeper.set.acl=true without barnabas.registry.super.users" in told
             status, body = get(("127.0.0.1", port), "/ready")
             assert (status, json.loads(body)["status"]) == (200, "ready")
             status, body = get(("127.0.0.1", port), "/health")

@@ -1,6 +1,7 @@
 """`barnabas registry serve`: the tree of a cluster of several brokers, where no ZooKeeper is to be set up."""
 
 import gc
+import logging
 import os
 from pathlib import Path
 from typing import Annotated
@@ -59,6 +60,7 @@ def serve(
     from barnabas.broker.server.main import set_up_logging
     from barnabas.broker.server.registry_server import run
     from barnabas.core.config import BrokerConfig, read_properties
+    from barnabas.core.config.support import unknown_warnings
 
     settings = {} if file is None else read_properties(file)[0]
     # A broker's, that may stand in the same file.
@@ -73,5 +75,7 @@ def serve(
     # What the tree holds is nobody else's: users' credentials, too.
     os.umask(0o077)
     set_up_logging("info")
+    for warning in unknown_warnings(config.given):
+        logging.getLogger(__name__).warning("%s", warning)
     gc.disable()
     run(config, ready_fd)

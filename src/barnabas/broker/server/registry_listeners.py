@@ -65,6 +65,11 @@ class RegistryListeners:
             self._close_tls()
             raise
         self.addresses = [acceptor.address for acceptor in acceptors]
+        if config.zookeeper_set_acl and not supers and not registry.tree.is_brokers_own:
+            log.warning(
+                "zookeeper.set.acl=true without barnabas.registry.super.users: nobody may change the tree, and brokers "
+                "can't start on it: set barnabas.registry.super.users"
+            )
         registry.tree.is_secured = self._is_secured = config.zookeeper_set_acl or bool(supers)
         least_ms = config.barnabas_registry_min_session_timeout_ms
         state = ServerState(registry, env.clock, env.timers, env.dice, self.addresses[0][1], supers, least_ms)

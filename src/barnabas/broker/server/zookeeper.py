@@ -7,6 +7,7 @@ Who logs in to ZooKeeper stands in section `Client` of a JAAS file, as for Kafka
 Source: Kafka 2.7.2, zookeeper.* of the broker's settings, KafkaServer.initZkClient; JaasUtils.
 """
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,14 @@ from barnabas.broker.server.jaas_settings import FILE_SETTING, file_sections
 from barnabas.clients.zookeeper import STORE_TYPES, TLS_SETTINGS, tls_context
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError
+from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import Registry
 from barnabas.wire.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
 
 if TYPE_CHECKING:
     from random import Random
 
+log = logging.getLogger(__name__)
 _DIGEST_MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
 _SECTION = "Client"
 _TLS_SOCKET = "org.apache.zookeeper.ClientCnxnSocketNetty"
@@ -80,6 +83,13 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
     registry = await ZooKeeperRegistry.open(options)
     try:
         await registry.create_chroot()
+        if options.sets_acl and await registry.is_open(paths.ROOT):
+            log.warning(
+                "zookeeper.set.acl=true: everybody may create and delete nodes such as /controller at the root of %s, "
+                "as in Kafka: add a chroot that does not exist yet to zookeeper.connect, run "
+                "zookeeper-security-migration.sh, or set barnabas.registry.super.users on `barnabas registry serve`",
+                options.connect,
+            )
     except BaseException:
         await registry.close()
         raise

@@ -294,10 +294,12 @@ def unknown(names: Collection[str]) -> list[str]:
 def startup_warnings(config: BrokerConfig) -> list[str]:
     """Return the lines of the log on settings that a person set and that do nothing."""
     found = ineffective(config.given, bool(config.zookeeper_connect))
+    return [*([f"without effect here: {', '.join(found)}"] if found else []), *unknown_warnings(config.given)]
+
+
+def unknown_warnings(names: Collection[str]) -> list[str]:
+    """Return the lines of the log on a file's unknown settings, in Kafka's words."""
     return [
-        *([f"without effect here: {', '.join(found)}"] if found else []),
-        *(
-            f"The configuration '{name}' was supplied but isn't a known config{hint(name) or '.'}"
-            for name in unknown(config.given)
-        ),
+        f"The configuration '{name}' was supplied but isn't a known config{hint(name) or '.'}"
+        for name in unknown(names)
     ]

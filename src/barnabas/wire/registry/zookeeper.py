@@ -33,6 +33,7 @@ from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE  # 
 from barnabas.core.errors import StartupError
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.access import Access, access_of_others
+from barnabas.wire.registry.acl import CREATE, DELETE
 from barnabas.wire.registry.bootstrap import create_with_parents
 from barnabas.wire.registry.kazoo_client import new_client
 from barnabas.wire.registry.store import (
@@ -213,6 +214,14 @@ class ZooKeeperRegistry:
         watcher = self._watcher(watch)
         stat = await self._ask(path, lambda: self._client.exists_async(path, watch=watcher))
         return None if stat is None else Stat(*stat)
+
+    async def is_open(self, path: str) -> bool:
+        """Return whether everybody may create or delete children of a node."""
+        try:
+            acls, _ = await self._ask(path, lambda: self._client.get_acls_async(path))
+        except AccessDeniedError:
+            return False
+        return any(each.id.scheme == "world" and each.perms & (CREATE | DELETE) for each in acls)
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str]:
         watcher = self._watcher(watch)
