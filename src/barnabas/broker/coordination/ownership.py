@@ -16,11 +16,9 @@ from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from barnabas.broker.coordination.interfaces import Replicas
-from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
-from barnabas.wire.records.errors import CorruptRecordsError
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +135,7 @@ class OwnedPartitions(Generic[T]):
             return
         try:
             batches = hosted.log.batches(start_offset, end_offset)
-        except (StorageError, CorruptRecordsError) as error:
+        except Exception as error:
             self._on_failure(partition, load, error)
             return
         self._executor.run(
@@ -163,7 +161,11 @@ class OwnedPartitions(Generic[T]):
             if item is None:
                 self._finish(partition, load)
                 return
-            self._take_over(item, partition)
+            try:
+                self._take_over(item, partition)
+            except Exception as error:
+                self._on_failure(partition, load, error)
+                return
         self._timers.call_later(0, self._take_some, partition, load, items)
 
     def _finish(self, partition: int, load: _Load) -> None:

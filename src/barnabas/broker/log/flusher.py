@@ -8,10 +8,12 @@ Invariants:
 Source: design page, section 2 (fsync never on the loop).
 """
 
+import logging
 from collections.abc import Callable
 
-from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
+
+_logger = logging.getLogger(__name__)
 
 Waiting = Callable[[BaseException | None], object]
 
@@ -91,7 +93,7 @@ class Flusher:
         self._running_for, self._running_to_offset = waiting, -1
         try:
             end_offset, work = self._prepare()
-        except StorageError as error:
+        except Exception as error:
             self._fail(error, waiting)
             return
 
@@ -99,11 +101,12 @@ class Flusher:
 
         def finish(_: None) -> None:
             self._is_running = False
-            self._finished(end_offset)
-            for then in waiting:
-                then(None)
-            if self._is_wanted and not self._is_running and not self._is_held:
-                self._start()
+            try:
+                self._finished(end_offset)
+            finally:
+                _call_all(waiting, None)
+                if self._is_wanted and not self._is_running and not self._is_held:
+                    self._start()
 
         self._executor.run(work, finish, lambda error: self._fail(error, waiting))
 
@@ -111,6 +114,15 @@ class Flusher:
         # What the next flush was wanted for is not tried again: after a failed fsync nobody knows what is on disk.
         waiting, self._waiting = waiting + self._waiting, []
         self._is_running = self._is_wanted = False
-        self._failed(error)
-        for then in waiting:
+        try:
+            self._failed(error)
+        finally:
+            _call_all(waiting, error)
+
+
+def _call_all(waiting: list[Waiting], error: BaseException | None) -> None:
+    for then in waiting:
+        try:
             then(error)
+        except Exception:
+            _logger.exception("a callback failed after a flush")

@@ -334,7 +334,7 @@ class LogMoves:
         def done(result: object) -> None:
             move.is_busy = False
             if not self._is_over(move):
-                then(result)
+                self._attempt(move, partial(then, result))
 
         def failed(error: BaseException) -> None:
             move.is_busy = False
@@ -411,6 +411,16 @@ class LogMoves:
             partial(self._opened, move),
         )
 
+    def _attempt(self, move: Move, step: Callable[[], object]) -> None:
+        """Take the next step of a move; the move fails when the step raises."""
+        try:
+            step()
+        except Exception as error:
+            if self._moves.get(move.source.topic_partition) is not move:
+                # The copy is the log by now, or is being removed.
+                raise
+            self._fail(move, error)
+
     def _opened(self, move: Move, future: PartitionLog) -> None:
         move.future = future
         # The log may have been cut when nobody knew of the copy.
@@ -434,7 +444,7 @@ class LogMoves:
         def done(_: None) -> None:
             move.is_busy = False
             if not self._is_over(move):
-                self._go_on(move)
+                self._attempt(move, partial(self._go_on, move))
 
         def failed(error: BaseException) -> None:
             move.is_busy = False

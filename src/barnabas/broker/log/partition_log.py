@@ -390,11 +390,11 @@ class PartitionLog:
         pending: Pending[None] = Pending()
 
         def written(_: None) -> None:
-            error: StorageError | None = None
+            error: Exception | None = None
             try:
                 if not self.is_closed and not self.is_truncating and is_wanted():
                     self._place_copies(copies, segment)
-            except StorageError as failure:
+            except Exception as failure:
                 error = failure
             self._finish_copies(file, pending, error)
 
@@ -408,7 +408,7 @@ class PartitionLog:
         self._ahead = None
         try:
             file.drop_ahead()
-        except StorageError as failure:
+        except Exception as failure:
             error = error or failure
         # Before those who wait: the rest of the same run may follow.
         if error is None:
@@ -632,9 +632,19 @@ class PartitionLog:
         is_first = not self.is_busy
         self._cut_count += 1
         self._is_held = True
+
+        def begin_or_fail() -> Pending[None] | None:
+            try:
+                return begin()
+            except Exception as error:
+                # The log may be cut in memory and not on disk.
+                pending: Pending[None] = Pending()
+                self._fail_cut(pending, error)
+                return pending
+
         if is_first:
-            return begin() or completed(None)
-        return self._when_idle(begin)
+            return begin_or_fail() or completed(None)
+        return self._when_idle(begin_or_fail)
 
     def _when_idle(self, step: Callable[[], Pending[None] | None]) -> Pending[None]:
         pending: Pending[None] = Pending()
@@ -710,24 +720,32 @@ class PartitionLog:
         pending: Pending[None] = Pending()
 
         def cut(result: tuple[list[Path], ProducerState]) -> None:
-            renamed, self.producers = result
-            self._chain.remove_later(self.config.file_delete_delay_ms, renamed)
-            if is_checkpointed:
-                self._env.write_checkpoints(self.directory).then(partial(self._finish_cut, pending))
+            try:
+                renamed, self.producers = result
+                self._chain.remove_later(self.config.file_delete_delay_ms, renamed)
+                checkpointed = self._env.write_checkpoints(self.directory) if is_checkpointed else completed(None)
+            except Exception as error:
+                failed(error)
             else:
-                self._finish_cut(pending, None)
+                checkpointed.then(partial(self._finish_cut, pending), failed)
 
-        def failed(error: BaseException) -> None:
-            is_of_disk = isinstance(error, StorageError)
-            reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
+        failed = partial(self._fail_cut, pending)
+        self._work.run(work, cut, failed)
+        return pending
+
+    def _fail_cut(self, pending: Pending[None], error: BaseException) -> None:
+        """Fail the log when its files may not be what it is in memory: only loading it again mends it."""
+        is_of_disk = isinstance(error, StorageError)
+        reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
+        if self._work.error is None:
+            self._work.error = reason
+        try:
             self._note_failure(reason)
+        finally:
             pending.fail(reason)
             self._durability.go_on()
             while self._waiting:
                 self._waiting.popleft()[1].fail(reason)
-
-        self._work.run(work, cut, failed)
-        return pending
 
     def _finish_cut(self, pending: Pending[None], _: None) -> None:
         self._is_cutting = False

@@ -23,7 +23,6 @@ from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, StopSignal
 from barnabas.core.pending import Pending, completed
 from barnabas.core.types import TopicPartition
-from barnabas.wire.records.errors import CorruptRecordsError
 
 if TYPE_CHECKING:
     from barnabas.broker.log.cleaner.cleaner import Cleaner
@@ -197,7 +196,7 @@ class Upkeep:
                 return
             try:
                 apply_retention(log, high_watermark, self._env.clock.now_ms(), self._env.on_removed, done.complete)
-            except (StorageError, CorruptRecordsError) as error:
+            except Exception as error:
                 fail(error)
 
         learn_ages(log, self._env.executor, retain, fail)

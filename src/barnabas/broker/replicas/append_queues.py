@@ -163,11 +163,12 @@ class AppendQueues:
 
     def _begin(self, append: Append) -> None:
         """Prepare the first one of a queue."""
-        self._executor.run(
-            append.timed(append.partition.log.preparation(append.records, append.is_any_format)),
-            partial(self._prepared, append),
-            partial(self._failed, append),
-        )
+        try:
+            work = append.timed(append.partition.log.preparation(append.records, append.is_any_format))
+        except Exception as error:
+            self._failed(append, error)
+            return
+        self._executor.run(work, partial(self._prepared, append), partial(self._failed, append))
 
     def _prepared(self, append: Append, prepared: Prepared | RecordRefusal) -> None:
         result = self._outcome(append, partial(self._write_or_place, append, prepared))
@@ -203,6 +204,9 @@ class AppendQueues:
             append.partition.log.drop_ahead()
         except StorageError as error:
             result = self._storage_failed(error)
+        except Exception:
+            _logger.exception("an append to %s could not be dropped", append.partition.topic_partition)
+            result = AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
         self._finish(append, result)
 
     def _finish(self, append: Append, result: AppendResult) -> None:
@@ -245,23 +249,23 @@ class AppendQueues:
         partition = append.partition
         if self._is_closed:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        absence = self._absence_of(partition)
-        if absence:
-            return AppendResult(absence)
-        refusal = partition.refuse_append(append.leader_epoch, append.required_acks)
-        if refusal is not None:
-            return refusal
         try:
+            absence = self._absence_of(partition)
+            if absence:
+                return AppendResult(absence)
+            refusal = partition.refuse_append(append.leader_epoch, append.required_acks)
+            if refusal is not None:
+                return refusal
             result = place()
+            if result is not None and not result.error_code:
+                self._appended(partition, result)
+            return result
         except StorageError as error:
             return self._storage_failed(error)
         except Exception:
             # A bug of ours must not hold up those behind it.
             _logger.exception("an append to %s failed", partition.topic_partition)
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
-        if result is not None and not result.error_code:
-            self._appended(partition, result)
-        return result
 
 
 def _append_at_once(append: Append) -> AppendResult | None:

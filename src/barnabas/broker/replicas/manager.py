@@ -566,25 +566,41 @@ class _LeadershipChange:
             # Their logs were there already; the next ones come after others had their turn.
             self._replicas.defer(self._go_on)
         elif not self._waiting and not self._opening_count:
-            self._replicas.tell_leadership(self._led, self._others)
-            self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))
+            try:
+                self._replicas.tell_leadership(self._led, self._others)
+            except Exception as error:
+                self.pending.fail(error)
+            else:
+                self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))
 
     def _begin(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
         def opened(partition_log: PartitionLog | None) -> None:
-            error_code, led = self._replicas.apply_state(key, state, partition_log)
-            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
+            try:
+                error_code, led = self._replicas.apply_state(key, state, partition_log)
+            except Exception as error:
+                failed(error)
+                return
             if led is not None:
                 self._led.append((led, led.leader_epoch))
             else:
                 self._others.append(key)
+            end(error_code)
+
+        def failed(error: BaseException) -> None:
+            logger.error("the state of %s could not be applied", key, exc_info=error)
+            end(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+        def end(error_code: ErrorCode) -> None:
+            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
             self._opening_count -= 1
             self._go_on()
 
-        log = self._replicas.open_log(key, state)
-        if log is None:
-            opened(None)
+        try:
+            log = self._replicas.open_log(key, state) or completed(None)
+        except Exception as error:
+            failed(error)
         else:
-            log.then(opened)
+            log.then(opened, failed)
 
 
 class _Stop:
@@ -611,14 +627,18 @@ class _Stop:
         self._is_beginning = True
         while self._waiting and self._deleting_count < _LOGS_DELETED_AT_ONCE:
             key, state = self._waiting.popleft()
-            error_code, deletion = self._replicas.stop(key, state)
-            self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
             self._deleting_count += 1
-            deletion.then(self._deleted)
+            try:
+                error_code, deletion = self._replicas.stop(key, state)
+            except Exception as error:
+                error_code, deletion = ErrorCode.UNKNOWN_SERVER_ERROR, completed(None)
+                logger.error("the replica of %s could not be stopped", key, exc_info=error)
+            self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
+            deletion.then(self._deleted, self._deleted)
         self._is_beginning = False
         if not self._waiting and not self._deleting_count:
             self.pending.complete(StopReplicaResponse(ErrorCode.NONE, self._errors))
 
-    def _deleted(self, _: None) -> None:
+    def _deleted(self, _: object) -> None:
         self._deleting_count -= 1
         self._go_on()

@@ -285,3 +285,17 @@ class TestLarge:
         executor.run_all()
         assert isinstance(pending.error, StorageError)
         assert (log.log_end_offset, log.is_busy) == (0, False)
+
+    def test_an_unexpected_error_leaves_the_log_idle(self, executor, log):
+        failure = ZeroDivisionError()
+
+        def fail() -> bool:
+            raise failure
+
+        pending = take(log, batch(0), batch(1, 3), is_wanted=fail)
+        executor.run_all()
+        assert pending.error is failure
+        assert (log.log_end_offset, log.is_busy) == (0, False)
+        take(log, batch(0), batch(1, 3))
+        executor.run_all()
+        assert log.log_end_offset == 4

@@ -102,6 +102,21 @@ class TestMeanwhile:
         assert (log.log_start_offset, log.log_end_offset, log.is_truncating) == (7, 7, False)
         assert log.cut_offsets == [15, 30, 7]
 
+    def test_an_unexpected_error_fails_the_log_and_everything_that_waits(self, executor, env, log, failures):
+        def fail(_: object) -> None:
+            raise ZeroDivisionError
+
+        env.write_checkpoints = fail
+        log.flush()
+        executor.run_all()
+        cut, waiting = log.truncate(8), log.idle()
+        executor.run_all()
+        assert isinstance(cut.error, StorageError)
+        assert isinstance(waiting.error, StorageError)
+        assert log.has_failed
+        assert failures[0] is cut.error
+        assert isinstance(log.idle().error, StorageError)
+
     def test_retention_leaves_it_alone(self, executor, log):
         log.increment_log_start_offset(7)
         log.truncate(8)

@@ -5,12 +5,16 @@ from operator import call
 
 import pytest
 
+from barnabas.broker.coordination.ownership import LoadedPartition, OwnedPartitions
+from barnabas.broker.log import partition_log
 from barnabas.broker.log.manager import LogManager
+from barnabas.broker.replicas.append_queues import untimed
 from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.manager import ReplicaManager
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
+from barnabas.core.pending import Pending
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
 from barnabas.testing.faulty_disk import FaultyDisk
@@ -586,3 +590,49 @@ def test_settings_that_changed_while_a_log_was_opened_are_taken_over(replicas, e
     replicas._topic_config = lambda topic: changed
     executor.release()
     assert replicas.partition(PARTITION).log.config.retention_ms == 7
+
+
+def test_an_unexpected_error_of_a_listener_fails_the_request_that_it_hears_of(replicas) -> None:
+    failure = ZeroDivisionError()
+
+    def fail(*_: object) -> None:
+        raise failure
+
+    replicas.on_leadership = fail
+    assert replicas.leader_and_isr(leaders()).error is failure
+
+
+def test_an_append_that_can_not_be_prepared_does_not_stop_the_next_one(replicas, executor, monkeypatch) -> None:
+    replicas.leader_and_isr(leaders())
+    partition = replicas.partition(PARTITION)
+    # Larger ones are prepared in the executor.
+    monkeypatch.setattr(partition_log, "LARGE_BYTES", 10)
+
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    codes = []
+    for timed in (fail, untimed):
+        result = replicas.append_to(partition, memoryview(bytearray(batch())), 1, timed=timed)
+        executor.run_all()
+        codes.append((result.value if isinstance(result, Pending) else result).error_code)
+    assert codes == [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE]
+
+
+def test_a_partition_whose_entries_can_not_be_taken_over_is_loaded_again(replicas, executor, clock) -> None:
+    replicas.leader_and_isr(leaders())
+    replicas.append(PARTITION, bytearray(batch()), 1, 1_000)
+    tries: list[int] = []
+
+    def take_over(entry: str, partition: int) -> None:
+        tries.append(partition)
+        if len(tries) == 1:
+            raise ZeroDivisionError
+
+    owned = OwnedPartitions("t", replicas, executor, clock, lambda *_: LoadedPartition(["entry"], 1), take_over)
+    owned.begin(0)
+    executor.run_all()
+    assert (owned.owns(0), owned.loads(0)) == (False, True)
+    clock.advance(10_000)
+    executor.run_all()
+    assert (owned.owns(0), owned.loads(0)) == (True, False)

@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from barnabas.broker.log.appends.rules import COMPACT
 from barnabas.broker.log.cleaner.candidates import (
@@ -44,6 +45,8 @@ from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer
 from barnabas.core.types import NO_OFFSET, TopicPartition
 from barnabas.wire.records.errors import CorruptRecordsError
+
+T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
 
@@ -267,23 +270,33 @@ class Cleaner:
             running.groups = groups
             self._clean_next(running)
 
-        self._executor.run(round_.prepare, prepared, lambda error: self._fail(running, error))
+        self._run(running, round_.prepare, prepared)
+
+    def _run(self, running: _Running, work: Callable[[], T], then: Callable[[T], object]) -> None:
+        """Run work of a round in the executor; the round fails when the work or its next step raises."""
+
+        def done(result: T) -> None:
+            self._attempt(running, lambda: then(result))
+
+        self._executor.run(work, done, lambda error: self._fail(running, error))
+
+    def _attempt(self, running: _Running, step: Callable[[], object]) -> None:
+        try:
+            step()
+        except Exception as error:
+            self._fail(running, error)
 
     def _clean_next(self, running: _Running) -> None:
         round_, log = running.round, running.log
         if not running.groups or not self._is_wanted(running):
-            self._executor.run(
-                lambda: self._env.files.sync(log.directory),
-                lambda _: self._finish(running),
-                lambda error: self._fail(running, error),
-            )
+            self._run(running, lambda: self._env.files.sync(log.directory), lambda _: self._finish(running))
             return
         group = running.groups[0]
         last_batches = _last_batches(log)
-        self._executor.run(
+        self._run(
+            running,
             lambda: round_.clean(group, last_batches),
             lambda cleaned: self._swap(running, group, cleaned),
-            lambda error: self._fail(running, error),
         )
 
     def _is_wanted(self, running: _Running) -> bool:
@@ -320,7 +333,7 @@ class Cleaner:
             replaced,
             cleaned.segment(self._env.clock.now_ms()),
             lambda: swap(self._env.files, log.directory, cleaned.base_offset, replaced),
-            lambda: self._clean_next(running),
+            lambda: self._attempt(running, lambda: self._clean_next(running)),
             failed,
         )
 
@@ -350,6 +363,10 @@ class Cleaner:
 
     def _fail(self, running: _Running, error: BaseException) -> None:
         log = running.log
+        if self._running.get(log.topic_partition) is not running:
+            # The round was over before the step failed.
+            _logger.error("%s: the cleaner failed after a round", log.directory, exc_info=error)
+            return
         if not isinstance(error, CleaningAbortedError) and not log.is_closed and not running.was_cut:
             self._give_up(log, error)
         self._end(log.topic_partition)
