@@ -170,6 +170,8 @@ def _merge_topics(
             continue
         partitions = dict(before or {})
         for state in topic.partition_states:
+            if state.partition_index < 0:
+                continue
             if state.leader == LEADER_DURING_DELETE:
                 partitions.pop(state.partition_index, None)
             else:

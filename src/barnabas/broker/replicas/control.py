@@ -11,7 +11,8 @@ Invariants:
 - Requests are carried out one after the other, in the order in which they came; whoever sends one has the answer when
   all that follows from it here is done.
 - The settings of a topic are known before its first replica is made.
-- What no topic can be called is refused by itself: such a name would be a path out of the log directory.
+- Partitions with an invalid topic name or a negative number are refused one by one. Such a name would be a path out of
+  the log directory, and the directory of partition -1 of `a` has the name of partition 1 of `a-`.
 
 Source: semantics, replication; KIP-380 (broker epochs); Kafka 2.7.2, KafkaApis.isBrokerEpochStale, ReplicaManager.
 """
@@ -106,11 +107,9 @@ class ControlRequests:
         refusal = self._refusal(request.controller_epoch, request.broker_epoch)
         if refusal:
             return completed(refused_leaders(request, refusal))
-        nameless = [topic for topic in request.topic_states if not is_topic_name(topic.topic_name)]
-        if not nameless:
+        refused = _take_out_invalid(request)
+        if not refused:
             return self._in_turn(partial(self._leader_and_isr, request))
-        refused = _each_refused(nameless, ErrorCode.INVALID_TOPIC_EXCEPTION)
-        request.topic_states = [topic for topic in request.topic_states if is_topic_name(topic.topic_name)]
 
         def completed_by_refused(response: LeaderAndIsrResponse) -> LeaderAndIsrResponse:
             response.partition_errors += refused
@@ -209,6 +208,23 @@ class ControlRequests:
 def refused_leaders(request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
     """Refuse a whole request: the same error for each of its partitions, too."""
     return LeaderAndIsrResponse(error_code, _each_refused(grouped_leaders(request).topic_states, error_code))
+
+
+def _take_out_invalid(request: LeaderAndIsrRequest) -> list[LeaderAndIsrPartitionError]:
+    """Remove the partitions that cannot exist from a request, and return their errors."""
+    # differs from Kafka (invalid-partitions): it creates a directory for each.
+    refused: list[LeaderAndIsrPartitionError] = []
+    for topic in request.topic_states:
+        states, topic.partition_states = topic.partition_states, []
+        if not is_topic_name(topic.topic_name):
+            error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        else:
+            error_code = ErrorCode.INVALID_REQUEST
+            topic.partition_states = [state for state in states if state.partition_index >= 0]
+            states = [state for state in states if state.partition_index < 0]
+        refused += [LeaderAndIsrPartitionError(topic.topic_name, each.partition_index, error_code) for each in states]
+    request.topic_states = [topic for topic in request.topic_states if topic.partition_states]
+    return refused
 
 
 def _each_refused(topics: Iterable[LeaderAndIsrTopicState], error_code: ErrorCode) -> list[LeaderAndIsrPartitionError]:

@@ -77,3 +77,9 @@ def test_what_no_topic_can_be_called_is_left_out() -> None:
     view = ClusterView("c")
     view.update_metadata(update({"": {0: 0}, "../../etc": {0: 0}, "a b": {0: 0}, "t": {0: 0}}))
     assert list(view.image.topics) == ["t"]
+
+
+def test_negative_partition_numbers_are_left_out() -> None:
+    view = ClusterView("c")
+    view.update_metadata(update({"t": {-1: 0, 0: 0, -(2**31): 0}, "hostile": {-1: 0}}))
+    assert {name: list(partitions) for name, partitions in view.image.topics.items()} == {"t": [0]}

@@ -195,7 +195,7 @@ def test_a_malformed_checkpoint_stops_the_start(start, make_manager, root):
 
 
 def test_strange_directories_are_left_alone(start, root):
-    for name in ("lost+found", "t-0.0123-future"):
+    for name in ("lost+found", "t-0.0123-future", "a b-0", "..-0", f"{'t' * 250}-0"):
         (root / name).mkdir(parents=True)
     manager = start()
     assert list(manager.topic_partitions) == []

@@ -188,3 +188,23 @@ def test_what_no_topic_can_be_called_is_refused_by_itself(door):
     refused = [(each.topic_name, each.partition_index, each.error_code) for each in answer.value.partition_errors]
     assert refused == [("", 3, ErrorCode.INVALID_TOPIC_EXCEPTION), ("../../etc", 3, ErrorCode.INVALID_TOPIC_EXCEPTION)]
     assert not door.loaded
+
+
+def test_partitions_with_a_negative_number_are_refused_one_by_one(door):
+    request = leaders()
+    request.topic_states[0].partition_states += [LeaderAndIsrPartitionState2(number) for number in (-1, -(2**31))]
+    request.topic_states.append(LeaderAndIsrTopicState("hostile", [LeaderAndIsrPartitionState2(-1)]))
+    door.view.set_topic_overrides("t", {})
+    answer = door.control.leader_and_isr(request)
+    (came,) = door.replicas.came
+    names = [
+        (topic.topic_name, state.partition_index) for topic in came.topic_states for state in topic.partition_states
+    ]
+    assert names == [("t", 0)]
+    door.replicas.answers[0].complete(LeaderAndIsrResponse(0, []))
+    refused = [(each.topic_name, each.partition_index, each.error_code) for each in answer.value.partition_errors]
+    assert refused == [
+        ("t", -1, ErrorCode.INVALID_REQUEST),
+        ("t", -(2**31), ErrorCode.INVALID_REQUEST),
+        ("hostile", -1, ErrorCode.INVALID_REQUEST),
+    ]

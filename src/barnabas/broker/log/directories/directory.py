@@ -21,7 +21,7 @@ from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
 from barnabas.broker.log.disk.files import FileLock, FileSystem
 from barnabas.core.config.properties import parse_properties
 from barnabas.core.errors import ConfigError, StartupError
-from barnabas.core.types import TopicPartition
+from barnabas.core.types import TopicPartition, is_topic_name
 
 LOCK_FILE = ".lock"
 META_FILE = "meta.properties"
@@ -65,9 +65,9 @@ class LogListing(NamedTuple):
 
 
 def partition_of(name: str) -> TopicPartition | None:
-    """Whose log a directory of that name is; None: nobody's."""
+    """Return the partition whose log has this directory name; None when no partition can have it."""
     match = _LOG_NAME.fullmatch(name)
-    if match is None or int(match[2]) > _MOST_PARTITION:
+    if match is None or not is_topic_name(match[1]) or int(match[2]) > _MOST_PARTITION:
         return None
     return TopicPartition(match[1], int(match[2]))
 
