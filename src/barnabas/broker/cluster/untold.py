@@ -11,12 +11,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+from barnabas.broker.cluster.assignments import read_assignment
 from barnabas.broker.cluster.image import ClusterImage
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import Registry
 from barnabas.wire.registry.znodes.payload import MalformedError
-from barnabas.wire.registry.znodes.topics import decode_assignment, decode_partition_state
+from barnabas.wire.registry.znodes.topics import decode_partition_state
 
 T = TypeVar("T")
 
@@ -33,8 +35,9 @@ async def untold_partitions(registry: Registry, image: ClusterImage) -> list[Top
     lacking: list[TopicPartition] = []
     async for topic, data in _read(registry, topics, paths.topic):
         with suppress(MalformedError):
-            indexes = decode_assignment(data).replicas
-            lacking += [TopicPartition(topic, index) for index in indexes if image.partition(topic, index) is None]
+            async for index in in_turns((await read_assignment(data)).replicas):
+                if image.partition(topic, index) is None:
+                    lacking.append(TopicPartition(topic, index))
     untold: list[TopicPartition] = []
     async for partition, data in _read(registry, lacking, lambda each: paths.partition_state(*each)):
         with suppress(MalformedError):

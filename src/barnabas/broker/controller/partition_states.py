@@ -17,6 +17,7 @@ from barnabas.broker.controller.decisions import Elected, Strategy, elect, first
 from barnabas.broker.controller.requests import RequestBatch
 from barnabas.broker.controller.state import PARTITION_BEFORE, ControllerState, Leadership, PartitionPhase
 from barnabas.broker.controller.term import PARTITIONS_PER_TURN, Term
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import (
@@ -119,21 +120,21 @@ async def bring_online(term: Term, partitions: Iterable[TopicPartition], strateg
         ControllerMovedError: This broker is the controller no more.
     """
     state = term.state
-    possible = [
-        partition
-        for partition in possible_partitions(state, partitions, PartitionPhase.ONLINE)
-        if partition not in state.unreadable
-    ]
-    new = [partition for partition in possible if state.phase(partition) is PartitionPhase.NEW]
-    old = [partition for partition in possible if state.phase(partition) is not PartitionPhase.NEW]
+    new: list[TopicPartition] = []
+    old: list[TopicPartition] = []
+    async for partition in in_turns(partitions):
+        if possible_partitions(state, [partition], PartitionPhase.ONLINE) and partition not in state.unreadable:
+            (new if state.phase(partition) is PartitionPhase.NEW else old).append(partition)
     batch = term.new_batch()
     done: set[TopicPartition] = set()
     try:
         for start in range(0, len(new), _NEW_TOGETHER):
             done.update(await _create_states(term, batch, new[start : start + _NEW_TOGETHER]))
+            # Nothing is written, and so nothing waited for, where no replica is alive.
+            await asyncio.sleep(0)
         for start in range(0, len(old), PARTITIONS_PER_TURN):
             done.update(await _elect_some(term, batch, old[start : start + PARTITIONS_PER_TURN], strategy))
-        for partition in done:
+        async for partition in in_turns(done):
             state.set_phase(partition, PartitionPhase.ONLINE)
     finally:
         # What was written is told, whatever happened to the rest.
@@ -143,12 +144,12 @@ async def bring_online(term: Term, partitions: Iterable[TopicPartition], strateg
 
 async def bring_waiting_online(term: Term, topic: str | None = None) -> None:
     """Try all partitions that are new or offline, or those of a topic; but none on its way out."""
-    waiting = sorted(
-        partition
-        for partition in term.state.waiting
-        if partition.topic not in term.state.deleting and (topic is None or partition.topic == topic)
-    )
-    if waiting:
+    by_topic: dict[str, list[int]] = {}
+    async for partition in in_turns(list(term.state.waiting)):
+        if partition.topic not in term.state.deleting and (topic is None or partition.topic == topic):
+            by_topic.setdefault(partition.topic, []).append(partition.partition)
+    if by_topic:
+        waiting = (TopicPartition(name, index) for name in sorted(by_topic) for index in sorted(by_topic[name]))
         await bring_online(term, waiting, Strategy.OFFLINE)
 
 

@@ -9,16 +9,19 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
+from barnabas.broker.cluster.assignments import read_assignment
 from barnabas.broker.controller.state import ControllerState
 from barnabas.core.types import is_topic_name
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import Found, Registry, Watch
 from barnabas.wire.registry.znodes.payload import MalformedError
-from barnabas.wire.registry.znodes.topics import TopicAssignment, decode_assignment
+from barnabas.wire.registry.znodes.topics import TopicAssignment
 
 log = logging.getLogger(__name__)
 
 _TOPICS_PER_TURN = 500
+MANY_PARTITIONS = 10_000
+"""The log warns of a topic with more."""
 
 
 async def read_topics(
@@ -38,7 +41,7 @@ async def read_topics(
         some = wanted[start : start + _TOPICS_PER_TURN]
         nodes = await registry.get_many([paths.topic(topic) for topic in some], watch)
         for topic, node in zip(some, nodes, strict=True):
-            assignment = assignment_of(state, topic, node)
+            assignment = await assignment_of(state, topic, node)
             if assignment is not None:
                 state.topics[topic] = assignment
                 found.append(topic)
@@ -46,7 +49,7 @@ async def read_topics(
     return found
 
 
-def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
+async def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
     """Return the assignment in a topic's node; None: the topic is gone, or its node makes no sense, which is logged
     once.
     """
@@ -59,10 +62,14 @@ def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssi
             raise MalformedError("no topic can be called so")
         if stat.ephemeral_owner:
             raise MalformedError("its node is ephemeral: it would go with somebody's session")
-        assignment = decode_assignment(data)
+        assignment = await read_assignment(data)
     except MalformedError as error:
         if state.is_news(paths.topic(topic), str(error)):
             log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
         return None
-    state.settle(paths.topic(topic))
+    count = len(assignment.replicas)
+    if count <= MANY_PARTITIONS:
+        state.settle(paths.topic(topic))
+    elif state.is_news(paths.topic(topic), f"{count} partitions"):
+        log.warning("topic %s has %d partitions: each takes memory and open files on its brokers", topic, count)
     return assignment

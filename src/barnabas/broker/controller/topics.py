@@ -13,6 +13,7 @@ from barnabas.broker.controller.reading import assignment_of, read_topics
 from barnabas.broker.controller.replica_states import change_replicas
 from barnabas.broker.controller.state import PartitionPhase, Replica, ReplicaPhase
 from barnabas.broker.controller.term import Term
+from barnabas.core.turns import in_turns
 from barnabas.core.types import TopicPartition
 from barnabas.wire.registry import paths
 
@@ -49,8 +50,10 @@ async def make_partitions(term: Term, partitions: Sequence[TopicPartition]) -> N
     if not partitions:
         return
     state = term.state
-    set_phases(state, partitions, PartitionPhase.NEW)
-    replicas = [Replica(partition, broker_id) for partition in partitions for broker_id in state.replicas(partition)]
+    replicas: list[Replica] = []
+    async for partition in in_turns(partitions):
+        set_phases(state, [partition], PartitionPhase.NEW)
+        replicas += [Replica(partition, broker_id) for broker_id in state.replicas(partition)]
     await read_states(term.registry, state, partitions)
     await change_replicas(term, replicas, ReplicaPhase.NEW)
     await bring_online(term, partitions, Strategy.OFFLINE)
@@ -61,7 +64,7 @@ async def topic_set(term: Term, topic: str) -> None:
     """Make the partitions that a topic's node has more than before."""
     state = term.state
     (node,) = await term.registry.get_many([paths.topic(topic)], lambda path: term.watch(TopicSet(topic)))
-    known, found = state.topics.get(topic), assignment_of(state, topic, node)
+    known, found = state.topics.get(topic), await assignment_of(state, topic, node)
     if known is None or found is None:
         return
     # Other brokers for a partition that is known are a reassignment, which is asked for by a request.

@@ -1,9 +1,13 @@
 import asyncio
+import itertools
+import logging
 from collections.abc import Sequence
 
 import pytest
 
 from barnabas.broker.administration.topic_rules import NewTopic
+from barnabas.broker.cluster import assignments
+from barnabas.broker.controller import reading
 from barnabas.broker.registry.door.messages import MOST_PARTS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -347,3 +351,24 @@ def test_a_deletion_that_ended_among_the_partitions_is_finished_at_the_next_star
         assert await cluster.registry.children("/admin/delete_topics") == []
 
     play(first, second)
+
+
+def test_a_very_large_topic_is_taken_in_some_partitions_in_a_turn(caplog, monkeypatch) -> None:
+    monkeypatch.setattr(assignments, "LARGE_BYTES", 1_000)
+    monkeypatch.setattr(reading, "MANY_PARTITIONS", 2_000)
+
+    def without_leader() -> int:
+        return sum("has no leader" in record.msg for record in caplog.records)
+
+    async def story(cluster: Cluster) -> None:
+        counts = [0]
+        # Broker 7 does not exist, so nothing is written and nothing has to be waited for.
+        await put_topic(cluster, "t", {index: [7] for index in range(3_000)})
+        while counts[-1] < 3_000:
+            counts.append(without_leader())
+            await asyncio.sleep(0)
+        assert max(after - before for before, after in itertools.pairwise(counts)) <= 300
+
+    with caplog.at_level(logging.WARNING):
+        play(story)
+    assert [each.args for each in caplog.records if "partitions: each takes" in each.msg] == [("t", 3_000)]
