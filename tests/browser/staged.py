@@ -24,6 +24,8 @@ from tests.patience import PATIENCE_S
 ORDERS = 300
 # Of the first order; each of the others is a minute later.
 FIRST_MS = 1_767_225_600_000
+# Nothing in it allows a line break.
+_TOKEN = "abcdefghij" * 12
 _NOTE = "leave it at the door, please; " * 10
 _QUIET = {"log_level": 0}
 _CONFIG: dict[str, str | int | float] = {
@@ -92,9 +94,14 @@ def _make_orders(servers: str) -> None:
             "id": number,
             "customer": {"name": f"customer-{number % 7}"},
             "total": number * 1.25,
+            "token": _TOKEN,
             "note": _NOTE,
         }
-        headers: list[tuple[str, str | bytes | None]] = [("trace", b"%032x" % number)]
+        headers: list[tuple[str, str | bytes | None]] = [
+            ("trace", b"%032x" % number),
+            ("content-type", "application/json;charset=utf-8"),
+            ("source", "https://billing.eu-west-1.shop.example.org/orders"),
+        ]
         at_ms = FIRST_MS + number * 60_000
         shop.produce("orders", json.dumps(order), f"customer-{number % 7}", 0, timestamp=at_ms, headers=headers)
     for number in range(5):

@@ -45,6 +45,13 @@ def _paths() -> list[str]:
     return [*views, "/changes", *(each.path for each in CHANGES)]
 
 
+# A table that scrolls inside its box hides its last columns. Narrow windows may scroll a box, a desktop window may not.
+_CUT = """() => [...document.querySelectorAll("main, main *")]
+    .filter((each) => each.clientWidth && each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX !== "visible")
+    .map((each) => [each.tagName, each.getAttribute("aria-label"), each.scrollWidth, each.clientWidth])"""
+_DESKTOP = 1280
+
+
 def _look_at(window: Page, sizes: Sequence[tuple[int, str]]) -> dict[str, list[Any]]:
     """Give what is wrong with a page that is open, by width and scheme; axe-core looks at `sizes`."""
     window.evaluate(_AXE)
@@ -55,6 +62,7 @@ def _look_at(window: Page, sizes: Sequence[tuple[int, str]]) -> dict[str, list[A
         wide = window.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         faults = window.evaluate(_FAULTS) if (width, scheme) in sizes else []
         faults += [["scrolls sideways", wide]] if wide > 0 else []
+        faults += [["is cut", each] for each in window.evaluate(_CUT)] if width >= _DESKTOP else []
         if faults:
             found[f"{width} {scheme}"] = faults
     return found
@@ -106,9 +114,15 @@ def test_what_is_wrong_is_found(staged: Staged, window: Page) -> None:
             document.querySelector("main").append(new Image());
             document.querySelector("img").src = "http://127.0.0.2:9/pixel";
             document.querySelector("ul").style.width = "2000px";
+            const box = document.createElement("div");
+            box.className = "box";
+            box.innerHTML = "<p>wide</p>";
+            box.firstChild.style.width = "3000px";
+            document.querySelector("main").append(box);
         }"""
     )
     found = _look_at(window, [(1280, "light")])
     assert len(found) == len(_SIZES)
-    assert {"color-contrast", "image-alt"} <= {name for name, _ in found["1280 light"]}
+    assert {"color-contrast", "image-alt", "is cut"} <= {name for name, _ in found["1280 light"]}
+    assert "is cut" not in {name for name, _ in found["360 dark"]}
     assert any("Content Security Policy" in each for each in told.errors)

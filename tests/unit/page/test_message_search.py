@@ -147,7 +147,7 @@ def test_keys_headers_and_texts() -> None:
     assert not Wanted(header="trace=x").fits(record)
     assert Wanted(text="me te").fits(record)
     assert not Wanted(text="Some").fits(record)
-    assert keys_of("é", "guessed") == ("é".encode(),)
+    assert keys_of("é", "auto") == ("é".encode(),)
     assert keys_of("-2", "integer") == (b"\xff\xff\xff\xfe", b"\xff" * 7 + b"\xfe")
     assert keys_of(str(1 << 40), "integer") == ((1 << 40).to_bytes(8, "big"),)
     assert keys_of("00 ff", "hex") == (b"\x00\xff",)
@@ -174,7 +174,7 @@ def search(job: Job, *batches: bytes) -> tuple[int, list[list], list]:
     return ended.returncode, [each["row"] for each in lines if "row" in each], progress[-1] if progress else []
 
 
-JOB = Job("t", (), "guessed", "guessed", (), "", "", (), {"0": 0})
+JOB = Job("t", (), "auto", "auto", (), "", "", (), {"0": 0})
 
 
 def test_a_search_finds_what_is_wanted_and_tells_how_far_it_is() -> None:

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from barnabas.page.messages.json_text import parse_json
 
-GUESSED: Final = "guessed"
+AUTO: Final = "auto"
 MOST_SHOWN_BYTES: Final = 2_048
 _INTEGER_BYTES: Final = (1, 2, 4, 8)
-_GUESSED_INTEGER_BYTES: Final = (4, 8)
+_AUTO_INTEGER_BYTES: Final = (4, 8)
 _UUID_BYTES: Final = 16
 _UUID_VERSIONS: Final = range(1, 9)
 
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 NULL: Final = Shown("null", "", 0, False)
 
 
-def decode(data: bytes | None, kind: str = GUESSED, most_bytes: int = MOST_SHOWN_BYTES) -> Shown:
+def decode(data: bytes | None, kind: str = AUTO, most_bytes: int = MOST_SHOWN_BYTES) -> Shown:
     """Show bytes as a kind; as what they seem to be where they can't be that."""
     if data is None:
         return NULL
@@ -54,7 +54,7 @@ def _guess(data: bytes, most_bytes: int) -> Shown:
         pass
     if len(data) == _UUID_BYTES and data[6] >> 4 in _UUID_VERSIONS and data[8] >> 6 == 0b10:
         return Shown("UUID", str(UUID(bytes=data)), len(data), False)
-    if len(data) in _GUESSED_INTEGER_BYTES:
+    if len(data) in _AUTO_INTEGER_BYTES:
         return Shown("integer", str(int.from_bytes(data, "big", signed=True)), len(data), False)
     return _hex(data, most_bytes)
 
@@ -95,4 +95,4 @@ _DECODERS: Final[dict[str, Callable[[bytes, int], Shown | None]]] = {
     "UUID": _uuid,
     "hex": _hex,
 }
-KINDS: Final = (GUESSED, *_DECODERS)
+KINDS: Final = (AUTO, *_DECODERS)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from barnabas.page.messages.decoding import GUESSED, KINDS, MOST_SHOWN_BYTES
+from barnabas.page.messages.decoding import AUTO, KINDS, MOST_SHOWN_BYTES
 from barnabas.page.messages.masks import Mask, masks_of
 from barnabas.page.messages.rows import Sight
 from barnabas.page.messages.search import Searches
@@ -31,7 +31,7 @@ class Desk:
 
     def sight(self, topic: str, query: Mapping[str, str], most_bytes: int = MOST_SHOWN_BYTES) -> Sight:
         """Return how a topic's records are shown to who asks with `?key_as=` and `?value_as=`."""
-        key_as, value_as = (each if (each := query.get(name)) in KINDS else GUESSED for name in ("key_as", "value_as"))
+        key_as, value_as = (each if (each := query.get(name)) in KINDS else AUTO for name in ("key_as", "value_as"))
         return Sight(topic, masks_of(topic, self._masks), key_as, value_as, most_bytes)
 
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from barnabas.core.errors import ProtocolError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, INTERNAL_TOPICS
-from barnabas.page.messages.decoding import GUESSED, MOST_SHOWN_BYTES, NULL, Shown, decode
+from barnabas.page.messages.decoding import AUTO, MOST_SHOWN_BYTES, NULL, Shown, decode
 from barnabas.page.messages.masks import Mask, masked
 from barnabas.page.messages.reading import Fate, Found
 from barnabas.wire.records.control import read_marker
@@ -52,8 +52,8 @@ class Sight:
 
     topic: str
     masks: tuple[Mask, ...] = ()
-    key_as: str = GUESSED
-    value_as: str = GUESSED
+    key_as: str = AUTO
+    value_as: str = AUTO
     most_bytes: int = MOST_SHOWN_BYTES
 
     def rows(self, partition: int, found: Sequence[Found]) -> tuple[Row, ...]:
