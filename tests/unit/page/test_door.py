@@ -89,26 +89,64 @@ def test_the_session_used_least_lately_makes_room() -> None:
     asyncio.run(play())
 
 
+def log_in(guesses: Guesses, address: str, user: str, now_s: float, *, is_right: bool = False) -> None:
+    guesses.begin(address, user)
+    guesses.end(address, user, now_s, is_right=is_right)
+
+
 def test_guesses_wait_longer_and_longer_by_address_and_by_user() -> None:
     guesses = Guesses()
     waits = []
     for number in range(12):
         waits.append(guesses.wait_s("1.2.3.4", "alice", 100))
-        guesses.was_wrong("1.2.3.4", "alice" if number % 2 else "bob", 100)
+        log_in(guesses, "1.2.3.4", "alice" if number % 2 else "bob", 100)
     assert waits == [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60]
     assert guesses.wait_s("5.6.7.8", "alice", 100) == 2
     assert guesses.wait_s("5.6.7.8", "carol", 100) == 0
-    guesses.was_wrong("5.6.7.8", "alice", 100)
-    guesses.was_right("5.6.7.8", "alice")
+    log_in(guesses, "5.6.7.8", "alice", 100)
+    log_in(guesses, "5.6.7.8", "alice", 100, is_right=True)
     assert guesses.wait_s("5.6.7.8", "alice", 100) == 0
     assert guesses.wait_s("1.2.3.4", "alice", 100) == 60
     assert guesses.wait_s("1.2.3.4", "alice", 2_000) == 0
 
 
+def test_a_right_login_ends_the_wait_of_its_user() -> None:
+    guesses = Guesses()
+    for _ in range(7):
+        log_in(guesses, "1.2.3.4", "alice", 100)
+    assert guesses.wait_s("1.2.3.4", "alice", 100) == 4
+    log_in(guesses, "1.2.3.4", "alice", 104, is_right=True)
+    assert guesses.wait_s("1.2.3.4", "alice", 104) == 0
+    assert guesses.wait_s("1.2.3.4", "bob", 104) == 0
+    assert not guesses._under_way
+
+
+def test_a_right_login_neither_renews_nor_shortens_the_wait_for_guesses_of_other_users() -> None:
+    guesses = Guesses()
+    for number in range(7):
+        log_in(guesses, "1.2.3.4", f"user {number}", 100)
+        log_in(guesses, "1.2.3.4", "mallory", 100)
+        log_in(guesses, "1.2.3.4", "mallory", 100, is_right=True)
+    assert guesses.wait_s("1.2.3.4", "alice", 100) == 4
+    log_in(guesses, "1.2.3.4", "mallory", 104, is_right=True)
+    assert guesses.wait_s("1.2.3.4", "alice", 103) == 1
+    assert guesses.wait_s("1.2.3.4", "alice", 104) == 0
+
+
+def test_logins_under_way_count_as_guesses() -> None:
+    guesses = Guesses()
+    for _ in range(5):
+        guesses.begin("1.2.3.4", "alice")
+    assert guesses.wait_s("1.2.3.4", "alice", 100) == 1
+    for _ in range(5):
+        guesses.end("1.2.3.4", "alice", 100, is_right=True)
+    assert guesses.wait_s("1.2.3.4", "alice", 100) == 0
+
+
 def test_guesses_are_bounded() -> None:
     guesses = Guesses()
     for number in range(MOST_KEPT):
-        guesses.was_wrong("1.2.3.4", f"user {number}", 0)
+        log_in(guesses, "1.2.3.4", f"user {number}", 0)
     assert len(guesses._wrong) <= MOST_KEPT
     assert guesses.wait_s("1.2.3.4", "anybody", 0) == 60
 

@@ -1,8 +1,12 @@
-"""Slow down who guesses passwords: by address and by user, each wrong one doubles the wait. Pure.
+"""Slow down password guessing: each wrong password doubles the wait of its user and of its address. Pure.
 
-Users are known by a digest: what was typed there may be a password.
+A login under way counts as wrong until it ends, so parallel guesses count. A right login ends the wait of its user and
+takes this user's wrong passwords from the count of the address; wrong passwords for other users stay counted.
+
+Users are known by a digest: a user may have typed a password in that field.
 """
 
+from collections import Counter
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -18,38 +22,55 @@ class _Wrong(NamedTuple):
 
 
 class Guesses:
-    """Wrong passwords of late; the ones told last stand last."""
+    """Recent wrong passwords by address, by user, and by user at an address, in the order of the last one."""
 
     def __init__(self) -> None:
         self._wrong: dict[bytes, _Wrong] = {}
+        self._under_way: Counter[bytes] = Counter()
 
     def wait_s(self, address: str, user: str, now_s: float) -> float:
-        """Return how long the next try has to wait; 0: it need not."""
+        """Return how long the next login must wait; 0: it may begin."""
         waits = [0.0]
-        for key in _keys(address, user):
-            wrong = self._wrong.get(key)
-            if wrong is not None and wrong.number >= _FREE and now_s - wrong.last_s < _FORGOTTEN_AFTER_S:
-                wait_s = min(2.0 ** min(wrong.number - _FREE, 10), _LONGEST_WAIT_S)
-                waits.append(wrong.last_s + wait_s - now_s)
+        for key in _keys(address, user)[:2]:
+            number, last_s = self._recent(key, now_s)
+            under_way = self._under_way[key]
+            if number + under_way >= _FREE:
+                wait_s = min(2.0 ** min(number + under_way - _FREE, 10), _LONGEST_WAIT_S)
+                waits.append((now_s if under_way else last_s) + wait_s - now_s)
         return max(waits)
 
-    def was_wrong(self, address: str, user: str, now_s: float) -> None:
-        """Count one."""
-        for key in _keys(address, user):
-            before = self._wrong.pop(key, None)
-            is_new = before is None or now_s - before.last_s >= _FORGOTTEN_AFTER_S
-            self._wrong[key] = _Wrong(1 if is_new or before is None else before.number + 1, now_s)
+    def begin(self, address: str, user: str) -> None:
+        """Count a login that begins."""
+        self._under_way.update(_keys(address, user)[:2])
+
+    def end(self, address: str, user: str, now_s: float, *, is_right: bool) -> None:
+        """Count how a login ended that began."""
+        at, of, of_at = _keys(address, user)
+        for key in (at, of):
+            self._under_way[key] -= 1
+            if not self._under_way[key]:
+                del self._under_way[key]
+        if is_right:
+            self._wrong.pop(of, None)
+            own = self._wrong.pop(of_at, None)
+            if own is not None and (wrong := self._wrong.get(at)) is not None:
+                self._wrong[at] = wrong._replace(number=max(wrong.number - own.number, 0))
+            return
+        for key in (at, of, of_at):
+            number = self._recent(key, now_s).number + 1
+            self._wrong.pop(key, None)
+            self._wrong[key] = _Wrong(number, now_s)
         while len(self._wrong) > MOST_KEPT:
             del self._wrong[next(iter(self._wrong))]
 
-    def was_right(self, address: str, user: str) -> None:
-        """Take back the last one that was counted, and a user's others; an address may guess other users'."""
-        at, of = _keys(address, user)
-        self._wrong.pop(of, None)
-        if (wrong := self._wrong.get(at)) is not None:
-            self._wrong[at] = wrong._replace(number=max(wrong.number - 1, 0))
+    def _recent(self, key: bytes, now_s: float) -> _Wrong:
+        """Return what is counted and not yet forgotten."""
+        wrong = self._wrong.get(key)
+        return _Wrong(0, now_s) if wrong is None or now_s - wrong.last_s >= _FORGOTTEN_AFTER_S else wrong
 
 
-def _keys(address: str, user: str) -> tuple[bytes, bytes]:
-    digest = blake2b(user.encode(errors="replace"), digest_size=16).digest()
-    return b"a" + address.encode(errors="replace")[:64], b"u" + digest
+def _keys(address: str, user: str) -> tuple[bytes, bytes, bytes]:
+    """Return the keys of an address, of a user, and of the user at the address."""
+    at = b"a" + address.encode(errors="replace")[:64]
+    of = b"u" + blake2b(user.encode(errors="replace"), digest_size=16).digest()
+    return at, of, of + at

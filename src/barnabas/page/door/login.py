@@ -1,6 +1,7 @@
 """Log in: the cluster itself says whether it is so; the page asks it on connections of the user's own."""
 
 import asyncio
+import math
 from typing import Final
 
 from barnabas.clients.security import ClientSecurity
@@ -46,15 +47,18 @@ class Logins:
             raise LoginRefusedError(400, "There is no such cluster, or no such way to log in.")
         if not user or not password or max(len(user), len(password)) > _LONGEST:
             raise LoginRefusedError(400, "Type a user and a password.")
-        now_s = asyncio.get_running_loop().time()
-        wait_s = self._guesses.wait_s(address, user, now_s)
+        loop = asyncio.get_running_loop()
+        wait_s = self._guesses.wait_s(address, user, loop.time())
         if wait_s > 0:
-            raise LoginRefusedError(429, f"There were too many wrong passwords: wait {wait_s:.0f} s.")
-        # Counted before it is tried: many at once are as many guesses.
-        self._guesses.was_wrong(address, user, now_s)
-        async with self._tries:
-            cluster = await self._try(name, mechanism, user, password)
-        self._guesses.was_right(address, user)
+            raise LoginRefusedError(429, f"There were too many wrong passwords: wait {math.ceil(wait_s)} s.")
+        self._guesses.begin(address, user)
+        is_right = False
+        try:
+            async with self._tries:
+                cluster = await self._try(name, mechanism, user, password)
+            is_right = True
+        finally:
+            self._guesses.end(address, user, loop.time(), is_right=is_right)
         return cluster
 
     async def _try(self, name: str, mechanism: str, user: str, password: str) -> Cluster:
