@@ -5,6 +5,7 @@ import http.client
 import json
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from tools.kafka.java import die_with_parent
 
@@ -58,6 +60,23 @@ class Page(NamedTuple):
         if told["view"] is None:
             raise RuntimeError(f"{path}: {told['failure']}")
         return told["view"]
+
+    def send(self, path: str, fields: dict[str, str]) -> str:
+        """Send the form of a view, as its page does; return where the answer leads."""
+        connection = self.connect()
+        try:
+            connection.request("GET", path, headers={"accept": "text/html"})
+            token = re.search(r'name="csrf" value="([^"]+)"', connection.getresponse().read().decode())
+            assert token is not None
+            headers = {"content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin"}
+            connection.request("POST", path, urlencode({"csrf": token[1], **fields}), headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        if answer.status != http.HTTPStatus.SEE_OTHER:
+            raise RuntimeError(f"{path}: {answer.status} {text}")
+        return answer.headers["location"]
 
 
 @contextlib.contextmanager

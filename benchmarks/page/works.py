@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from urllib.parse import urlencode
 
 from benchmarks.load import lines
 from benchmarks.load.process import cpu_s, resident_mb
@@ -34,6 +33,7 @@ _STARTS = 5
 # What was told before is too old to be told again.
 _APART_S = 5.0
 _WARMUP_COUNT, _PRODUCES_PER_S = 10_000, 90
+_SEARCH_PATH = f"{CLUSTER}/search"
 _SEARCHES = {
     "text": ({"text": RARE}, RARE),
     "field": ({"where": "order.status = 777"}, '"status": 777'),
@@ -128,13 +128,13 @@ def _by_kcat(address: str, topic: str, text: str) -> tuple[float, int]:
     return time.perf_counter() - begin_s, int(found.stdout)
 
 
-def _address(topic: str, wish: dict[str, str]) -> str:
-    return f"{CLUSTER}/search?{urlencode({'topic': topic, **wish, 'nonce': time.monotonic_ns()})}"
+def _fields(topic: str, wish: dict[str, str]) -> dict[str, str]:
+    return {"topic": topic, **wish, "nonce": str(time.monotonic_ns())}
 
 
 def _search(page: Page, topic: str, wish: dict[str, str]) -> tuple[float, int]:
-    address = _address(topic, wish)
     begin_s = time.perf_counter()
+    address = page.send(_SEARCH_PATH, _fields(topic, wish))
     while time.perf_counter() - begin_s < _LONGEST_SEARCH_S:
         progress = page.value(address)["progress"]
         if progress["state"] != "running":
@@ -147,13 +147,13 @@ def _search(page: Page, topic: str, wish: dict[str, str]) -> tuple[float, int]:
 
 def _stop(page: Page, topic: str) -> float:
     """Return how long it takes from the wish to stop until the search's process has ended."""
-    address = _address(topic, {"text": "nowhere-to-be-found"})
-    page.value(address)
+    fields = _fields(topic, {"text": "nowhere-to-be-found"})
+    page.send(_SEARCH_PATH, fields)
     while not _children(page.pid):
         time.sleep(0.01)
     time.sleep(0.5)
     begin_s = time.perf_counter()
-    page.value(f"{address}&stop=1")
+    page.send(_SEARCH_PATH, {**fields, "stop": "1"})
     while _children(page.pid):
         time.sleep(0.005)
     return time.perf_counter() - begin_s

@@ -94,20 +94,16 @@ def _make_orders(servers: str) -> None:
             "id": number,
             "customer": {"name": f"customer-{number % 7}"},
             "total": number * 1.25,
-            "token": _TOKEN,
             "note": _NOTE,
         }
-        headers: list[tuple[str, str | bytes | None]] = [
-            ("trace", b"%032x" % number),
-            ("content-type", "application/json;charset=utf-8"),
-            ("source", "https://billing.eu-west-1.shop.example.org/orders"),
-        ]
+        headers: list[tuple[str, str | bytes | None]] = [("trace", b"%032x" % number)]
         at_ms = FIRST_MS + number * 60_000
         shop.produce("orders", json.dumps(order), f"customer-{number % 7}", 0, timestamp=at_ms, headers=headers)
     for number in range(5):
         shop.produce("payments", b"%d" % number)
     in_ten_years_ms = time.time_ns() // 1_000_000 + 10 * 365 * 86_400_000
-    shop.produce("clicks", b"a click", timestamp=in_ten_years_ms)
+    wide = [(name, _TOKEN) for name in ("trace", "source", "agent")]
+    shop.produce("clicks", f"a click {_TOKEN}", f"customer {_TOKEN}", timestamp=in_ten_years_ms, headers=wide)
     _flushed(shop)
 
 

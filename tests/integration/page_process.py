@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from tests.patience import PATIENCE_S
 
@@ -50,6 +50,11 @@ class Window:
         form = {"csrf": self.token, **(fields or {})}
         sent = {"content_type": "application/x-www-form-urlencoded", "sec_fetch_site": "same-origin", **headers}
         return self.ask("POST", path, urlencode(form), **sent)
+
+    def search(self, query: str, **more: str) -> Answer:
+        """Send the form that starts the search of a query; the answer leads to where the search is shown."""
+        self.get("/c/cluster/search")
+        return self.post("/c/cluster/search", {**dict(parse_qsl(query)), **more})
 
     def log_in(self, user: str, password: str, mechanism: str = "PLAIN", cluster: str = "cluster") -> Answer:
         self.get("/login")

@@ -159,6 +159,7 @@ def test_internal_topics_are_read_as_log_dump_does(window: Window) -> None:
 
 def searched(window: Window, query: str) -> Any:
     """Search, and look again until it has ended."""
+    assert window.search(query).status == 303
     while (told := view(window, f"/search?{query}"))["progress"] and told["progress"]["state"] == "running":
         pass
     return told
@@ -190,11 +191,28 @@ def test_a_search_finds_by_key_header_text_and_fields(window: Window) -> None:
             assert [(row["partition"], row["offset"]) for row in progress["rows"]] == rows, query
     # In its partition alone: where Kafka's producers would have put it.
     assert searched(window, "topic=orders&key=k7")["progress"]["total"] in (0, 104)
-    assert "keys of this topic are hidden" in view(window, "/search?topic=cards&key=ann")["note"]
-    assert "write conditions as" in view(window, "/search?topic=orders&where=(a%2B)%2B$")["note"]
-    assert view(window, "/search?topic=orders")["progress"] is None
-    assert "does not exist" in view(window, "/search?topic=none&text=x", 404)
+    refusals = {
+        "topic=cards&key=ann": (400, "keys of this topic are hidden"),
+        "topic=orders&where=(a%2B)%2B$": (400, "write conditions as"),
+        "topic=orders": (400, "say in which topic to search"),
+        "topic=none&text=x": (404, "does not exist"),
+    }
+    for query, (status, reason) in refusals.items():
+        answer = window.search(query)
+        assert (answer.status, reason in answer.text) == (status, True), answer.text
     assert "42" in window.get("/c/cluster/search?topic=orders&text=%22id%22:%2042%2C").text
+
+
+def test_a_link_to_a_search_fills_the_form_and_starts_nothing(window: Window) -> None:
+    told = view(window, "/search?topic=orders&text=linked")
+    assert (told["progress"], "is not running" in told["note"]) == (None, True)
+    page = window.get("/c/cluster/search?topic=orders&text=linked")
+    assert 'name="text" value="linked"' in page.text
+    # A page of another site has no token, and is refused by Sec-Fetch-Site before that matters.
+    fields = {"topic": "orders", "text": "linked"}
+    assert window.post("/c/cluster/search", fields, sec_fetch_site="cross-site").status == 403
+    assert window.post("/c/cluster/search", {**fields, "csrf": "x"}).status == 403
+    assert view(window, "/search?topic=orders&text=linked")["progress"] is None
 
 
 def test_a_search_is_stopped_and_others_wait(servers: str) -> None:
@@ -202,11 +220,17 @@ def test_a_search_is_stopped_and_others_wait(servers: str) -> None:
         slow = Window(port)
         for number in (1, 2):
             query = f"topic=orders&text=nowhere&nonce={number}"
+            assert slow.search(query).status == 303
             assert view(slow, f"/search?{query}")["progress"]["state"] == "running"
-        assert "too many searches" in view(slow, "/search?topic=orders&text=nowhere&nonce=3")["note"]
+        refused = slow.search("topic=orders&text=nowhere&nonce=3")
+        assert (refused.status, "too many searches" in refused.text) == (400, True)
+        assert 'name="text" value="nowhere"' in refused.text
         assert "Stop" in slow.get(f"/c/cluster/search?{query}").text
-        assert view(slow, f"/search?{query}&stop=1")["progress"]["state"] == "stopped"
-        assert view(slow, "/search?topic=orders&text=nowhere&nonce=4")["progress"]["state"] == "running"
+        slow.get(f"/c/cluster/search?{query}&stop=1")
+        assert view(slow, f"/search?{query}")["progress"]["state"] == "running"
+        assert slow.search(query, stop="1").status == 303
+        assert view(slow, f"/search?{query}")["progress"]["state"] == "stopped"
+        assert slow.search("topic=orders&text=nowhere&nonce=4").status == 303
 
 
 def test_a_tail_shows_the_last_records_and_counts_those_that_it_dropped(servers: str, window: Window) -> None:
@@ -291,6 +315,7 @@ def test_who_may_not_read_is_told_what_right_it_takes(tmp_path) -> None:
             query = "/search?topic=secrets&text=nowhere"
             admins = Window(port)
             admins.log_in("admin", "secret0")
+            assert admins.search("topic=secrets&text=nowhere").status == 303
             assert view(admins, query)["progress"]["state"] == "running"
             admins.get("/c/cluster/messages")
             assert admins.post("/logout").status == 303

@@ -277,8 +277,8 @@ def test_what_is_masked_is_nowhere(world: World) -> None:
 
 def searched(window: Window, wish: str) -> int:
     """Search to the end; return how much was found."""
-    path = f"/c/cluster/search?topic=cards&{wish}"
-    with stream(window.port, path, window.cookie) as events:
+    answer = window.search(f"topic=cards&{wish}")
+    with stream(window.port, answer.headers["location"], window.cookie) as events:
         while "is searching" in (text := next_event(events)):
             pass
     check_masked(text.replace(wish.partition("=")[2].rpartition("=")[2], ""))

@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event
 
@@ -131,44 +131,47 @@ def test_who_sends_slowly_is_closed_and_keeps_nobody_out(running: Running) -> No
     with ExitStack() as stack:
         slow = []
         for each in (b"", b"G", GOOD[:-2], post):
-            for _ in range(25):
+            # Of the 500 connections that there may be, all could be theirs.
+            for _ in range(150):
                 slow.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)))
                 slow[-1].sendall(each)
         assert Window(port).get("/c/cluster/topics").status == 200
         for sock in slow:
-            # It ends, by what is refused or by nothing.
-            while sock.recv(65_536):
-                pass
+            # It ends, by what is refused, by nothing, or as it made room.
+            with suppress(ConnectionError):
+                while sock.recv(65_536):
+                    pass
     assert Window(port).get("/c/cluster/topics").status == 200
 
 
-def test_a_thousand_streams_are_too_many_and_others_go_on(running: Running) -> None:
+def test_a_thousand_streams_of_one_address_end_its_own_and_no_other(running: Running) -> None:
     port, process = running
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4_096)), hard))
     request = b"GET /c/cluster/slow HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\n\r\n"
-    statuses = []
+
+    def begin(stack: ExitStack, address: str) -> socket.socket:
+        sock = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S, source_address=(address, 0))
+        stack.enter_context(sock).sendall(request)
+        assert sock.recv(12) == b"HTTP/1.1 200"
+        return sock
+
     with ExitStack() as stack:
-        for number in range(1_000):
-            sock = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S))
-            sock.sendall(request)
-            statuses.append(sock.recv(12))
-            if number == 300:
-                assert Window(port).get("/c/cluster/topics").status == 200
-    assert set(statuses) == {b"HTTP/1.1 200", b"HTTP/1.1 503"}
-    assert statuses[:200] == [b"HTTP/1.1 200"] * 200
-    assert statuses.count(b"HTTP/1.1 200") == 200
-    # Once they are gone there is room again.
-    until(lambda: has_room(port))
+        other = begin(stack, "127.0.0.2")
+        # Each of the thousand begins, and is kept up to date until the address has too many.
+        first, *_ = [begin(stack, "127.0.0.1") for _ in range(1_000)]
+        assert Window(port).get("/c/cluster/topics").status == 200
+        with suppress(ConnectionError):
+            while first.recv(65_536):
+                pass
+        # What it is told every five seconds still comes.
+        told = b""
+        while told.count(b"event: view") < 2:
+            more = other.recv(65_536)
+            assert more
+            told += more
+    assert Window(port).get("/c/cluster/topics").status == 200
     assert memory_bytes(process.pid) < 150 << 20
-
-
-def has_room(port: int) -> bool:
-    if Window(port).get("/c/cluster/topics").status != 200:
-        return False
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as sock:
-        sock.sendall(b"GET /c/cluster/slow HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\n\r\n")
-        return sock.recv(12) == b"HTTP/1.1 200"
 
 
 def searcher(page: subprocess.Popen[str]) -> int:
@@ -219,16 +222,15 @@ def test_who_is_killed_in_mid_search_costs_clients_nothing(broker: Broker, runni
         work = pool.submit(clients.run)
         try:
             go_on()
-            with stream(port, "/c/cluster/search?topic=orders&text=nowhere") as events:
+            with stream(port, Window(port).search("topic=orders&text=nowhere").headers["location"]) as events:
                 assert "is searching" in next_event(events)
                 os.kill(searcher(page), signal.SIGKILL)
                 while "is searching" in (told := next_event(events)):
                     pass
             assert "its process ended" in told
             go_on()
-            again = json.loads(
-                Window(port).get("/c/cluster/search?topic=orders&text=no", accept="application/json").text
-            )
+            at = Window(port).search("topic=orders&text=no").headers["location"]
+            again = json.loads(Window(port).get(at, accept="application/json").text)
             assert again["view"]["progress"]["state"] == "running"
             until(lambda: searcher(page) != 0)
             child = searcher(page)

@@ -4,6 +4,7 @@ GET  /                   the first cluster
 GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` gives its value, `text/event-stream` its
                          HTML each time that it is made anew
      /c/CLUSTER/change/  changes (`change_desk.py`)
+POST /c/CLUSTER/search   start or stop a search; GET shows it, and starts none
 GET  /c/CLUSTER/download the key or value of a record, as it is
 GET  /login, POST /login, POST /logout
 GET  /static/FILE
@@ -12,6 +13,7 @@ GET  /static/FILE
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -26,12 +28,14 @@ from barnabas.page.cluster import Cluster
 from barnabas.page.door.door import Door
 from barnabas.page.door.login import LoginRefusedError, Logins
 from barnabas.page.door.sessions import LONGEST_S, Session, Sessions
+from barnabas.page.door.shares import share_of
 from barnabas.page.live import Live, Moment
+from barnabas.page.messages.conditions import ConditionError
 from barnabas.page.messages.desk import Desk
 from barnabas.page.rendering import load_assets, new_environment
 from barnabas.page.settings import Settings
-from barnabas.page.view import Asked, ViewKind, as_json, connection, reason
-from barnabas.page.views import VIEWS, messages, pipeline
+from barnabas.page.view import Asked, View, ViewKind, as_json, connection, reason
+from barnabas.page.views import VIEWS, messages, pipeline, search
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -65,6 +69,7 @@ class Page:
         self._templates = new_environment(settings.root_path)
         self._desk = Desk(settings.masks, settings.max_read_rate)
         self._kinds = (*VIEWS, *messages.kinds(self._desk))
+        self._search_kind = next(each for each in self._kinds if each.path == search.PATH)
         if settings.pipeline is not None:
             self._kinds += (pipeline.kind(self._desk, settings.pipeline),)
         guest = Session()
@@ -84,6 +89,7 @@ class Page:
             *self._changes(),
             *(Route(f"/c/{{cluster}}{kind.path}", self._endpoint(kind)) for kind in self._kinds),
             Route("/c/{cluster}/download", self._download),
+            Route(f"/c/{{cluster}}{self._search_kind.path}", self._search, methods=["POST"]),
         ]
         self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
 
@@ -118,7 +124,7 @@ class Page:
                 return asked
             accept = request.headers.get("accept", "")
             if accept.startswith("text/event-stream"):
-                return self._stream(kind, asked)
+                return self._stream(request, kind, asked)
             if accept.startswith("application/json"):
                 return _json(await self._live.get(kind, asked))
             getting = asyncio.ensure_future(self._live.get(kind, asked))
@@ -144,6 +150,37 @@ class Page:
             return self._problem(request, 414, "This asks for too much.")
         return Asked(session.clusters[name], dict(request.query_params))
 
+    async def _search(self, request: Request) -> Response:
+        """Start the search that a form asks for, or stop it, and lead to the view that shows it."""
+        asked = self._asked(request)
+        if isinstance(asked, Response):
+            return asked
+        form: dict[str, str] = request.state.form
+        asked = asked._replace(query=search.asked_of(form))
+        try:
+            if "stop" in form:
+                await search.stop(self._desk, asked)
+            else:
+                await search.begin(self._desk, asked)
+        except ConditionError as refused:
+            view = search.look(self._desk, asked, str(refused))
+            return self._refused_search(request, asked, view)
+        except KafkaError as error:
+            return self._problem(request, _status(error), reason(error))
+        self._live.expire(self._search_kind, asked)
+        return self._to(f"/c/{asked.cluster.name}/search?{urlencode(asked.query)}")
+
+    def _refused_search(self, request: Request, asked: Asked, view: View) -> Response:
+        text = self._render(
+            "search_refused.html.jinja",
+            request,
+            kind=self._search_kind,
+            asked=asked,
+            view=view,
+            here=f"{self._settings.root_path}/c/{asked.cluster.name}",
+        )
+        return Response(text, 400, media_type="text/html")
+
     async def _download(self, request: Request) -> Response:
         asked = self._asked(request)
         if isinstance(asked, Response):
@@ -158,7 +195,7 @@ class Page:
     async def _whole(self, request: Request, kind: ViewKind, asked: Asked, moment: Moment) -> Response:
         status = 200 if moment.view is not None else _status(moment.failure)
         before, after = self._around(request, kind, asked)
-        text = before + await self._fragment(kind, asked, moment) + after
+        text = before + await self._fragment(kind, asked, moment, request.state.session) + after
         return Response(text, status, media_type="text/html", headers={"vary": "accept"})
 
     def _begun(self, request: Request, kind: ViewKind, asked: Asked, getting: "asyncio.Future[Moment]") -> Response:
@@ -167,7 +204,7 @@ class Page:
         async def parts() -> AsyncIterator[str]:
             before, after = self._around(request, kind, asked)
             yield before + _PENDING
-            yield await self._fragment(kind, asked, await getting) + after
+            yield await self._fragment(kind, asked, await getting, request.state.session) + after
 
         headers = {"vary": "accept", "x-accel-buffering": "no"}
         return StreamingResponse(parts(), media_type="text/html", headers=headers)
@@ -180,11 +217,12 @@ class Page:
         before, _, after = text.partition(_VIEW_HERE)
         return before, after
 
-    async def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment) -> str:
-        """What is made anew: it holds nothing of a session, for those who look at it share it."""
+    async def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment, session: Session) -> str:
+        """Render a view; its value is shared by all sessions of a user, so only the form's token is of this session."""
         # The loop has others to serve.
         return await asyncio.to_thread(
             self._templates.get_template("fragment.html.jinja").render,
+            csrf=session.csrf,
             kind=kind,
             view=moment.view,
             failure=None if moment.failure is None else reason(moment.failure),
@@ -195,13 +233,14 @@ class Page:
             allows_changes=self._settings.allows_changes,
         )
 
-    def _stream(self, kind: ViewKind, asked: Asked) -> Response:
-        if self._live.is_full:
-            return PlainTextResponse("Too many windows look at once.\n", 503)
+    def _stream(self, request: Request, kind: ViewKind, asked: Asked) -> Response:
+        cluster, session = asked.cluster, request.state.session
+        # Without logins all have the same user.
+        owner = (cluster.name, cluster.user or share_of(request.state.address))
 
         async def events() -> AsyncIterator[bytes]:
-            async for moment in self._live.watch(kind, asked):
-                lines = (await self._fragment(kind, asked, moment)).splitlines()
+            async for moment in self._live.watch(kind, asked, owner):
+                lines = (await self._fragment(kind, asked, moment, session)).splitlines()
                 yield ("event: view\n" + "".join(f"data: {line}\n" for line in lines) + "\n").encode()
 
         return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

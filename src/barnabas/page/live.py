@@ -4,16 +4,18 @@ A value is good for its kind's `every_s`, or ten times as long as it took, if th
 wants it when it is older has it computed, and all others wait for the same task. So nothing runs while nobody looks,
 and what nobody looks at is kept for a minute. A value that can't be had leaves the one before in its place, with the
 reason.
+
+Windows that stay up to date are limited in number: beyond it the owner with the most loses its oldest.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from barnabas.core.errors import BarnabasError
-from barnabas.page.cluster import Cluster
+from barnabas.page.door.shares import first_to_go
 from barnabas.page.view import Asked, View, ViewKind
 
 MOST_KEPT: Final = 100
@@ -60,6 +62,10 @@ class _Shared:
         age_s = asyncio.get_running_loop().time() - self._made_s
         return self.watchers > 0 or self._making is not None or age_s < max(self.moment.good_for_s, _KEPT_S)
 
+    def expire(self) -> None:
+        """Have it made anew when it is asked for next."""
+        self._made_s = float("-inf")
+
     async def fresh(self, kind: ViewKind, asked: Asked, watched_count: int) -> Moment:
         """Return what is not too old.
 
@@ -97,13 +103,9 @@ class Live:
 
     def __init__(self) -> None:
         self._shared: OrderedDict[Key, _Shared] = OrderedDict()
-        self._streams = 0
+        # Each stream's end, and its owner; the oldest first.
+        self._streams: dict[asyncio.Event, Hashable] = {}
         self._stopped = asyncio.Event()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no more windows can be kept up to date."""
-        return self._streams >= MOST_STREAMS or self._stopped.is_set()
 
     @property
     def _watched_count(self) -> int:
@@ -113,31 +115,44 @@ class Live:
         """Return a view as it is now."""
         return await self._of(kind, asked).fresh(kind, asked, self._watched_count)
 
-    async def watch(self, kind: ViewKind, asked: Asked) -> AsyncIterator[Moment]:
-        """Yield a view each time that it is made anew, until the page stops or the session ends."""
-        shared = self._of(kind, asked)
-        self._streams += 1
+    async def watch(self, kind: ViewKind, asked: Asked, owner: Hashable) -> AsyncIterator[Moment]:
+        """Yield a view each time that it is made anew, until the page stops, the session ends or it makes room.
+
+        Args:
+            owner: Whose share of all streams it counts for.
+        """
+        shared, ended = self._of(kind, asked), asyncio.Event()
+        if len(self._streams) >= MOST_STREAMS:
+            oldest = first_to_go(self._streams, owner)
+            del self._streams[oldest]
+            oldest.set()
+        self._streams[ended] = owner
+        ends = (self._stopped, asked.cluster.closed, ended)
         shared.watchers += 1
         try:
             last = -1
-            while not self._stopped.is_set() and not asked.cluster.closed.is_set():
+            while not any(each.is_set() for each in ends):
                 moment = await shared.fresh(kind, asked, self._watched_count)
                 if moment.number != last:
                     last = moment.number
                     yield moment
-                await self._rest(asked.cluster, max(moment.good_for_s, 0.5))
+                await self._rest(ends, max(moment.good_for_s, 0.5))
         finally:
-            self._streams -= 1
+            self._streams.pop(ended, None)
             shared.watchers -= 1
 
-    async def _rest(self, cluster: Cluster, seconds: float) -> None:
-        """Wait, but not for what has ended."""
-        ends = [asyncio.ensure_future(each.wait()) for each in (self._stopped, cluster.closed)]
+    async def _rest(self, events: Sequence[asyncio.Event], seconds: float) -> None:
+        """Wait until one of the events, but no longer than so many seconds."""
+        ends = [asyncio.ensure_future(each.wait()) for each in events]
         try:
             await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for each in ends:
                 each.cancel()
+
+    def expire(self, kind: ViewKind, asked: Asked) -> None:
+        """Have a view made anew when it is asked for next."""
+        self._of(kind, asked).expire()
 
     def _of(self, kind: ViewKind, asked: Asked) -> _Shared:
         key = (asked.cluster.name, asked.cluster.user, kind.path, tuple(sorted(asked.query.items())))

@@ -1,6 +1,7 @@
 """Run a page: sockets, the server, and an end in good order.
 
-A connection on which no request comes is closed after ten seconds, so that those who only hold one keep nobody out.
+A connection on which no request comes is closed after ten seconds. When there are too many connections, the address
+with the most loses the one that has been idle longest, so one address keeps nobody else out.
 """
 
 import asyncio
@@ -17,6 +18,8 @@ from barnabas.core.errors import ConfigError
 from barnabas.core.listening import listening_socket
 from barnabas.core.process_start import has_started
 from barnabas.page.app import Page
+from barnabas.page.door.hosts import forwarded_address
+from barnabas.page.door.shares import first_to_go, share_of
 from barnabas.page.settings import Settings
 
 _MOST_CONNECTIONS: Final = 500
@@ -26,10 +29,19 @@ _STOPS_WITHIN_S: Final = 2
 
 
 class _Protocol(H11Protocol):
-    """HTTP, for those who ask."""
+    """HTTP/1.1 with a limit on idle time and on the number of connections.
+
+    Attributes:
+        trusted_proxy: The proxy whose X-Forwarded-For names the address that a connection counts for.
+    """
+
+    trusted_proxy: str | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._peer = self.client[0] if self.client else ""
+        self._idle_since_s = self.loop.time()
+        self._make_room()
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -37,12 +49,38 @@ class _Protocol(H11Protocol):
         self._idle.cancel()
         super().connection_lost(exc)
 
+    def on_response_complete(self) -> None:
+        self._idle_since_s = self.loop.time()
+        super().on_response_complete()
+
+    @property
+    def _is_busy(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _owner(self) -> str:
+        address = self._peer
+        if address == self.trusted_proxy:
+            named = [value.decode("latin-1") for name, value in self.headers or () if name == b"x-forwarded-for"]
+            address = forwarded_address(address, named)
+        return share_of(address)
+
+    def _make_room(self) -> None:
+        others = [
+            each
+            for each in self.connections
+            if isinstance(each, _Protocol) and each is not self and not each.transport.is_closing()
+        ]
+        if len(others) >= _MOST_CONNECTIONS:
+            others.sort(key=lambda each: (each._is_busy, each._idle_since_s))
+            first_to_go({each: each._owner for each in others}, self._owner).transport.abort()
+
     def _close_if_idle(self, last: object) -> None:
         """Close it where no request came, whole, since it was looked at last."""
         if self.transport.is_closing():
             return
         cycle = self.cycle
-        if (cycle is None or cycle.response_complete) and cycle is last:
+        if not self._is_busy and cycle is last:
             self.transport.close()
             return
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, cycle)
@@ -67,19 +105,24 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
     Raises:
         ConfigError: An address can't be listened on, or the certificate can't be used.
     """
+
+    class Protocol(_Protocol):
+        trusted_proxy = settings.trusted_proxy
+
     page = Page(settings)
     has_started()
     certificate, key = settings.tls or (None, None)
     config = uvicorn.Config(
         page.app,
-        http=_Protocol,
+        http=Protocol,
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_MOST_CONNECTIONS,
+        # Requests under way, those of connections that have just closed among them.
+        limit_concurrency=2 * _MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_STOPS_WITHIN_S,

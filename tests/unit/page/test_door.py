@@ -8,8 +8,9 @@ import pytest
 from barnabas.core.errors import ConfigError
 from barnabas.page.cluster import Cluster
 from barnabas.page.door.guesses import MOST_KEPT, Guesses
-from barnabas.page.door.hosts import is_from_own_page, is_known_host
+from barnabas.page.door.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
 from barnabas.page.door.sessions import MOST_SESSIONS, Session, Sessions
+from barnabas.page.door.shares import first_to_go, share_of
 from barnabas.page.settings import MOST_CLUSTERS, Settings, parse_clusters, parse_listeners
 
 NAMES = frozenset({"kafka.example.org"})
@@ -52,6 +53,64 @@ def test_a_post_comes_from_a_page_of_ours(headers: dict[str, str], own: bool) ->
     assert is_from_own_page(headers, is_secure=False) is own
 
 
+@pytest.mark.parametrize(
+    ("headers", "path", "may"),
+    [
+        ({"sec-fetch-site": "same-origin"}, "/c/a/topics", True),
+        ({"sec-fetch-site": "none"}, "/c/a/topics", True),
+        ({}, "/c/a/topics", True),
+        ({"origin": "http://h:1", "host": "h:1"}, "/c/a/topics", True),
+        ({"origin": "http://evil.example.org", "host": "h:1"}, "/c/a/topics", False),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, "/", False),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, "/c/a/", False),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, "/", False),
+        *(
+            ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, path, may)
+            for path, may in (
+                ("/", True),
+                ("/c/a", True),
+                ("/c/a/", True),
+                ("/login", True),
+                ("/c/a/search", False),
+                ("/c/a/download", False),
+                ("/static/page.js", False),
+            )
+        ),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, "/c/a/x", True),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, "/c/a/x", False),
+    ],
+)
+def test_another_site_may_only_link_to_the_start_page(headers: dict[str, str], path: str, may: bool) -> None:
+    assert may_ask(headers, path, is_secure=False) is may
+
+
+@pytest.mark.parametrize(
+    ("forwarded_for", "address"),
+    [
+        ([], "10.0.0.1"),
+        (["1.2.3.4"], "1.2.3.4"),
+        (["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
+        (["6.6.6.6", "1.2.3.4"], "1.2.3.4"),
+    ],
+)
+def test_a_proxy_names_the_address_last(forwarded_for: list[str], address: str) -> None:
+    assert forwarded_address("10.0.0.1", forwarded_for) == address
+
+
+def test_the_owner_with_the_most_makes_room() -> None:
+    owners = {1: "alice", 2: "bob", 3: "bob", 4: "carol"}
+    assert first_to_go(owners, "dora") == 2
+    assert first_to_go(owners, "alice") == 1
+    assert first_to_go({1: "alice", 2: "bob"}, "bob") == 2
+    assert first_to_go({1: "alice", 2: "bob"}, "carol") == 1
+
+
+def test_an_ipv6_network_is_one_owner() -> None:
+    assert share_of("2001:db8::1") == share_of("2001:db8::ffff:2") != share_of("2001:db8:0:1::1")
+    assert share_of("::ffff:1.2.3.4") == share_of("1.2.3.4") != share_of("1.2.3.5")
+    assert share_of("unix") == "unix"
+
+
 def cluster(name: str = "c", user: str = "alice") -> Cluster:
     return Cluster(name, "127.0.0.1:1", user)
 
@@ -85,6 +144,19 @@ def test_the_session_used_least_lately_makes_room() -> None:
         assert sessions.of(ids[0]) is not sessions.guest
         await sessions.close()
         assert len(sessions) == 0
+
+    asyncio.run(play())
+
+
+def test_of_too_many_sessions_the_user_with_the_most_loses_his_own() -> None:
+    async def play() -> None:
+        sessions = Sessions(Session())
+        administrator = sessions.replace(None, cluster(user="admin"))
+        ids = [sessions.replace(None, cluster(user="mallory")) for _ in range(MOST_SESSIONS + 5)]
+        assert sessions.of(administrator).clusters["c"].user == "admin"
+        assert sum(sessions.of(each) is sessions.guest for each in ids) == 6
+        assert sessions.of(ids[-1]) is not sessions.guest
+        await sessions.close()
 
     asyncio.run(play())
 

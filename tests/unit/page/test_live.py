@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from barnabas.page.cluster import Cluster
-from barnabas.page.live import Live
+from barnabas.page.live import MOST_STREAMS, Live
 from barnabas.page.view import Asked, View, ViewKind
 from barnabas.testing.simulation.loop import VirtualLoop
 
@@ -56,7 +56,7 @@ def looked_at(views: dict[str, float], seconds: float) -> dict[str, int]:
         asked = asked_of_nobody()
 
         async def look(path: str, takes_s: float) -> None:
-            async for _ in live.watch(kind(path, takes_s, made), asked):
+            async for _ in live.watch(kind(path, takes_s, made), asked, "somebody"):
                 pass
 
         looking = [asyncio.ensure_future(look(*each)) for each in views.items()]
@@ -106,3 +106,38 @@ def test_one_that_nobody_looks_at_any_more_is_kept_for_a_minute() -> None:
         assert are_there() == [False, True]
 
     run(main())
+
+
+def test_of_too_many_streams_the_owner_with_the_most_loses_the_oldest() -> None:
+    ended: list[str] = []
+
+    async def main() -> None:
+        live, asked, shown = Live(), asked_of_nobody(), kind("/a", 0.01, [])
+
+        async def look(name: str, owner: str) -> None:
+            async for _ in live.watch(shown, asked, owner):
+                pass
+            ended.append(name)
+
+        looking = [asyncio.ensure_future(look("alice", "alice"))]
+        looking += [asyncio.ensure_future(look(f"mallory {number}", "mallory")) for number in range(MOST_STREAMS + 2)]
+        await asyncio.sleep(1)
+        assert ended == ["mallory 0", "mallory 1", "mallory 2"]
+        live.stop()
+        await asyncio.gather(*looking)
+
+    run(main())
+
+
+def test_an_expired_view_is_made_anew() -> None:
+    made: list[str] = []
+
+    async def main() -> None:
+        live, asked, shown = Live(), asked_of_nobody(), kind("/a", 0.01, made)
+        for _ in range(2):
+            await live.get(shown, asked)
+        live.expire(shown, asked)
+        await live.get(shown, asked)
+
+    run(main())
+    assert len(made) == 2

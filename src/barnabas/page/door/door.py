@@ -2,6 +2,7 @@
 
     it comes by the proxy, if there is one
     its Host is one of ours, and it has at most 64 headers
+    a GET was not sent by another site, unless it is a link to the start page
     a POST is small, in time, from a page of ours, with its session's token
 
 What goes out has the headers that keep a browser from running, framing or telling anything else.
@@ -9,14 +10,14 @@ What goes out has the headers that keep a browser from running, framing or telli
 
 import asyncio
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from barnabas.page.door.hosts import is_from_own_page, is_known_host
+from barnabas.page.door.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
 from barnabas.page.door.sessions import Sessions
 from barnabas.page.settings import Settings
 
@@ -70,6 +71,10 @@ class Door:
                 if self._settings.is_secure:
                     headers["strict-transport-security"] = "max-age=31536000"
                 headers.setdefault("cache-control", "no-store")
+                if "://" in (location := headers.get("location", "")):
+                    # The router redirects to the scheme and path that it knows; a proxy may have changed both.
+                    parts = urlsplit(location)
+                    headers["location"] = urlunsplit(("", "", self._settings.root_path + parts.path, parts.query, ""))
             await send(message)
 
         if scope["type"] != "http":
@@ -98,7 +103,8 @@ class Door:
         request.state.session = self._sessions.of(session_id)
         match request.method:
             case "GET" | "HEAD":
-                return
+                if not may_ask(headers, request.scope["path"], is_secure=self._settings.is_secure):
+                    raise _RefusedError(403, "Another site sent this request: open the address in a window of its own.")
             case "POST":
                 await self._check_post(request, headers)
             case _:
@@ -111,7 +117,7 @@ class Door:
             return peer
         if peer != self._settings.trusted_proxy:
             raise _RefusedError(403, "Come by the proxy.")
-        return request.headers.get("x-forwarded-for", peer).rpartition(",")[2].strip()[:64]
+        return forwarded_address(peer, request.headers.getlist("x-forwarded-for"))
 
     async def _check_post(self, request: Request, headers: Headers) -> None:
         if not is_from_own_page(headers, is_secure=self._settings.is_secure):

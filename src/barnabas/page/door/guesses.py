@@ -10,6 +10,8 @@ from collections import Counter
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
+from barnabas.page.door.shares import share_of
+
 _FREE: Final = 5
 _LONGEST_WAIT_S: Final = 60.0
 _FORGOTTEN_AFTER_S: Final = 900.0
@@ -71,6 +73,6 @@ class Guesses:
 
 def _keys(address: str, user: str) -> tuple[bytes, bytes, bytes]:
     """Return the keys of an address, of a user, and of the user at the address."""
-    at = b"a" + address.encode(errors="replace")[:64]
+    at = b"a" + share_of(address).encode(errors="replace")[:64]
     of = b"u" + blake2b(user.encode(errors="replace"), digest_size=16).digest()
     return at, of, of + at

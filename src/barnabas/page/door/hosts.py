@@ -3,12 +3,18 @@
 A stranger's page whose name begins to lead here (DNS rebinding) has the browser send that name: a name is taken only
 where it is known. An address needs no name, so it can't be led elsewhere, and is always taken.
 
-A POST from elsewhere (CSRF) is told by `Sec-Fetch-Site`, which browsers send and pages can't set; without it by
-`Origin`.
+`Sec-Fetch-Site`, which browsers send and pages can't set, tells whether another site sent a request; without it
+`Origin` does. Another site may send no POST (CSRF) and no GET that costs work or connections; it may link to the start
+page.
 """
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from ipaddress import ip_address
+from typing import Final
+
+# `/` redirects there, and browsers still call that redirect cross-site.
+_START_PAGE: Final = re.compile(r"/(login|c/[^/]+/?)?")
 
 
 def is_known_host(host: str, names: Collection[str]) -> bool:
@@ -30,4 +36,24 @@ def is_from_own_page(headers: Mapping[str, str], *, is_secure: bool) -> bool:
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
-    return headers.get("origin") == f"{'https' if is_secure else 'http'}://{headers.get('host', '')}"
+    return headers.get("origin") == _own_origin(headers, is_secure)
+
+
+def may_ask(headers: Mapping[str, str], path: str, *, is_secure: bool) -> bool:
+    """Return whether a GET is answered: another site may only link to the start page, the same site to any page."""
+    site = headers.get("sec-fetch-site")
+    if site is None:
+        return headers.get("origin") in (None, _own_origin(headers, is_secure))
+    if site in ("same-origin", "none"):
+        return True
+    is_link = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+    return is_link and (site == "same-site" or _START_PAGE.fullmatch(path) is not None)
+
+
+def forwarded_address(peer: str, forwarded_for: Sequence[str]) -> str:
+    """Return the address that a proxy names last in its X-Forwarded-For headers; its own where it names none."""
+    return ",".join(forwarded_for).rpartition(",")[2].strip()[:64] or peer
+
+
+def _own_origin(headers: Mapping[str, str], is_secure: bool) -> str:
+    return f"{'https' if is_secure else 'http'}://{headers.get('host', '')}"

@@ -1,7 +1,8 @@
 """Sessions: who is logged in to which clusters, in memory alone.
 
 A session begins at a login, with a new id (what was there before is not taken over), and ends at a logout, after eight
-hours, or when too many others are in use: the one that was used least lately goes. With it go its connections.
+hours, or when there are too many: the user with the most sessions loses the one that was used least lately. With it go
+its connections.
 
 Without logins there is one session for all, `guest`; with them it has no cluster, and its token is for the login.
 """
@@ -14,6 +15,7 @@ from hmac import compare_digest
 from typing import Final
 
 from barnabas.page.cluster import Cluster
+from barnabas.page.door.shares import first_to_go
 
 MOST_SESSIONS: Final = 100
 LONGEST_S: Final = 8 * 3_600
@@ -26,10 +28,12 @@ class Session:
     Attributes:
         csrf: What each form holds.
         clusters: Those that can be looked at, by name.
+        owner: The cluster and the user of the last login.
     """
 
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     clusters: dict[str, Cluster] = field(default_factory=dict)
+    owner: tuple[str, str] = ("", "")
 
     def has_token(self, text: str) -> bool:
         """Return whether a form holds this session's token."""
@@ -65,7 +69,7 @@ class Sessions:
     def begin(self, session: Session) -> str:
         """Take a session in; return its id, which nobody can guess."""
         while len(self._by_id) >= MOST_SESSIONS:
-            self.end(next(iter(self._by_id)))
+            self.end(first_to_go({name: each.owner for name, each in self._by_id.items()}, session.owner))
         session_id = secrets.token_urlsafe(32)
         self._by_id[session_id] = session
         self._ends[session_id] = asyncio.get_running_loop().call_later(LONGEST_S, self.end, session_id)
@@ -80,7 +84,8 @@ class Sessions:
             others = before.clusters
             if (same := others.pop(cluster.name, None)) is not None:
                 self._close([same])
-        return self.begin(Session(clusters={**others, cluster.name: cluster}))
+        owner = (cluster.name, cluster.user)
+        return self.begin(Session(clusters={**others, cluster.name: cluster}, owner=owner))
 
     def end(self, session_id: str | None) -> None:
         """End a session, if there is one of this id."""

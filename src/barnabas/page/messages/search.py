@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
+from barnabas.page.door.shares import first_to_go
 from barnabas.page.messages.decoding import Shown
 from barnabas.page.messages.reading import Fate, Span, batches_with_fates, named_right
 from barnabas.page.messages.rows import Header, Row
@@ -253,11 +254,11 @@ class Searches:
         return len(running) >= MOST_AT_ONCE or sum(each[:2] == key[:2] for each in running) >= MOST_OF_A_USER
 
     def keep(self, key: Key, search: Search) -> None:
-        """Keep one that begins; the oldest that has ended makes room."""
+        """Keep one that begins; the user with the most that have ended loses the oldest of them."""
+        ended = {each: each[:2] for each, kept in self._kept.items() if not kept.is_running}
+        if len(self._kept) >= _MOST_KEPT and ended:
+            del self._kept[first_to_go(ended, key[:2])]
         self._kept[key] = search
-        ended = [each for each, kept in self._kept.items() if not kept.is_running]
-        for each in ended[: max(len(self._kept) - _MOST_KEPT, 0)]:
-            del self._kept[each]
 
     async def close(self) -> None:
         """End all."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.types import TopicPartition
+from barnabas.page.door.shares import first_to_go
 from barnabas.page.messages.reading import read_back, spans
 from barnabas.page.messages.rows import Row, Sight
 
@@ -63,7 +64,7 @@ Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 class Tails:
-    """All tails of a page, by cluster, user and query; the one looked at least lately makes room."""
+    """All tails of a page, by cluster, user and query; the user with the most loses the one looked at least lately."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Key, Tail] = OrderedDict()
@@ -76,6 +77,6 @@ class Tails:
 
     def keep(self, key: Key, tail: Tail) -> None:
         """Keep one that begins."""
+        if len(self._kept) >= _MOST_KEPT:
+            del self._kept[first_to_go({each: each[:2] for each in self._kept}, key[:2])]
         self._kept[key] = tail
-        if len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)

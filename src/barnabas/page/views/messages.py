@@ -220,7 +220,7 @@ def kinds(desk: Desk) -> tuple[ViewKind, ...]:
 
     return (
         ViewKind("/messages", "Messages", "messages.html.jinja", messages, 10, "/messages"),
-        ViewKind("/search", "Search", "search.html.jinja", search, 1, "/messages"),
+        ViewKind(search_view.PATH, "Search", "search.html.jinja", search, 1, "/messages"),
         ViewKind("/tail", "Tail", "tail.html.jinja", tail, 1, "/messages"),
         ViewKind("/record", "Record", "record.html.jinja", record, 60, "/messages"),
     )

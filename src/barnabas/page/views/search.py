@@ -1,7 +1,7 @@
 """A search through a topic's records: what it has found, and how far it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from barnabas.clients.admin_offsets import OffsetAdmin
@@ -20,6 +20,9 @@ from barnabas.page.view import Asked, View
 
 _WISHES: Final = ("key", "header", "text", "where")
 _LONGEST_WISH: Final = 1_000
+_NOT_ASKED: Final = frozenset({"csrf", "stop"})
+_NOT_STARTED: Final = "This search is not running: press Search to start it."
+PATH: Final = "/search"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +31,7 @@ class SearchView(View):
 
     Attributes:
         asked: The query; with `nonce` in it, which makes the same search another time another one.
-        note: Why there is none.
+        note: Why there is no progress.
     """
 
     topic: str
@@ -42,20 +45,22 @@ class SearchView(View):
         return self.progress is not None and self.progress.state is not State.RUNNING
 
 
+def asked_of(form: Mapping[str, str]) -> dict[str, str]:
+    """Return the query that a form's fields make."""
+    return {name: value[:_LONGEST_WISH] for name, value in form.items() if value and name not in _NOT_ASKED}
+
+
 async def build(desk: Desk, asked: Asked) -> SearchView:
-    """Begin the search that the query asks for, or look how far it is. Raises KafkaError."""
-    query = {name: value[:_LONGEST_WISH] for name, value in asked.query.items() if name != "stop"}
-    key = (asked.cluster.name, asked.cluster.user, tuple(sorted(query.items())))
-    note, search = "", desk.searches.get(key)
-    if search is None and query.get("topic") and any(query.get(each) for each in _WISHES):
-        try:
-            search = await _begin(desk, asked, query, key)
-        except ConditionError as error:
-            note = str(error)
-        except KafkaError as error:
-            raise named_right(error, query["topic"]) from error
-    if search is not None and "stop" in asked.query:
-        await search.stop()
+    """Look how far a search is; this starts none."""
+    view = look(desk, asked)
+    is_asked = view.topic and any(view.asked.get(each) for each in _WISHES)
+    return replace(view, note=_NOT_STARTED) if is_asked and view.progress is None else view
+
+
+def look(desk: Desk, asked: Asked, note: str = "") -> SearchView:
+    """Return what is known of the search that the query asks for."""
+    query = asked_of(asked.query)
+    search = desk.searches.get(_key(asked, query))
     return SearchView(
         now_ms=asked.cluster.pool.env.clock.now_ms(),
         silent={},
@@ -67,7 +72,32 @@ async def build(desk: Desk, asked: Asked) -> SearchView:
     )
 
 
-async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -> Search:
+async def begin(desk: Desk, asked: Asked) -> None:
+    """Start the search that the query asks for, unless it was started before. Raises ConditionError, KafkaError."""
+    query = asked_of(asked.query)
+    key = _key(asked, query)
+    if desk.searches.get(key) is not None:
+        return
+    if not query.get("topic") or not any(query.get(each) for each in _WISHES):
+        raise ConditionError("say in which topic to search, and for what: a key, a text, a header or fields")
+    try:
+        await _begin(desk, asked, query, key)
+    except KafkaError as error:
+        raise named_right(error, query["topic"]) from error
+
+
+async def stop(desk: Desk, asked: Asked) -> None:
+    """Stop the search that the query asks for, if it runs."""
+    search = desk.searches.get(_key(asked, asked_of(asked.query)))
+    if search is not None:
+        await search.stop()
+
+
+def _key(asked: Asked, query: Mapping[str, str]) -> Key:
+    return asked.cluster.name, asked.cluster.user, tuple(sorted(query.items()))
+
+
+async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -> None:
     """Begin a search. Raises ConditionError, KafkaError."""
     if desk.searches.is_full_for(key):
         raise ConditionError("too many searches run at once: stop one, or wait until one has ended")
@@ -97,7 +127,6 @@ async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -
         admin, job, found, desk.max_read_rate, is_committed=is_committed, closed=asked.cluster.closed
     )  # fmt: skip
     desk.searches.keep(key, search)
-    return search
 
 
 def _keys(sight: Sight, query: Mapping[str, str]) -> tuple[bytes, ...]:
