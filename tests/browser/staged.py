@@ -102,7 +102,7 @@ def _make_orders(servers: str) -> None:
     for number in range(5):
         shop.produce("payments", b"%d" % number)
     in_ten_years_ms = time.time_ns() // 1_000_000 + 10 * 365 * 86_400_000
-    wide = [(name, _TOKEN) for name in ("trace", "source", "agent")]
+    wide: list[tuple[str, str | bytes | None]] = [(name, _TOKEN) for name in ("trace", "source", "agent")]
     shop.produce("clicks", f"a click {_TOKEN}", f"customer {_TOKEN}", timestamp=in_ten_years_ms, headers=wide)
     _flushed(shop)
 
