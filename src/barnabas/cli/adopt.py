@@ -17,8 +17,8 @@ from barnabas.cli.migration_options import (
 )
 from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
+from barnabas.core.advised_commands import command
 from barnabas.core.clock import SystemClock
-from barnabas.core.command_line import command
 
 HELP = paragraphs(
     """Make the data directories of a Kafka broker this broker's, without copying or changing a record.

@@ -22,7 +22,7 @@ from barnabas.cli.options import (
 from barnabas.cli.output import clear_screen, note, print_json, say
 from barnabas.cli.quota_options import ClientId, User
 from barnabas.clients.admin_calls import AdminCalls
-from barnabas.core.command_line import Word, options, with_options
+from barnabas.core.advised_commands import Word, options, with_options
 from barnabas.core.errors import BarnabasError
 from barnabas.explain.finding import Certainty, Finding, Severity
 from barnabas.explain.gather import Gatherer

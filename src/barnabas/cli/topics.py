@@ -21,7 +21,7 @@ from barnabas.cli.output import note, print_json, progress, say
 from barnabas.cli.topics_describe import Filters, describe_topics
 from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
 from barnabas.clients.pool import TopicMetadata
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 

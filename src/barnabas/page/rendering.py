@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from barnabas.core.command_line import with_options
+from barnabas.core.advised_commands import with_options
 from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.explain.finding import Finding, Severity
 from barnabas.explain.words import amount, count, duration

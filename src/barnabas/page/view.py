@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from barnabas.core.command_line import options
+from barnabas.core.advised_commands import options
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Finding

@@ -7,7 +7,7 @@ from dataclasses import replace
 from barnabas.cli.commands import SUBCOMMANDS, find_command
 from barnabas.cli.parser import read_options
 from barnabas.clients.transaction_log import TransactionState, TransactionStatus
-from barnabas.core.command_line import NAME, command, options, with_options
+from barnabas.core.advised_commands import NAME, command, options, with_options
 from barnabas.explain.rules.group import explain_group
 from barnabas.explain.rules.lag import explain_lag
 from barnabas.explain.rules.transaction import explain_transaction

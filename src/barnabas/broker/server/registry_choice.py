@@ -10,7 +10,7 @@ from pathlib import Path
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.registry.embedded import REGISTRY_FILE
 from barnabas.broker.server.environment import Environment
-from barnabas.core.command_line import NAME, command
+from barnabas.core.advised_commands import NAME, command
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
 from barnabas.core.executor import Executor

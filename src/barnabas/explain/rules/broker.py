@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from barnabas.clients.cluster_state import Broker, Cluster
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.explain.finding import Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Seen
 from barnabas.explain.words import duration, silence, times

@@ -7,7 +7,7 @@ follows from their order, decided where brokers decide it: `wire/quotas/levels.p
 from collections.abc import Iterator
 from typing import Any, Final
 
-from barnabas.core.command_line import NAME, command
+from barnabas.core.advised_commands import NAME, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.rules.broker import stalls
 from barnabas.explain.rules.refused import lately_refused

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from barnabas.core.command_line import NAME, command
+from barnabas.core.advised_commands import NAME, command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Directory, Row, Seen, Setting

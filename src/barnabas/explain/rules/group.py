@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from barnabas.core.command_line import NAME, command
+from barnabas.core.advised_commands import NAME, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Group, Row, Seen
 from barnabas.explain.words import count, duration, listed, times

@@ -23,7 +23,7 @@ Each partition has one cause, the first of these that holds:
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_s, tell

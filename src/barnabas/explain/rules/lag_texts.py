@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from barnabas.core.command_line import NAME, command
+from barnabas.core.advised_commands import NAME, command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity
 from barnabas.explain.rules.group import reason_text

@@ -7,7 +7,7 @@ follows from rules is decided where the broker decides it: `wire/security/access
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from barnabas.core.command_line import Word, command
+from barnabas.core.advised_commands import Word, command
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Asked, Row, Seen
 from barnabas.explain.words import duration, times

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from barnabas.clients.cluster_state import Cluster, Partition, Trouble, named, troubles
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Row, Seen

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from barnabas.clients.transaction_log import TransactionState
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Open, Row, Seen

@@ -3,7 +3,7 @@
 from typing import Final
 
 from barnabas.clients.admin_transactions import TransactionAdmin
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.core.types import TopicPartition
 from barnabas.page.changes.change import Change, Field, Plan, Row, needed, needed_number
 from barnabas.page.view import Asked

@@ -3,7 +3,7 @@
 from typing import Final
 
 from barnabas.clients.admin import Admin
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.explain.words import count

@@ -5,7 +5,7 @@ from typing import Final
 
 from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.admin_offsets import OffsetAdmin
-from barnabas.core.command_line import command, quote
+from barnabas.core.advised_commands import command, quote
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.explain.words import count

@@ -3,7 +3,7 @@
 from typing import Final
 
 from barnabas.clients.admin_replicas import ElectionType, ReplicaAdmin
-from barnabas.core.command_line import Word, command
+from barnabas.core.advised_commands import Word, command
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition

@@ -5,7 +5,7 @@ from typing import Final
 
 from barnabas.clients.admin import Admin
 from barnabas.clients.offset_resets import Reset, check_no_members, plan_reset
-from barnabas.core.command_line import Word, command
+from barnabas.core.advised_commands import Word, command
 from barnabas.core.errors import BarnabasError
 from barnabas.page.changes.change import Change, Field, Plan, Row, choice, needed, number, text
 from barnabas.page.view import Asked

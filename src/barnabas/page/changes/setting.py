@@ -10,7 +10,7 @@ from barnabas.clients.admin_configs import (
     ConfigSource,
     ResourceType,
 )
-from barnabas.core.command_line import Word, command
+from barnabas.core.advised_commands import Word, command
 from barnabas.core.errors import BarnabasError
 from barnabas.page.changes.change import Change, Field, Plan, Row, choice, needed, text
 from barnabas.page.view import Asked

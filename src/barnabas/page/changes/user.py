@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from barnabas.clients.admin_users import NewCredential, UserAdmin
-from barnabas.core.command_line import command
+from barnabas.core.advised_commands import command
 from barnabas.core.dice import system_dice
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
