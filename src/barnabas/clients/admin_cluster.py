@@ -12,6 +12,7 @@ from typing import Final
 
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
 from barnabas.clients.admin_replicas import ReplicaAdmin
+from barnabas.clients.channel import UnreachableError
 from barnabas.clients.cluster_state import Broker, Cluster, Partition
 from barnabas.clients.pool import ClusterMetadata
 from barnabas.core.error_code import ErrorCode
@@ -79,6 +80,8 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
     async def _controllers_metadata(self) -> ClusterMetadata:
         try:
             channel = await self.pool.controller()
+        except UnreachableError:
+            raise
         except KafkaError:
             # There is none now, or it is away: what the others know will do.
             channel = await self.pool.any_broker()

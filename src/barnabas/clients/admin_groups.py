@@ -1,5 +1,8 @@
 """Consumer groups and their offsets, asked for and changed.
 
+FindCoordinator creates `__consumer_offsets` where it does not exist. Then there are no groups, and only
+`commit_offsets` may look for a coordinator.
+
 Source: protocol guide, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, OffsetCommit, OffsetDelete.
 """
 
@@ -86,7 +89,7 @@ class GroupAdmin(AdminCalls):
         from barnabas.wire.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
         async def attempt() -> None:
-            channel = await self.pool.coordinator(group_id)
+            channel = await self._existing_coordinator(group_id)
             response = await channel.send(DeleteGroupsRequest([group_id]), DeleteGroupsResponse)
             for result in response.results:
                 self.check_coordinator(group_id, result.error_code)
@@ -117,7 +120,7 @@ class GroupAdmin(AdminCalls):
         ]
 
         async def attempt() -> dict[TopicPartition, ErrorCode]:
-            channel = await self.pool.coordinator(group_id)
+            channel = await self._existing_coordinator(group_id)
             response = await channel.send(OffsetDeleteRequest(group_id, topics), OffsetDeleteResponse)
             self.check_coordinator(group_id, response.error_code)
             return {
@@ -132,7 +135,9 @@ class GroupAdmin(AdminCalls):
         """A group, its state and its members. Raises KafkaError."""
 
         async def attempt() -> GroupDescription:
-            channel = await self.pool.coordinator(group_id)
+            channel = await self.pool.existing_coordinator(group_id)
+            if channel is None:
+                return GroupDescription(group_id, "Dead", "", "", "", [])
             response = await channel.send(DescribeGroupsRequest([group_id]), DescribeGroupsResponse)
             self.check_coordinator(group_id, response.groups[0].error_code)
             return _described(response.groups[0], channel)
@@ -178,7 +183,9 @@ class GroupAdmin(AdminCalls):
         request = OffsetFetchRequest(group_id, topics)
 
         async def attempt() -> dict[TopicPartition, int]:
-            channel = await self.pool.coordinator(group_id)
+            channel = await self.pool.existing_coordinator(group_id)
+            if channel is None:
+                return {}
             response = await channel.send(request, OffsetFetchResponse)
             self.check_coordinator(group_id, response.error_code)
             for topic in response.topics:
@@ -216,6 +223,17 @@ class GroupAdmin(AdminCalls):
                     self.check_coordinator(group_id, part.error_code)
 
         await self.retry(attempt)
+
+    async def _existing_coordinator(self, group_id: str) -> Channel:
+        """A connection to the coordinator of a group; without any group's offsets there is none to look for.
+
+        Raises:
+            KafkaError: GROUP_ID_NOT_FOUND; or as from `Pool.coordinator`.
+        """
+        channel = await self.pool.existing_coordinator(group_id)
+        if channel is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group_id} does not exist")
+        return channel
 
 
 def _committed(response: OffsetFetchResponse) -> dict[TopicPartition, int]:

@@ -14,25 +14,19 @@ Source: KIP-98, KIP-664; protocol guide, WriteTxnMarkers.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from barnabas.clients.admin_calls import EARLIEST, LATEST, grouped, raise_for
 from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.clients.batch_reader import read_batches
-from barnabas.clients.pool import ClusterMetadata
 from barnabas.clients.transaction_log import TransactionState, replay
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.messages.metadata import MetadataRequest
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.record import iterate_records
 
 Progress = Callable[[int, int, str], None]
-
-# The version of Metadata that can be told not to create topics; Kafka 0.11, as transactions.
-_FIRST_THAT_MAKES_NOTHING: Final = 4
 
 
 @dataclass(slots=True, frozen=True)
@@ -91,14 +85,8 @@ class TransactionAdmin(OffsetAdmin):
             ProtocolError: It has records that are none of its own.
         """
 
-        async def ask() -> ClusterMetadata | None:
-            channel = await self.pool.any_broker()
-            # Before Kafka 0.11 there are no transactions, and to ask for a topic by its name makes it.
-            is_old = channel.version_of(MetadataRequest.API_KEY) < _FIRST_THAT_MAKES_NOTHING
-            return None if is_old else await self.pool.metadata([TRANSACTION_STATE_TOPIC], channel=channel)
-
-        metadata = await self.retry(ask)
-        topic = None if metadata is None else metadata.topics.get(TRANSACTION_STATE_TOPIC)
+        metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
+        topic = metadata.topics.get(TRANSACTION_STATE_TOPIC)
         if topic is None or not topic.partitions:
             return {}
         logs = [TopicPartition(TRANSACTION_STATE_TOPIC, index) for index in topic.partitions]

@@ -114,6 +114,7 @@ class Channel:
         """Open a connection, ask the broker for its versions, and log in where that is wanted.
 
         Args:
+            timeout_ms: How long the connection and the answer to the question for versions may take together.
             env: The world; the machine's own by default.
             security: How; None: in the clear, and as nobody.
             request_timeout_ms: How long to wait for the answer to a request that does not say so itself.
@@ -127,17 +128,25 @@ class Channel:
         """
         env = env or machine_environment()
         context = None if security is None else security.context()
+        now = asyncio.get_running_loop().time
+        begin_s = now()
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 reader, writer = await (env.dial(host, port) if context is None else env.dial_tls(host, port, context))
         except TimeoutError:
-            raise _no_answer(host, port, timeout_ms) from None
+            raise _no_answer(host, port, now() - begin_s) from None
         except (OSError, UnicodeError) as error:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, _why_not(host, port, error)) from error
         channel = cls(host, port, client_id, reader, writer, request_timeout_ms, env)
         try:
             if versions is None:
-                await channel._negotiate(min(timeout_ms, request_timeout_ms))
+                left_ms = max(1, timeout_ms - round((now() - begin_s) * 1000))
+                try:
+                    await channel._negotiate(min(left_ms, request_timeout_ms))
+                except KafkaError as error:
+                    if error.code is not ErrorCode.REQUEST_TIMED_OUT:
+                        raise
+                    raise _no_answer(host, port, now() - begin_s) from error
             else:
                 channel.versions = dict(versions)
             if security is not None and security.mechanism:
@@ -307,7 +316,7 @@ class Channel:
             response = await self.send(ApiVersionsRequest(), ApiVersionsResponse, max_version=0, timeout_ms=timeout_ms)
         except (KafkaError, ProtocolError) as error:
             if isinstance(error, KafkaError) and error.code is ErrorCode.REQUEST_TIMED_OUT:
-                raise _no_answer(self.host, self.port, timeout_ms) from error
+                raise
             # Whoever is there answered something else, or hung up.
             message = f"{self.host}:{self.port} does not speak Kafka's protocol"
             if isinstance(error, KafkaError) and error.message.endswith(_CLOSED):
@@ -355,8 +364,8 @@ class Channel:
                 future.set_exception(failure)
 
 
-def _no_answer(host: str, port: int, timeout_ms: int) -> KafkaError:
-    text = f"no answer from {host}:{port} within {timeout_ms / 1000:g} s: is it a Kafka listener, and is it up?"
+def _no_answer(host: str, port: int, waited_s: float) -> KafkaError:
+    text = f"no answer from {host}:{port} within {waited_s:.3g} s: is it a Kafka listener, and is it up?"
     return KafkaError(ErrorCode.NETWORK_EXCEPTION, text)
 
 

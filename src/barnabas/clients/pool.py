@@ -17,13 +17,21 @@ from barnabas.clients.environment import ClientEnvironment, machine_environment
 from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, INTERNAL_TOPICS
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.wire.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 RETRY_BACKOFF_MS = 100
 _TRANSACTION_KEY = 1
+# The version of Metadata that can ask without creating.
+_FIRST_WITHOUT_CREATION = 4
 # Brokers before Kafka 2.4 tell of leader epochs that are behind while replicas move (KAFKA-9212).
 _FIRST_WITH_TRUE_EPOCHS = 9
 _LOGIN_ERRORS = (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM)
@@ -194,6 +202,18 @@ class Pool:
             self._coordinators.pop(group_id, None)
             raise
 
+    async def existing_coordinator(self, group_id: str) -> Channel | None:
+        """As `coordinator`; None where the cluster has never had a group: to look for a coordinator creates the topic.
+
+        Raises:
+            KafkaError: As from `coordinator`.
+        """
+        if group_id not in self._coordinators and GROUP_OFFSETS_TOPIC not in self._topics:
+            found = (await self.metadata([GROUP_OFFSETS_TOPIC])).topics.get(GROUP_OFFSETS_TOPIC)
+            if found is None or found.error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                return None
+        return await self.coordinator(group_id)
+
     async def transaction_coordinator(self, transactional_id: str) -> Channel:
         """A connection to a transactional id's coordinator. Raises KafkaError (COORDINATOR_NOT_AVAILABLE, ...)."""
         key = f"transaction {transactional_id}"
@@ -227,7 +247,9 @@ class Pool:
         Raises:
             KafkaError: INVALID_REPLICATION_FACTOR: there won't.
         """
-        topic = (await self.metadata([GROUP_OFFSETS_TOPIC])).topics.get(GROUP_OFFSETS_TOPIC)
+        # The broker checks this only when it creates the topic.
+        metadata = await self.metadata([GROUP_OFFSETS_TOPIC], allow_auto_topic_creation=True)
+        topic = metadata.topics.get(GROUP_OFFSETS_TOPIC)
         if topic is not None and topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
             raise KafkaError(
                 topic.error_code,
@@ -238,18 +260,39 @@ class Pool:
     async def metadata(
         self, topics: Sequence[str] | None, *, allow_auto_topic_creation: bool = False, channel: Channel | None = None
     ) -> ClusterMetadata:
-        """Ask a broker (None: any) for the cluster's brokers and for topics (None: all of them). Raises KafkaError."""
+        """Ask a broker (None: any) for the cluster's brokers and for topics (None: all of them).
+
+        Without `allow_auto_topic_creation` no topic is created, whatever its name and the broker's version.
+
+        Raises:
+            KafkaError: The broker cannot be asked.
+        """
         return await self._ask_metadata(channel or await self.any_broker(), topics, allow_auto_topic_creation)
 
     async def _ask_metadata(
         self, channel: Channel, topics: Sequence[str] | None, allow_auto_topic_creation: bool
     ) -> ClusterMetadata:
-        wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
-        request = MetadataRequest(wanted, allow_auto_topic_creation)
-        if not allow_auto_topic_creation and channel.version_of(request.API_KEY) < 4:
-            request.allow_auto_topic_creation = True  # what versions below 4 always mean
-        response = await channel.send(request, MetadataResponse)
-        return self._learn(response, channel.version_of(request.API_KEY) >= _FIRST_WITH_TRUE_EPOCHS)
+        version = channel.version_of(MetadataRequest.API_KEY)
+        can_ask_alone = version >= _FIRST_WITHOUT_CREATION
+        # Brokers create an internal topic that a request names, whatever else it says; old brokers create any topic.
+        names_none = topics is None or (
+            not allow_auto_topic_creation and any(not can_ask_alone or name in INTERNAL_TOPICS for name in topics)
+        )
+        wanted: list[MetadataRequestTopic] | None = []
+        if not names_none:
+            wanted = [MetadataRequestTopic(name=name) for name in topics or ()]
+        elif version > 0:
+            wanted = None
+        request = MetadataRequest(wanted, allow_auto_topic_creation or not can_ask_alone)
+        metadata = self._learn(await channel.send(request, MetadataResponse), version >= _FIRST_WITH_TRUE_EPOCHS)
+        if names_none and topics is not None:
+            known, metadata.topics = metadata.topics, {}
+            for name in topics:
+                if name in known:
+                    metadata.topics[name] = known[name]
+            for name, code in (await _reasons(channel, [name for name in topics if name not in known])).items():
+                metadata.topics[name] = TopicMetadata(name, code, name in INTERNAL_TOPICS, {})
+        return metadata
 
     async def topic(self, name: str, *, allow_auto_topic_creation: bool = False) -> TopicMetadata:
         """Return a topic's metadata, asked for if it is not known or too old.
@@ -391,6 +434,26 @@ class Pool:
             else:
                 self._topics.pop(topic.name, None)
         return metadata
+
+
+async def _reasons(channel: Channel, missing: Sequence[str]) -> dict[str, ErrorCode]:
+    """Return why topics are missing in a list of all: they do not exist, or the user may not see them.
+
+    ListOffsets tells one from the other and creates nothing.
+    """
+    if not missing:
+        return {}
+    topics = [ListOffsetsTopic(name, [ListOffsetsPartition(0, timestamp=-1)]) for name in missing]
+    response = await channel.send(ListOffsetsRequest(-1, topics=topics), ListOffsetsResponse)
+    hidden = {
+        topic.name
+        for topic in response.topics
+        if any(part.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED for part in topic.partitions)
+    }
+    return {
+        name: ErrorCode.TOPIC_AUTHORIZATION_FAILED if name in hidden else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for name in missing
+    }
 
 
 def _topic_message(name: str, code: ErrorCode) -> str:

@@ -2,10 +2,12 @@
 
 import pytest
 
-from barnabas.clients.admin_cluster import release_of
+from barnabas.clients.admin_cluster import ClusterAdmin, release_of
+from barnabas.clients.channel import UnreachableError
 from barnabas.clients.cluster_state import Broker, Cluster, Partition, Trouble, troubles
 from barnabas.core.types import TopicPartition
-from barnabas.wire.protocol.api_keys import APIS
+from barnabas.wire.protocol.api_keys import APIS, ApiKey
+from tests.unit.clients.memory_broker import MemoryBroker
 
 
 def partition(leader_id=1, replicas=(1, 2, 3), isr=(1, 2, 3), min_isr=2, adding=(), topic="t"):
@@ -70,3 +72,15 @@ def test_a_release_is_known_by_what_it_was_the_first_to_know():
     assert release_of(of_2_3) == "2.3"
     assert release_of(of_2_7 | {60: (0, 0)}) == "2.8 or later"
     assert release_of({18: (0, 0)}) == "before 0.11"
+
+
+def test_a_silent_cluster_is_asked_once():
+    """The error names the time that was waited, so nothing waits again after it."""
+
+    async def use(pool):
+        with pytest.raises(UnreachableError):
+            await ClusterAdmin(pool).cluster()
+        assert broker.dial_count == 1
+
+    broker = MemoryBroker({ApiKey.API_VERSIONS: lambda request: None})
+    broker.run(use)

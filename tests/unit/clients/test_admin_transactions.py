@@ -8,6 +8,7 @@ from barnabas.clients.admin_transactions import OpenTransaction, TransactionAdmi
 from barnabas.clients.transaction_log import TransactionState, TransactionStatus, replay
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
@@ -176,7 +177,8 @@ def written(code):
 
 def metadata(request):
     part = MetadataResponsePartition(0, 0, 0, leader_epoch=3, replica_nodes=[0], isr_nodes=[0])
-    topics = [MetadataResponseTopic(0, topic.name, partitions=[part]) for topic in request.topics or []]
+    names = ["t", TRANSACTION_STATE_TOPIC] if request.topics is None else [topic.name for topic in request.topics]
+    topics = [MetadataResponseTopic(0, name, partitions=[part]) for name in names]
     return MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], "memory", 0, topics)
 
 

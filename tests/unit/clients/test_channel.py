@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -183,5 +184,25 @@ def test_whoever_is_silent_is_asked_whether_it_is_up():
     async def use(pool):
         with pytest.raises(KafkaError, match="no answer from memory:9092 within 2 s: is it a Kafka listener"):
             await Channel.connect("memory", 9092, "me", 2_000, pool.env)
+
+    MemoryBroker({ApiKey.API_VERSIONS: lambda request: None}).run(use)
+
+
+def test_how_long_a_silent_broker_was_waited_for_is_what_the_error_says():
+    """Connecting and the question for versions share one limit."""
+
+    async def use(pool):
+        loop = asyncio.get_running_loop()
+        dial = pool.env.dial
+
+        async def slowly(host, port):
+            await asyncio.sleep(1.5)
+            return await dial(host, port)
+
+        begin = loop.time()
+        env = replace(pool.env, dial=slowly)
+        with pytest.raises(KafkaError, match="no answer from memory:9092 within 2 s"):
+            await Channel.connect("memory", 9092, "me", 2_000, env)
+        assert loop.time() - begin == pytest.approx(2)
 
     MemoryBroker({ApiKey.API_VERSIONS: lambda request: None}).run(use)

@@ -9,8 +9,12 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorResponse
+from barnabas.wire.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from barnabas.wire.protocol.messages.metadata import (
-    MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -184,14 +188,70 @@ def test_a_group_that_will_never_have_a_coordinator_is_told_why():
     MemoryBroker({ApiKey.FIND_COORDINATOR: find, ApiKey.METADATA: metadatas}).run(use)
 
 
-def test_a_broker_that_only_knows_how_to_create_is_told_so():
-    """Metadata below version 4 always creates: to say anything else could not be encoded."""
+def creating(*there):
+    """Answer Metadata as brokers do: creating what is named and may be created."""
+    topics = set(there)
+
+    def answer(request):
+        named = [each.name for each in request.topics or ()]
+        topics.update(name for name in named if request.allow_auto_topic_creation or name.startswith("__"))
+        names = [name for name in named if name in topics] if named else sorted(topics)
+        partitions = [MetadataResponsePartition(0, 0, 0, 0, [0], [0], [])]
+        found = [MetadataResponseTopic(0, name, partitions=partitions) for name in names]
+        return MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], "memory", 0, found)
+
+    return topics, answer
+
+
+def offsets_refused(code):
+    def answer(request):
+        assert request.replica_id == -1
+        parts = [ListOffsetsPartitionResponse(0, code)]
+        return ListOffsetsResponse(0, [ListOffsetsTopicResponse(each.name, parts) for each in request.topics])
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("name", "versions"),
+    [("__transaction_state", (0, 9)), ("__consumer_offsets", (0, 4)), ("t", (1, 3)), ("t", (0, 0))],
+)
+def test_metadata_creates_no_topic_unless_it_is_told_to(name, versions):
+    topics, answer = creating("other")
 
     async def use(pool):
-        await pool.metadata(["t"])
-        (request,) = broker.requests[ApiKey.METADATA]
-        assert isinstance(request, MetadataRequest)
+        found = await pool.metadata([name])
+        assert [(each.name, each.error_code) for each in found.topics.values()] == [
+            (name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        ]
+        assert topics == {"other"}
+        assert (await pool.metadata([name], allow_auto_topic_creation=True)).topics[name].partitions.keys() == {0}
+        assert list((await pool.metadata([name])).topics) == [name]
 
-    broker = MemoryBroker({})
-    broker.versions[ApiKey.METADATA] = (0, 3)
+    refused = offsets_refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    broker = MemoryBroker({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
+    broker.versions[ApiKey.METADATA] = versions
     broker.run(use)
+
+
+def test_a_coordinator_is_looked_for_only_where_groups_may_exist():
+    topics, answer = creating()
+
+    async def use(pool):
+        assert await pool.existing_coordinator("g") is None
+        assert not broker.requests[ApiKey.FIND_COORDINATOR]
+        topics.add("__consumer_offsets")
+        assert await pool.existing_coordinator("g") is await pool.coordinator("g")
+        assert topics == {"__consumer_offsets"}
+
+    refused = offsets_refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    broker = MemoryBroker({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
+    broker.run(use)
+
+
+def test_who_may_not_see_the_offsets_topic_finds_the_coordinator_all_the_same():
+    async def use(pool):
+        assert await pool.existing_coordinator("g") is await pool.coordinator("g")
+
+    refused = offsets_refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    MemoryBroker({ApiKey.METADATA: creating()[1], ApiKey.LIST_OFFSETS: refused}).run(use)
