@@ -23,7 +23,7 @@ READING: dict[str, tuple[tuple[object, ...], ...]] = {
     "topics": (("--list",), ("--describe",), ("--describe", *ABSENT)),
     "consume": (
         (*ABSENT, "--timeout-ms", 1),
-        ("--whitelist", "absent", "--timeout-ms", 1),
+        ("--include", "absent", "--timeout-ms", 1),
         (*ABSENT, "--partition", 0, "--offset", 0, "--timeout-ms", 1),
     ),
     "groups": (

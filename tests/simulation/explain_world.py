@@ -10,6 +10,7 @@ All of it is real but for time, network and disk (docs/simulation.md).
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.admin_acls import AclAdmin
@@ -298,7 +299,7 @@ class Member:
         instance_id: str | None = None,
         protocols: Sequence[str] = ("range", "roundrobin"),
         rebalance_ms: int = 20_000,
-        **fetching: int,
+        **fetching: Any,
     ) -> None:
         self.world = world
         self.client_id = client_id

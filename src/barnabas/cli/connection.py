@@ -75,19 +75,6 @@ def file_security(path: str, values: dict[str, str]) -> ClientSecurity | None:
     return security
 
 
-def read_security(path: str | None) -> ClientSecurity | None:
-    """The same of a whole file, whose other settings have no effect; None without one. Raises ConfigError."""
-    if path is None:
-        return None
-    from barnabas.core.config.properties import read_properties
-
-    values, _ = read_properties(path)
-    security = file_security(path, values)
-    if values:
-        note(f"{path}: without effect here: {', '.join(values)}")
-    return security
-
-
 @asynccontextmanager
 async def connect(bootstrap_server: str, settings: ClientSettings, admin: Callable[[Pool, int], A]) -> AsyncIterator[A]:
     """An administration of the cluster, for as long as the context lasts.

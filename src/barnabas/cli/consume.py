@@ -2,10 +2,11 @@
 
 import asyncio
 import base64
+import math
 import sys
 from typing import Annotated
 
-from barnabas.cli.connection import read_security
+from barnabas.cli.client_properties import ClientProperties
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     BootstrapServer,
@@ -34,22 +35,42 @@ Without --group it reads from the end on (or from the beginning, or from --offse
 nothing. With --group it shares the partitions with the group's other members and goes on where the group stopped.
 Ctrl-C ends it.
 
+As with Kafka's tool the default is to print records of open and aborted transactions too; the pipeline's default is
+read_committed.
+
 Examples:
 
   barnabas consume --topic views --from-beginning --property print.key=true
 
   barnabas consume --topic views --group report --json --timeout-ms 5000
+
+  barnabas consume --topic views --from-beginning --isolation-level read_committed --timeout-ms 5000
 """
 )
 
-_COMMIT_INTERVAL_S = 5.0
+_COMMIT_INTERVAL_MS = 5_000
 _POLL_MS = 500
+_ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
+_RESETS = {"earliest": "earliest", "latest": "latest"}
+_DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
+# Classes of Kafka's, and whether they print anything.
+_FORMATTERS = {
+    _DEFAULT_FORMATTER: True,
+    "kafka.tools.LoggingMessageFormatter": True,
+    "kafka.tools.NoOpMessageFormatter": False,
+}
+_OTHER_FORMATTERS = {
+    "OffsetsMessageFormatter": "`barnabas groups --describe` shows a group's offsets",
+    "GroupMetadataMessageFormatter": "`barnabas groups --describe --members` shows members",
+    "TransactionLogMessageFormatter": "`barnabas transactions list` shows transactions",
+}
 
 
 def consume(
     topic: Annotated[str | None, Option("--topic", metavar="NAME", help="The topic to read.")] = None,
     whitelist: Annotated[
-        str | None, Option("--whitelist", metavar="REGEX", help="Read all topics that match, instead of --topic.")
+        str | None,
+        Option("--include", "--whitelist", metavar="REGEX", help="Read all topics that match, instead of --topic."),
     ] = None,
     partition: Annotated[
         int | None, Option("--partition", min=0, metavar="N", help="Read this partition only.")
@@ -81,33 +102,99 @@ def consume(
             "line.separator, headers.separator, null.literal. May be repeated.",
         ),
     ] = None,
-    consumer_config: Annotated[
+    formatter: Annotated[
+        str,
+        Option(
+            "--formatter",
+            metavar="CLASS",
+            help="kafka.tools.DefaultMessageFormatter, LoggingMessageFormatter (the same here) or "
+            "NoOpMessageFormatter (prints nothing); --json prints JSON instead.",
+        ),
+    ] = _DEFAULT_FORMATTER,
+    isolation_level: Annotated[
         str | None,
         Option(
-            "--consumer.config",
-            metavar="FILE",
-            help="A properties file that says how brokers are reached (security.protocol).",
+            "--isolation-level",
+            metavar="LEVEL",
+            help="read_committed, or read_uncommitted: also records of open and aborted transactions "
+            "(default: the property isolation.level, else read_uncommitted).",
         ),
+    ] = None,
+    consumer_properties: Annotated[
+        list[str] | None,
+        Option(
+            "--consumer-property",
+            metavar="NAME=VALUE",
+            help="A consumer property of Kafka: group.id, auto.offset.reset, isolation.level, client.id, "
+            "enable.auto.commit, fetch.*, session.timeout.ms, security.protocol, ssl.*, sasl.*, ... "
+            "Overrides --consumer.config. May be repeated.",
+        ),
+    ] = None,
+    consumer_config: Annotated[
+        str | None,
+        Option("--consumer.config", "--command-config", metavar="FILE", help="A file of consumer properties."),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: Annotated[bool, flag("--json", "Print one JSON object per record.")] = False,
 ) -> None:
+    _check_formatter(formatter)
+    writer = _Writer(parse_pairs(properties or [], "--property"), as_json, is_silent=not _FORMATTERS[formatter])
+    client = ClientProperties(consumer_config, consumer_properties or [], "--consumer-property")
+    group = _group(client, group)
     _check_options(topic, whitelist, partition, offset, from_beginning, group)
-    writer = _Writer(parse_pairs(properties or [], "--property"), as_json)
-
-    security = read_security(consumer_config)
+    reset = _reset(client, from_beginning)
+    # Kafka's tool, too, commits nothing for a group that it was not given.
+    commits = client.flag("enable.auto.commit", True)
+    commit_interval_s = client.number("auto.commit.interval.ms", None, _COMMIT_INTERVAL_MS) / 1000
+    is_read_committed = client.choice(
+        "isolation.level", ("--isolation-level", isolation_level), "read_uncommitted", _ISOLATION_LEVELS
+    )
+    security = client.security()
+    client_id = client.text("client.id", "barnabas-consume")
+    max_age_ms = client.number("metadata.max.age.ms", None, 300_000)
+    request_timeout_ms = client.number("request.timeout.ms", None, 30_000, 1)
+    fetch_max_wait_ms = client.number("fetch.max.wait.ms", None, 500)
+    fetch_min_bytes = client.number("fetch.min.bytes", None, 1)
+    fetch_max_bytes = client.number("fetch.max.bytes", None, 50 * 1024 * 1024)
+    max_partition_fetch_bytes = client.number("max.partition.fetch.bytes", None, 1024 * 1024)
+    session_timeout_ms = client.number("session.timeout.ms", None, 10_000, 1)
+    heartbeat_interval_ms = client.number("heartbeat.interval.ms", None, 3_000, 1)
+    rebalance_timeout_ms = client.number("max.poll.interval.ms", None, 60_000, 1)
+    client.note_unused()
 
     async def work() -> None:
         stopped = stop_on_signals()
-        async with Pool(bootstrap_server, "barnabas-consume", security=security) as pool:
-            reset = "earliest" if from_beginning else "latest"
-            reader = _Reader(Consumer(pool, auto_offset_reset=reset), writer, max_messages, timeout_ms, stopped)
+        async with Pool(
+            bootstrap_server,
+            client_id,
+            request_timeout_ms=request_timeout_ms,
+            metadata_max_age_ms=max_age_ms,
+            security=security,
+        ) as pool:
+            consumer = Consumer(
+                pool,
+                auto_offset_reset=reset,
+                fetch_max_wait_ms=fetch_max_wait_ms,
+                fetch_min_bytes=fetch_min_bytes,
+                fetch_max_bytes=fetch_max_bytes,
+                max_partition_fetch_bytes=max_partition_fetch_bytes,
+                is_read_committed=is_read_committed,
+            )
+            reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped)
             topics = await _topics(Admin(pool), topic, whitelist)
             try:
                 # Records on the same terminal show by themselves how far it is.
                 with progress(f"Reading {topic or whitelist}", max_messages, is_wanted=not sys.stdout.isatty()) as bar:
                     if group is not None:
-                        await reader.read_as_member(GroupMember(pool, group, list(topics)), reset, bar)
+                        member = GroupMember(
+                            pool,
+                            group,
+                            list(topics),
+                            session_timeout_ms=session_timeout_ms,
+                            rebalance_timeout_ms=rebalance_timeout_ms,
+                            heartbeat_interval_ms=heartbeat_interval_ms,
+                        )
+                        await reader.read_as_member(member, reset, bar, commit_interval_s if commits else None)
                     else:
                         await _seek(reader.consumer, topics, partition, offset or reset)
                         await reader.read(bar)
@@ -119,6 +206,29 @@ def consume(
     run_async(work())
 
 
+def _check_formatter(name: str) -> None:
+    if name in _FORMATTERS:
+        return
+    instead = next((text for suffix, text in _OTHER_FORMATTERS.items() if name.endswith(suffix)), "use --json")
+    raise BarnabasError(f"--formatter {name} is not supported: {instead}; supported are {', '.join(_FORMATTERS)}")
+
+
+def _group(client: ClientProperties, group: str | None) -> str | None:
+    """Return the group of --group and group.id. Raises BarnabasError: they differ."""
+    named = client.text("group.id", None)
+    if group is not None and named is not None and group != named:
+        raise BarnabasError(f"--group {group} and group.id={named} differ: give one of them")
+    return group or named or None
+
+
+def _reset(client: ClientProperties, from_beginning: bool) -> str:
+    """Return where to begin without an offset. Raises BarnabasError: --from-beginning and auto.offset.reset differ."""
+    named = client.choice("auto.offset.reset", ("", None), "earliest" if from_beginning else "latest", _RESETS)
+    if from_beginning and named != "earliest":
+        raise BarnabasError(f"--from-beginning and auto.offset.reset={named} exclude each other: give one of them")
+    return named
+
+
 def _check_options(
     topic: str | None,
     whitelist: str | None,
@@ -128,9 +238,9 @@ def _check_options(
     group: str | None,
 ) -> None:
     if topic is not None and whitelist is not None:
-        raise BarnabasError("--topic and --whitelist exclude each other: give one of them")
+        raise BarnabasError("--topic and --include exclude each other: give one of them")
     if topic is None and whitelist is None:
-        raise BarnabasError("say what to read: --topic NAME, or --whitelist REGEX")
+        raise BarnabasError("say what to read: --topic NAME, or --include REGEX")
     if partition is not None and (whitelist is not None or group is not None):
         raise BarnabasError("--partition goes with --topic alone: a group divides the partitions itself")
     if offset is not None:
@@ -197,10 +307,10 @@ class _Reader:
             self._print(await self._poll())
             bar.set(self.count, f"{self.count:,} records")
 
-    async def read_as_member(self, member: GroupMember, reset: str, bar: Bar) -> None:
-        """Read what the group assigns, and commit what was printed."""
+    async def read_as_member(self, member: GroupMember, reset: str, bar: Bar, commit_interval_s: float | None) -> None:
+        """Read what the group assigns, and commit what was printed; nothing where `commit_interval_s` is None."""
         loop = asyncio.get_running_loop()
-        next_commit = loop.time() + _COMMIT_INTERVAL_S
+        next_commit = math.inf if commit_interval_s is None else loop.time() + commit_interval_s
         printed: dict[TopicPartition, int] = {}
         try:
             while not self._is_done():
@@ -212,12 +322,13 @@ class _Reader:
                         return
                     self.consumer.assign(join.result())
                     printed = {}
-                for partition, offset in self._print(await self._poll()).items():
-                    printed[partition] = offset
+                offsets = self._print(await self._poll())
+                if commit_interval_s is not None:
+                    printed |= offsets
                 bar.set(self.count, f"{self.count:,} records")
                 if loop.time() >= next_commit:
                     await _commit(member, printed)
-                    next_commit = loop.time() + _COMMIT_INTERVAL_S
+                    next_commit = loop.time() + (commit_interval_s or 0)
             await _commit(member, printed)
         finally:
             await member.leave()
@@ -278,8 +389,9 @@ async def _commit(member: GroupMember, offsets: dict[TopicPartition, int]) -> No
 class _Writer:
     """Writes a record as one line, in the form of kafka-console-consumer's default formatter or as JSON."""
 
-    def __init__(self, properties: dict[str, str], as_json: bool) -> None:
+    def __init__(self, properties: dict[str, str], as_json: bool, *, is_silent: bool = False) -> None:
         self._as_json = as_json
+        self._is_silent = is_silent
         self._write = data_writer()
         self._has_timestamp = parse_flag(properties, "print.timestamp", False)
         self._has_partition = parse_flag(properties, "print.partition", False)
@@ -298,6 +410,8 @@ class _Writer:
 
     def write(self, partition: TopicPartition, record: Record, is_log_append_time: bool) -> None:
         """Write one record to stdout."""
+        if self._is_silent:
+            return
         timestamp_type = "LogAppendTime" if is_log_append_time else "CreateTime"
         if self._as_json:
             line = _json_line(partition, record, timestamp_type)

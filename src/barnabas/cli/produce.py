@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from barnabas.cli.connection import read_security
+from barnabas.cli.client_properties import ClientProperties
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
@@ -22,6 +22,7 @@ from barnabas.cli.options import (
 )
 from barnabas.cli.output import Bar, note, print_json, progress, prompt
 from barnabas.clients import Pool, Producer, RecordMetadata
+from barnabas.clients.producer import ACKS_ALL
 from barnabas.core.errors import BarnabasError
 from barnabas.wire.records.batch import Codec
 
@@ -62,63 +63,97 @@ def produce(
         Option(
             "--producer-property",
             metavar="NAME=VALUE",
-            help=f"max.request.size ({_MAX_REQUEST_BYTES}): the longest line in bytes.",
+            help="A producer property of Kafka: acks, compression.type, linger.ms, batch.size, enable.idempotence, "
+            "client.id, security.protocol, ssl.*, sasl.*, ..., and max.request.size, the longest line in bytes "
+            f"({_MAX_REQUEST_BYTES}). Overrides --producer.config. May be repeated.",
         ),
     ] = None,
     request_required_acks: Annotated[
-        str,
+        str | None,
         Option(
             "--request-required-acks",
             metavar="0|1|all",
-            help="Who must have written a record: nobody, the leader, all in-sync replicas.",
+            help="Who must have written a record: nobody, the leader, all in-sync replicas "
+            "(default: the property acks, else 1).",
         ),
-    ] = "1",
+    ] = None,
     compression_codec: Annotated[
-        str, Option("--compression-codec", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd.")
-    ] = "none",
-    sync: Annotated[bool, flag("--sync", "Wait for each record before the next is sent.")] = False,
-    batch_size: Annotated[
-        int, Option("--batch-size", min=1, metavar="BYTES", help="How large a batch may grow.")
-    ] = 16_384,
-    timeout: Annotated[
-        # differs from Kafka (produce-timeout): 1,000 ms there.
-        int, Option("--timeout", min=0, metavar="MS", help="How long a batch waits for more records.")
-    ] = 100,
-    request_timeout_ms: Annotated[
-        int, Option("--request-timeout-ms", min=1, metavar="MS", help="How long an answer may take.")
-    ] = 30_000,
-    producer_config: Annotated[
         str | None,
         Option(
-            "--producer.config",
-            metavar="FILE",
-            help="A properties file that says how brokers are reached (security.protocol).",
+            "--compression-codec",
+            metavar="CODEC",
+            help="none, gzip, snappy, lz4 or zstd (default: the property compression.type, else none).",
         ),
+    ] = None,
+    sync: Annotated[bool, flag("--sync", "Wait for each record before the next is sent.")] = False,
+    batch_size: Annotated[
+        int | None,
+        Option(
+            "--batch-size",
+            min=1,
+            metavar="BYTES",
+            help="How large a batch may grow (default: the property batch.size, else 16384).",
+        ),
+    ] = None,
+    timeout: Annotated[
+        # differs from Kafka (produce-timeout): 1,000 ms there.
+        int | None,
+        Option(
+            "--timeout",
+            min=0,
+            metavar="MS",
+            help="How long a batch waits for more records (default: the property linger.ms, else 100).",
+        ),
+    ] = None,
+    request_timeout_ms: Annotated[
+        int | None,
+        Option(
+            "--request-timeout-ms",
+            min=1,
+            metavar="MS",
+            help="How long an answer may take (default: the property request.timeout.ms, else 30000).",
+        ),
+    ] = None,
+    producer_config: Annotated[
+        str | None,
+        Option("--producer.config", "--command-config", metavar="FILE", help="A file of producer properties."),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
 ) -> None:
-    if request_required_acks not in _ACKS:
-        raise BarnabasError(f"--request-required-acks {request_required_acks}: must be 0, 1 or all")
-    if compression_codec not in _CODECS:
-        raise BarnabasError(f"--compression-codec {compression_codec}: must be one of {', '.join(_CODECS)}")
     reader = _LineReader(parse_pairs(properties or [], "--property"))
-    most_bytes = _max_request_bytes(parse_pairs(producer_properties or [], "--producer-property"))
+    client = ClientProperties(producer_config, producer_properties or [], "--producer-property")
+    acks = client.choice("acks", ("--request-required-acks", request_required_acks), "1", _ACKS)
+    codec = client.choice("compression.type", ("--compression-codec", compression_codec), "none", _CODECS)
+    batch_size = client.number("batch.size", batch_size, 16_384)
+    linger_ms = client.number("linger.ms", timeout, 100)
+    request_timeout_ms = client.number("request.timeout.ms", request_timeout_ms, 30_000, 1)
+    delivery_timeout_ms = client.number("delivery.timeout.ms", None, 120_000)
+    buffer_bytes = client.number("buffer.memory", None, 32 * 1024 * 1024)
+    most_bytes = client.number("max.request.size", None, _MAX_REQUEST_BYTES, 1)
+    max_age_ms = client.number("metadata.max.age.ms", None, 300_000)
+    client_id = client.text("client.id", "barnabas-produce")
+    is_idempotent = client.flag("enable.idempotence", False)
+    if is_idempotent and acks != ACKS_ALL:
+        raise BarnabasError("enable.idempotence=true needs acks=all: add --request-required-acks all")
+    security = client.security()
+    client.note_unused()
     if sys.stdin is None:
         raise BarnabasError("standard input is closed: there is nowhere to read lines from")
 
-    security = read_security(producer_config)
-
     async def work() -> int:
         stopped = stop_on_signals()
-        async with Pool(bootstrap_server, "barnabas-produce", security=security) as pool:
+        async with Pool(bootstrap_server, client_id, metadata_max_age_ms=max_age_ms, security=security) as pool:
             producer = Producer(
                 pool,
-                acks=_ACKS[request_required_acks],
-                codec=_CODECS[compression_codec],
+                acks=acks,
+                codec=codec,
                 batch_size_bytes=batch_size,
-                linger_ms=0 if sync else timeout,
+                linger_ms=0 if sync else linger_ms,
+                buffer_memory_bytes=buffer_bytes,
                 request_timeout_ms=request_timeout_ms,
+                delivery_timeout_ms=delivery_timeout_ms,
+                enable_idempotence=is_idempotent,
             )
             async with producer:
                 with progress(f"Sending to {topic}", _input_bytes()) as bar:
@@ -152,15 +187,6 @@ async def _send_all(
     await producer.flush()
     sent.raise_failure()
     return count
-
-
-def _max_request_bytes(properties: dict[str, str]) -> int:
-    text = properties.pop("max.request.size", str(_MAX_REQUEST_BYTES)).strip()
-    if properties:
-        raise BarnabasError(f"--producer-property {next(iter(properties))}: there is max.request.size")
-    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:10]) < 2**31:
-        raise BarnabasError(f"--producer-property max.request.size={text}: must be a number from 1 to 2147483647")
-    return int(text)
 
 
 class _Sent:

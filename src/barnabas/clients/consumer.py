@@ -1,10 +1,10 @@
 """Reads records of chosen partitions, one long poll per broker at a time.
 
 Invariant: records of a partition come in the order of their offsets, each once, from the position on. Control records
-are never shown. Each batch's CRC is checked. A leader is told the epoch in which it is taken for one: where it is
-behind or was replaced, it refuses.
+are never shown, and with `is_read_committed` no record of a transaction that is open or aborted. Each batch's CRC is
+checked. A leader is told the epoch in which it is taken for one: where it is behind or was replaced, it refuses.
 
-Source: protocol guide, Fetch; design page, the consumer; KIP-320.
+Source: protocol guide, Fetch; design page, the consumer; KIP-320; KIP-98 for aborted transactions.
 """
 
 import asyncio
@@ -52,9 +52,11 @@ class Consumer:
         fetch_min_bytes: int = 1,
         fetch_max_bytes: int = 50 * 1024 * 1024,
         max_partition_fetch_bytes: int = 1024 * 1024,
+        is_read_committed: bool = False,
     ) -> None:
         """Args:
         auto_offset_reset: Where to go when a position is gone: `earliest`, `latest` or `none` (raise).
+        is_read_committed: Read up to the last stable offset, and skip records of aborted transactions.
         """
         self.positions: dict[TopicPartition, int] = {}
         self._pool = pool
@@ -64,6 +66,7 @@ class Consumer:
         self._fetch_min_bytes = fetch_min_bytes
         self._fetch_max_bytes = fetch_max_bytes
         self._max_partition_fetch_bytes = max_partition_fetch_bytes
+        self._is_read_committed = is_read_committed
         self._polls: dict[Channel, asyncio.Task[FetchResponse]] = {}
         self._asked: dict[Channel, dict[TopicPartition, int]] = {}
         # One for each topic whose leaders must be asked for, and for each leader that is being connected to: others are
@@ -85,7 +88,7 @@ class Consumer:
 
     async def seek_to_end(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these from the next record written on. Raises KafkaError."""
-        self.positions |= await self._admin.offsets(partitions, LATEST)
+        self.positions |= await self._admin.offsets(partitions, LATEST, is_read_committed=self._is_read_committed)
 
     async def poll(self, timeout_ms: int) -> Fetched:
         """Wait for records.
@@ -174,6 +177,7 @@ class Consumer:
             max_wait_ms=self._fetch_max_wait_ms,
             min_bytes=self._fetch_min_bytes,
             max_bytes=self._fetch_max_bytes,
+            isolation_level=int(self._is_read_committed),
             topics=list(topics.values()),
         )
 
@@ -212,11 +216,18 @@ class Consumer:
         if data.records is None:
             return
         assert isinstance(data.records, memoryview)
+        begun = sorted(data.aborted_transactions or (), key=lambda each: each.first_offset, reverse=True)
+        aborted: set[int] = set()
         for batch in batches(data.records):
             if not is_crc_valid(batch, 0, len(batch)):
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"partition {partition}: a batch does not fit its CRC")
             header = read_header(batch)
-            if not header.is_control:
+            while begun and begun[-1].first_offset <= header.last_offset:
+                aborted.add(begun.pop().producer_id)
+            if header.is_control:
+                # An aborted transaction ends with its marker; the producer's next one may be committed.
+                aborted.discard(header.producer_id)
+            elif not (header.is_transactional and header.producer_id in aborted):
                 # A batch is sent whole, also where the position lies within it.
                 records = [record for record in iterate_records(batch) if record.offset >= position]
                 if records:

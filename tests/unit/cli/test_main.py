@@ -73,7 +73,10 @@ def test_every_command_explains_itself(run, command):
         (["topics", "--create", "--topic", "t", "--partitions", "0"], "argument --partitions: "),
         (["produce"], "barnabas produce: the following arguments are required: --topic"),
         (["produce", "--topic", "t", "--compression-codec", "rar"], "must be one of none, gzip, snappy, lz4, zstd"),
-        (["produce", "--topic", "t", "--request-required-acks", "2"], "must be 0, 1 or all"),
+        (
+            ["produce", "--topic", "t", "--request-required-acks", "2"],
+            "--request-required-acks 2: must be one of 0, 1, -1, all",
+        ),
         (["produce", "--topic", "t", "--property", "colour=blue"], "there are parse.key, key.separator, ignore.error"),
         (["produce", "--topic", "t", "--property", "parse.key=yes"], "parse.key=yes: must be true or false"),
         (["topics", "--create", "--topic", "t", "--partitions", "99999999999"], "argument --partitions: "),
@@ -83,16 +86,47 @@ def test_every_command_explains_itself(run, command):
         (["topics", "--list", "--bootstrap-server", "a..b:1"], "unknown host: a..b"),
         (["topics", "--list", "--bootstrap-server", f"{'a' * 70}:1"], "unknown host: aaaa"),
         (
-            ["produce", "--topic", "t", "--producer-property", "acks=1"],
-            "--producer-property acks: there is max.request",
+            ["produce", "--topic", "t", "--producer-property", "acks=2"],
+            "--producer-property acks=2: must be one of 0, 1, -1, all",
+        ),
+        (
+            ["produce", "--topic", "t", "--producer-property", "enable.idempotence=true"],
+            "enable.idempotence=true needs acks=all: add --request-required-acks all",
         ),
         (["produce", "--topic", "t", "--producer-property", "max.request.size=x"], "must be a number from 1 to"),
-        (["consume", "--topic", "a", "--whitelist", "b"], "--topic and --whitelist exclude each other"),
+        (["consume", "--topic", "a", "--whitelist", "b"], "--topic and --include exclude each other"),
+        (
+            ["consume", "--topic", "t", "--isolation-level", "committed"],
+            "--isolation-level committed: must be one of read_uncommitted, read_committed",
+        ),
+        (
+            ["consume", "--topic", "t", "--consumer-property", "isolation.level=x"],
+            "--consumer-property isolation.level=x: must be one of",
+        ),
+        (
+            ["consume", "--topic", "t", "--from-beginning", "--consumer-property", "auto.offset.reset=latest"],
+            "--from-beginning and auto.offset.reset=latest exclude each other",
+        ),
+        (
+            ["consume", "--topic", "t", "--group", "a", "--consumer-property", "group.id=b"],
+            "--group a and group.id=b differ",
+        ),
+        (
+            [
+                *("consume", "--topic", "__consumer_offsets", "--formatter"),
+                "kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter",
+            ],
+            "barnabas groups --describe",
+        ),
+        (
+            ["consume", "--topic", "t", "--formatter", "com.example.Mine"],
+            "--formatter com.example.Mine is not supported",
+        ),
         (["consume", "--topic", "t", "--partition", "0", "--offset", "9" * 30], "must be a number, earliest or latest"),
         (["adopt", "/tmp", "--zookeeper", "a..b:2181"], "a..b:2181 is no ZooKeeper address"),
         (["broker", "--host", "a..b", "--data-dir", "{tmp}"], "the listener's host 'a..b' is no host name"),
         (["broker", "--ready-fd", "99999999"], "--ready-fd 99999999: is no open descriptor"),
-        (["consume"], "barnabas consume: say what to read: --topic NAME, or --whitelist REGEX"),
+        (["consume"], "barnabas consume: say what to read: --topic NAME, or --include REGEX"),
         (["consume", "--topic", "t", "--offset", "3"], "--offset needs --partition"),
         (["consume", "--topic", "t", "--partition", "0", "--offset", "x"], "must be a number, earliest or latest"),
         (["consume", "--topic", "t", "--partition", "0", "--group", "g"], "a group divides the partitions itself"),

@@ -14,6 +14,7 @@ from typing import Any
 
 from barnabas.clients.environment import ClientEnvironment
 from barnabas.clients.pool import Pool
+from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.simulation.loop import VirtualLoop
 from barnabas.wire.protocol.api_keys import APIS, ApiKey, request_class
@@ -21,6 +22,7 @@ from barnabas.wire.protocol.header import decode_request_header, encode_response
 from barnabas.wire.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorResponse
 from barnabas.wire.protocol.messages.metadata import (
+    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -108,7 +110,9 @@ class MemoryBroker:
 
     def _metadata(self, request: Any) -> Message:
         topics = []
-        for asked in request.topics or []:
+        # The topics that there are, unless some are named.
+        internal = [MetadataRequestTopic(name=name) for name in sorted(INTERNAL_TOPICS)]
+        for asked in internal if request.topics is None else request.topics:
             partitions = [
                 MetadataResponsePartition(0, index, 0, 0, [0], [0], []) for index in range(self.partition_count)
             ]

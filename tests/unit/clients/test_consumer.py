@@ -7,7 +7,12 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
-from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.wire.protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
 from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
@@ -15,6 +20,7 @@ from barnabas.wire.protocol.messages.list_offsets import (
 )
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
 from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 LOGS = {0: [b"a0", b"a1", b"a2"], 1: [b"b0", b"b1"]}
@@ -191,3 +197,39 @@ def test_an_answer_to_a_question_of_before_is_dropped():
         await consumer.close()
 
     broker().run(use)
+
+
+def in_transaction(producer_id, base_offset, value):
+    builder = BatchBuilder(Codec.NONE, producer_id, 0, 0, is_transactional=True)
+    builder.append(0, None, value, ())
+    return bytes(builder.build(base_offset))
+
+
+@pytest.mark.parametrize(("is_read_committed", "shown"), [(False, [0, 1, 3, 4]), (True, [1, 4])])
+def test_read_committed_skips_what_was_aborted_and_nothing_else(is_read_committed, shown):
+    """Producer 7 aborts a transaction and commits the next one; producer 8 aborts one, producer 9 commits one."""
+    marker = build_marker(7, 0, EndTransactionMarker(MarkerType.ABORT, 0), 0, base_offset=2)
+    records = b"".join(
+        [
+            in_transaction(7, 0, b"aborted"),
+            in_transaction(9, 1, b"committed"),
+            bytes(marker),
+            in_transaction(8, 3, b"aborted"),
+            in_transaction(7, 4, b"committed"),
+        ]
+    )
+
+    def fetch(request):
+        assert request.isolation_level == int(is_read_committed)
+        aborted = [AbortedTransaction(8, 3), AbortedTransaction(7, 0)] if is_read_committed else None
+        part = PartitionData(0, 0, 5, 5, aborted_transactions=aborted, records=records)
+        return FetchResponse(responses=[FetchableTopicResponse("t", [part])])
+
+    async def use(pool):
+        consumer = Consumer(pool, is_read_committed=is_read_committed)
+        consumer.assign(at(0))
+        assert [offset for _, offset in values(await consumer.poll(1_000))] == shown
+        assert consumer.positions == at(0, 5)
+        await consumer.close()
+
+    broker(fetch, lambda request: None).run(use)
