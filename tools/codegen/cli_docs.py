@@ -14,6 +14,7 @@ from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command, module_of
 from barnabas.cli.parser import parameters
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 
+KAFKA_TOOLS = Path(__file__).with_name("kafka_tools.md")
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/cli.md"
 
 _HEAD = """# The command line
@@ -68,6 +69,7 @@ def _document() -> str:
     parts += [
         f"| [`barnabas {name}`](#barnabas-{name.replace(' ', '-')}) | {text} |\n" for name, text in COMMANDS.items()
     ]
+    parts.append(KAFKA_TOOLS.read_text())
     parts += _broker()
     for name in COMMANDS:
         if name not in SUBCOMMANDS and name not in _OTHERS:

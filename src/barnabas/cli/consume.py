@@ -51,9 +51,11 @@ Examples:
 _COMMIT_INTERVAL_MS = 5_000
 _POLL_MS = 500
 _ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
+# differs from Kafka (consume-reset-none): `none` is allowed.
 _RESETS = {"earliest": "earliest", "latest": "latest"}
 _DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
 # Classes of Kafka's, and whether they print anything.
+# differs from Kafka (consume-formatters): any Java class, and deserializers.
 _FORMATTERS = {
     _DEFAULT_FORMATTER: True,
     "kafka.tools.LoggingMessageFormatter": True,

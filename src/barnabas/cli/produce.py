@@ -124,6 +124,7 @@ def produce(
     reader = _LineReader(parse_pairs(properties or [], "--property"))
     client = ClientProperties(producer_config, producer_properties or [], "--producer-property")
     acks = client.choice("acks", ("--request-required-acks", request_required_acks), "1", _ACKS)
+    # differs from Kafka (produce-compression): the option's default wins over the property.
     codec = client.choice("compression.type", ("--compression-codec", compression_codec), "none", _CODECS)
     batch_size = client.number("batch.size", batch_size, 16_384)
     linger_ms = client.number("linger.ms", timeout, 100)

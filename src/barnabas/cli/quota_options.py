@@ -46,7 +46,8 @@ def kind_of(key: str, option: str) -> QuotaKind:
     """The kind of a limit by its name. Raises BarnabasError."""
     kind = KINDS_BY_KEY.get(key)
     if kind is None:
-        raise BarnabasError(f"{option} {key}: there are {', '.join(KINDS_BY_KEY)}")
+        users = "; `barnabas users add` sets passwords" if key.startswith("SCRAM-") else ""
+        raise BarnabasError(f"{option} {key}: there are {', '.join(KINDS_BY_KEY)}{users}")
     return kind
 
 

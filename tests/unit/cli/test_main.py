@@ -155,6 +155,7 @@ def test_every_command_explains_itself(run, command):
         (["configs", "--describe", "--client", "a", "--topic", "b"], "quotas are of users and clients"),
         (["configs", "--alter", "--client", "a", "--add-config", "retention.ms=1"], "--add-config retention.ms: there"),
         (["configs", "--alter", "--client", "a", "--add-config", "producer_byte_rate=-1"], "must be more than 0"),
+        (["configs", "--alter", "--user", "a", "--add-config", "SCRAM-SHA-256=[password=b]"], "barnabas users add"),
         (["configs", "--alter", "--client", "a"], "say what to change: --add-config NAME=VALUE"),
         (["configs", "--describe", "--entity-type", "topics", "--entity-default"], "goes with --entity-type brokers"),
         (["configs", "--describe", "--topic", "a", "--broker", "1"], "name one entity: --topic, --broker"),
