@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from barnabas.core.command_line import ENVIRONMENT
 from tests import spark_classes, times
 from tests.compat import figures
 from tests.times import PARTS, Timed, file_of, part_of
@@ -23,6 +24,10 @@ settings.load_profile("desk")
 # In the background of a shell a process ignores Ctrl-C, and so would all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What the caller's shell sets is nothing that a command under test should see.
+for _name in ENVIRONMENT.values():
+    os.environ.pop(_name, None)
 
 spark_classes.use_archive()
 

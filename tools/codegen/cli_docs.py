@@ -11,7 +11,9 @@ from pathlib import Path
 
 from barnabas.broker.server.main import parser
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command, module_of
-from barnabas.cli.parser import parameters
+from barnabas.cli.parser import command_parser
+from barnabas.core.command_line import HELP_OPTIONS, CommandParser, shown_name
+from barnabas.pipeline.commands.main import DESCRIPTION, commands
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 
 KAFKA_TOOLS = Path(__file__).with_name("kafka_tools.md")
@@ -25,6 +27,12 @@ Generated from the commands by `scripts/generate`.
 go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables; in a pipe they are plain
 columns, and with `--json` JSON for scripts. An error is one line that says what to do, and exit code 1.
 `barnabas pipeline` has [more exit codes](pipeline/running.md#stopping).
+
+`-b` is `--bootstrap-server`, `-t` is `--topic` and `-g` is `--group`, in every command that has the long option. Two
+environment variables replace options that you would repeat: `BARNABAS_BOOTSTRAP_SERVER` is the default of
+`--bootstrap-server`, `BARNABAS_COMMAND_CONFIG` that of `--command-config`. An option on the command line overrides its
+variable, and an empty variable has no effect. `barnabas help COMMAND` shows the same as `barnabas COMMAND --help`. The
+name of one of Kafka's shell tools, such as `kafka-console-consumer.sh`, prints the command to use instead.
 
 Two commands need more than a plain install ([README](../README.md#use-it)): `perf` needs the extra `clients`
 (`pip install '.[clients]'` in a checkout) and `pipeline` the extra `pipeline`. All commands that take
@@ -83,19 +91,12 @@ def _document() -> str:
 
 
 def _pipeline() -> Iterator[str]:
-    options = pipeline_parser()
-    yield f"\n## barnabas pipeline\n\n{options.description} It needs `pip install '.[pipeline]'` in a checkout; "
+    yield f"\n## barnabas pipeline\n\n{DESCRIPTION} It needs `pip install '.[pipeline]'` in a checkout; "
     yield "[pipeline/running.md](pipeline/running.md) tells more.\n"
-    (commands,) = (action for action in options._actions if isinstance(action, argparse._SubParsersAction))
-    for name, command in commands.choices.items():
-        yield f"\n### barnabas pipeline {name}\n\n{_sentence(command.description)}\n\n"
-        yield "| option | meaning |\n| --- | --- |\n"
-        yield from _arguments(command)
-
-
-def _sentence(text: str) -> str:
-    text = " ".join(text.split())
-    return text[:1].upper() + text[1:]
+    for name, module in commands().items():
+        made = pipeline_parser(module)
+        yield f"\n### barnabas pipeline {name}\n\n{made.description}\n\n"
+        yield from _options(made)
 
 
 def _paragraphs(text: str) -> str:
@@ -104,26 +105,17 @@ def _paragraphs(text: str) -> str:
 
 
 def _broker() -> Iterator[str]:
-    options = parser()
-    yield f"\n## barnabas broker\n\n{options.description} {options.epilog}\n\n"
-    yield "```text\nbarnabas broker [server.properties] [options]\n```\n\n"
+    made = parser()
+    yield f"\n## barnabas broker\n\n{made.description} {made.epilog}\n\n"
+    yield f"```text\n{made.complete().usage}\n```\n\n"
+    yield from _options(made)
+
+
+def _options(made: CommandParser) -> Iterator[str]:
     yield "| option | meaning |\n| --- | --- |\n"
-    yield from _arguments(options)
-
-
-def _arguments(options: argparse.ArgumentParser) -> Iterator[str]:
-    for action in options._actions:
-        if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
-            continue
-        text = (action.help or "") % {"default": action.default}
-        if action.option_strings:
-            name = action.metavar or action.dest.upper()
-            value = "" if action.nargs == 0 else f" [{name}]" if action.nargs == "?" else f" {name}"
-            if action.choices:
-                value = f" {'|'.join(action.choices)}"
-            yield _row(f"{action.option_strings[0]}{value}", text)
-        else:
-            yield _row(str(action.metavar or action.dest.upper()), text)
+    for each in made.complete()._actions:
+        if each.help != argparse.SUPPRESS and each.option_strings != list(HELP_OPTIONS):
+            yield _row(shown_name(each), str(each.help) % vars(each))
 
 
 def _command(name: str, below: str = "") -> Iterator[str]:
@@ -137,9 +129,7 @@ def _command(name: str, below: str = "") -> Iterator[str]:
         if title in _RUN_ELSEWHERE:
             yield f"<!-- run by {_RUN_ELSEWHERE[title]} -->\n\n"
         yield f"```console\n{lines}\n```\n\n"
-    yield "| option | meaning |\n| --- | --- |\n"
-    for each in parameters(function):
-        yield _row(each.shown_name, each.shown_help("Default: `{}`."))
+    yield from _options(command_parser(title.removeprefix("barnabas "), text, function))
 
 
 def _row(option: str, text: str) -> str:

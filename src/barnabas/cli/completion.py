@@ -11,7 +11,8 @@ from typing import Final
 
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command, module_of
 from barnabas.cli.output import note, print_data
-from barnabas.cli.parser import HELP_OPTIONS, parameters
+from barnabas.cli.parser import parameters
+from barnabas.core.command_line import HELP_OPTIONS
 from barnabas.core.errors import BarnabasError
 
 LINE: Final = "_BARNABAS_COMPLETE"

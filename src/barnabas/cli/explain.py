@@ -1,6 +1,7 @@
 """`barnabas explain`: why a group is behind, a topic offline, a disk full, and what can be done."""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from barnabas.cli.output import clear_screen, note, print_json, say
 from barnabas.cli.quota_options import ClientId, User
 from barnabas.clients.admin_calls import AdminCalls
 from barnabas.core.advised_commands import Word, options, with_options
+from barnabas.core.command_line import ENVIRONMENT
 from barnabas.core.errors import BarnabasError
 from barnabas.explain.finding import Certainty, Finding, Severity
 from barnabas.explain.gather import Gatherer
@@ -101,7 +103,8 @@ def explain(
             "--operation goes with a user: barnabas explain refused alice --operation Write --topic views"
         )
     settings = client_settings("barnabas-explain", command_config, timeout or _PATIENCE_MS)
-    connection: list[Word] = [] if bootstrap_server == DEFAULT_SERVER else [("--bootstrap-server", bootstrap_server)]
+    is_default = bootstrap_server == DEFAULT_SERVER and not os.environ.get(ENVIRONMENT["--bootstrap-server"])
+    connection: list[Word] = [] if is_default else [("--bootstrap-server", bootstrap_server)]
     connection += [] if command_config is None else [("--command-config", command_config)]
 
     async def work() -> None:

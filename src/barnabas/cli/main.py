@@ -12,7 +12,7 @@ from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.core.standard_streams import open_standard_streams
 
 _OPTIONS: Final = {
-    "--version": "Print the version.",
+    "-V, --version": "Print the version.",
     "--install-completion": "Have the shell complete commands and options.",
     "--show-completion": "Print what --install-completion would install.",
 }
@@ -27,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if sys.platform == "win32":
         return fail("barnabas", "Windows is not supported; use Linux (or WSL), or macOS")
+    while arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if " ".join(arguments[:2]) in COMMANDS:
         arguments[:2] = [" ".join(arguments[:2])]
     program = _program(arguments)
@@ -67,15 +69,18 @@ def _dispatch(program: str, arguments: list[str]) -> int:
     for argument in arguments:
         if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
             return fail(program, f"{os.fsencode(argument)!r} is no text in this system's encoding")
-    if arguments[:1] == ["--version"]:
+    if arguments[:1] in (["version"], ["-V"], ["--version"]):
         from barnabas.core.build import version_line
 
         print(version_line())
         return 0
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
-        from barnabas.cli.parser import did_you_mean
+        from barnabas.cli.kafka_tools import instead_of
+        from barnabas.core.command_line import did_you_mean
 
-        suggestion = did_you_mean(arguments[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+        suggestion = (
+            instead_of(arguments[0]) or did_you_mean(arguments[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+        )
         return fail("barnabas", f"no such command: {arguments[0]}{suggestion}")
     return _run(program, arguments)
 
@@ -98,7 +103,7 @@ def _give_up_output() -> None:
 
 
 def _run(program: str, arguments: list[str]) -> int:
-    from barnabas.cli.parser import CliUsageError
+    from barnabas.core.command_line import CliUsageError
     from barnabas.core.errors import BarnabasError
 
     try:
@@ -119,7 +124,8 @@ def _run_command(arguments: Sequence[str]) -> int:
         BarnabasError: What the command met.
     """
     from barnabas.cli.commands import find_command, module_of
-    from barnabas.cli.parser import HELP_OPTIONS, CliUsageError, did_you_mean, read_options, show_commands
+    from barnabas.cli.parser import read_options
+    from barnabas.core.command_line import HELP_OPTIONS, CliUsageError, did_you_mean, show_commands
 
     name, *rest = arguments or ["--help"]
     if name.startswith("-"):
@@ -127,7 +133,7 @@ def _run_command(arguments: Sequence[str]) -> int:
     below = ""
     if name in SUBCOMMANDS:
         below, *rest = rest or ["--help"]
-        if below in HELP_OPTIONS:
+        if below.startswith("-") and not {*HELP_OPTIONS}.isdisjoint([below, *rest]):
             module = module_of(name)
             lines = {each: text.partition("\n")[0] for each, (_, text) in module.SUBCOMMANDS.items()}
             show_commands(f"{name} ", module.HELP, lines)
@@ -142,9 +148,9 @@ def _run_command(arguments: Sequence[str]) -> int:
 
 def _run_option(name: str, rest: Sequence[str]) -> int:
     """Do what is asked for without a command. Raises BarnabasError."""
-    from barnabas.cli.parser import HELP_OPTIONS, CliUsageError, show_commands
+    from barnabas.core.command_line import HELP_OPTIONS, CliUsageError, show_commands
 
-    if name in HELP_OPTIONS:
+    if not {*HELP_OPTIONS}.isdisjoint([name, *rest]):
         show_commands("", "A Kafka-compatible broker, and tools for any Kafka cluster.", COMMANDS, _OPTIONS)
     elif name in _OPTIONS:
         from barnabas.cli.completion import install_completion, show_completion

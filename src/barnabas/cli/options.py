@@ -21,9 +21,10 @@ class Option:
         help: A sentence.
         min, max: Bounds of a number.
         nargs: "+" where several values may follow, "?" where none or one does.
+        is_internal: For our own processes: help does not show it.
     """
 
-    __slots__ = ("help", "max", "metavar", "min", "names", "nargs")
+    __slots__ = ("help", "is_internal", "max", "metavar", "min", "names", "nargs")
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Option:
         min: int | None = None,
         max: int | None = None,
         nargs: Literal["+", "?"] | None = None,
+        is_internal: bool = False,
     ) -> None:
         self.names = names
         self.metavar = metavar
@@ -40,6 +42,7 @@ class Option:
         self.min = min
         self.max = max
         self.nargs = nargs
+        self.is_internal = is_internal
 
 
 def flag(name: str, text: str) -> Option:

@@ -102,7 +102,8 @@ def page(
     ] = None,
     dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
     parent_pid: Annotated[
-        int | None, Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.")
+        int | None,
+        Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.", is_internal=True),
     ] = None,
 ) -> None:
     if dies_with_parent:

@@ -45,11 +45,17 @@ def serve(
     ] = None,
     ready_fd: Annotated[
         int | None,
-        Option("--ready-fd", metavar="N", help="Write a line of JSON (host, port) here once clients can connect."),
+        Option(
+            "--ready-fd",
+            metavar="N",
+            help="Write a line of JSON (host, port) here once clients can connect.",
+            is_internal=True,
+        ),
     ] = None,
     dies_with_parent: Annotated[bool, flag("--die-with-parent", "Stop at once when the parent process ends.")] = False,
     parent_pid: Annotated[
-        int | None, Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.")
+        int | None,
+        Option("--parent-pid", metavar="PID", help="The parent that --die-with-parent means.", is_internal=True),
     ] = None,
 ) -> None:
     if dies_with_parent:

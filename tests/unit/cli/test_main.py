@@ -1,12 +1,21 @@
+import argparse
 import logging
 import socket
+from contextlib import suppress
 
 import pytest
 
 from barnabas import __version__
-from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
+from barnabas.broker.server.main import parser as broker_parser
+from barnabas.cli import kafka_tools
+from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command
 from barnabas.cli.main import main
+from barnabas.cli.parser import command_parser
 from barnabas.core.build import compiled_modules
+from barnabas.core.command_line import ENVIRONMENT
+from barnabas.pipeline.commands.main import commands as pipeline_commands
+from barnabas.pipeline.commands.main import main as pipeline_main
+from barnabas.pipeline.commands.main import parser as pipeline_parser
 
 
 @pytest.fixture
@@ -24,9 +33,10 @@ def run(capsys):
     root.setLevel(level)
 
 
-def test_version_says_which_build_it_is(run):
+@pytest.mark.parametrize("words", [["--version"], ["-V"], ["version"]])
+def test_version_says_which_build_it_is(run, words):
     kind = "compiled" if compiled_modules() else "pure Python"
-    assert run("--version") == (0, f"barnabas {__version__} ({kind})\n", "")
+    assert run(*words) == (0, f"barnabas {__version__} ({kind})\n", "")
 
 
 def test_without_a_command_it_shows_them_all(run):
@@ -46,6 +56,89 @@ def test_every_command_explains_itself(run, command):
     assert (code, err) == (0, "")
     assert f"Usage: barnabas {' '.join(command)}" in out
     assert "Example" in out or (command == command[:1] and command[0] in SUBCOMMANDS)
+
+
+@pytest.mark.parametrize("command", [*NAMES, []], ids=" ".join)
+def test_help_with_a_command_shows_what_its_help_option_shows(run, command):
+    assert run("help", *command) == run(*command, "--help")
+
+
+@pytest.mark.parametrize("words", [["--fly"], ["perf", "--fly"], ["topics", "--fly"]])
+def test_help_is_shown_whatever_else_is_wrong(run, words):
+    code, out, err = run(*words, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith("Usage: barnabas ")
+
+
+@pytest.mark.parametrize("words", [["--fly"], ["run", "--fly"], ["run", "load", "--topic", "a", "--format", "x"]])
+def test_help_of_the_pipeline_is_shown_whatever_else_is_wrong(capsys, words):
+    with suppress(SystemExit):
+        pipeline_main([*words, "--help"])
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("Usage: barnabas pipeline ")
+
+
+_COMMANDS = [(name, "") for name in COMMANDS if name not in ("broker", "pipeline") and name not in SUBCOMMANDS]
+_COMMANDS += [(name, each) for name, below in SUBCOMMANDS.items() for each in below]
+PARSERS = {
+    f"{name} {below}".strip(): command_parser(f"{name} {below}".strip(), *reversed(find_command(name, below)))
+    for name, below in _COMMANDS
+}
+PARSERS |= {f"pipeline {name}": pipeline_parser(module) for name, module in pipeline_commands().items()}
+PARSERS |= {"broker": broker_parser().complete()}
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_every_command_has_the_short_names_and_variables_of_its_options(name):
+    actions = PARSERS[name]._option_string_actions
+    for short, long in {"-b": "--bootstrap-server", "-t": "--topic", "-g": "--group"}.items():
+        assert actions.get(short) is actions.get(long)
+    for long, variable in ENVIRONMENT.items():
+        assert long not in actions or variable in actions[long].help
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_every_command_has_help_of_one_style(name):
+    shown = PARSERS[name].format_help()
+    assert shown.startswith(f"Usage: barnabas {name} ")
+    assert "-h, --help" in shown
+    for internal in ("--ready-fd", "--control-fd", "--parent-pid"):
+        assert internal not in shown
+    for action in PARSERS[name]._actions:
+        assert action.help == argparse.SUPPRESS or action.help.endswith(".")
+
+
+@pytest.mark.parametrize("arguments", [["topics", "--list", "-z"], ["topics", "--topic", "a", "-t", "b", "--list"]])
+def test_options_that_cannot_be_read_end_with_one_line(run, arguments):
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("kafka-topics.sh", "use barnabas topics"),
+        ("kafka-topics", "use barnabas topics"),
+        ("console-consumer", "use barnabas consume"),
+        ("consumer-groups", "use barnabas groups"),
+        ("kafka-server-start.bat", "use barnabas broker"),
+        ("kafka-server-stop.sh", "Ctrl-C or SIGTERM"),
+        ("kafka-dump-log.sh", "use barnabas log dump"),
+        ("connect-standalone.sh", "use Kafka's own connect-standalone.sh"),
+    ],
+)
+def test_a_tool_of_kafka_leads_to_the_command_that_replaces_it(run, tool, expected):
+    code, out, err = run(tool, "--list")
+    assert (code, out) == (1, "")
+    assert expected in err
+
+
+def test_every_tool_of_kafka_leads_to_a_command_that_exists():
+    for command in filter(None, kafka_tools._TOOLS.values()):
+        name, *below = command.split()
+        assert name in COMMANDS
+        assert set(below) <= set(SUBCOMMANDS.get(name, ()))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +164,7 @@ def test_every_command_explains_itself(run, command):
         (["topics", "--create", "--topic", "t", "--config", "x"], "--config x: write it as name=value"),
         (["topics", "--create", "--topic", "t", "--replica-assignment", "a"], "write broker ids as 1:2,2:3"),
         (["topics", "--create", "--topic", "t", "--partitions", "0"], "argument --partitions: "),
-        (["produce"], "barnabas produce: the following arguments are required: --topic"),
+        (["produce"], "barnabas produce: the following arguments are required: -t/--topic"),
         (["produce", "--topic", "t", "--compression-codec", "rar"], "must be one of none, gzip, snappy, lz4, zstd"),
         (
             ["produce", "--topic", "t", "--request-required-acks", "2"],

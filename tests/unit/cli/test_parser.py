@@ -6,7 +6,8 @@ from typing import Annotated
 import pytest
 
 from barnabas.cli.options import Option, flag
-from barnabas.cli.parser import CliUsageError, read_options
+from barnabas.cli.parser import read_options
+from barnabas.core.command_line import CliUsageError
 
 TEXT = """Do something.
 
@@ -60,11 +61,10 @@ def read(function, text):
         # What follows an option is its value, whatever it begins with.
         ("--name --execute", {"name": "--execute"}),
         ("--name --help", {"name": "--help"}),
-        ("--name b --name a", {}),
         ("--execute --name a --execute", {"execute": True}),
         ("--name a --count 10 --shift -3", {"count": 10, "shift": -3}),
         ("--name a --count=01 --shift=+3", {"count": 1, "shift": 3}),
-        ("--name a --topic x --topic=y --topic '' --topic -z", {"topic": ["x", "y", "", "-z"]}),
+        ("--name a --topic x --topic=y --topic '' -t -z", {"topic": ["x", "y", "", "-z"]}),
         ("--props a=1 b=2 --name a --props c=3", {"props": ["a=1", "b=2", "c=3"]}),
         ("--state --name a", {"state": ""}),
         ("--name a --state b", {"state": "b"}),
@@ -79,7 +79,10 @@ def test_options_are_read(text, expected):
     ("text", "reason"),
     [
         ("", "the following arguments are required: --name"),
-        ("--fly --help", "No such option: --fly$"),
+        ("--fly", "No such option: --fly$"),
+        ("--name a --name b", "--name/-n is given more than once"),
+        ("-n a --name=a", "--name/-n is given more than once"),
+        ("--name a --state --state b", "--state is given more than once"),
         ("--name", "argument --name/-n: expected one argument"),
         ("--execute", "the following arguments are required: --name"),
         ("--nam a", r"No such option: --nam; did you mean --name\?"),
@@ -100,10 +103,59 @@ def test_a_mistake_is_named(text, reason):
         read(command, text)
 
 
-@pytest.mark.parametrize("text", ["--help", "-h", "--execute --help", "--name a -h"])
+@pytest.mark.parametrize(
+    "text", ["--help", "-h", "--execute --help", "--name a -h", "--fly --help", "--count x -n a -n b c -h"]
+)
 def test_help_is_shown_instead(text, capsys):
     assert read(command, text) is None
     assert capsys.readouterr().out.startswith("Usage: barnabas some [OPTIONS]\n")
+
+
+def with_cluster(
+    server: Annotated[str, Option("--bootstrap-server", metavar="HOST:PORT", help="Where.")] = "127.0.0.1:9092",
+    file: Annotated[Path | None, Option("--command-config", metavar="FILE", help="How.")] = None,
+    parent: Annotated[int, Option("--parent", metavar="PID", help="Whose.", is_internal=True)] = 0,
+) -> None:
+    """Connects to a cluster."""
+
+
+@pytest.mark.parametrize(
+    ("text", "server", "file"),
+    [
+        ("", "west:1", Path("west")),
+        ("-b east:2", "east:2", Path("west")),
+        ("--command-config east", "west:1", Path("east")),
+    ],
+)
+def test_an_environment_variable_is_the_default_of_its_option(monkeypatch, text, server, file):
+    monkeypatch.setenv("BARNABAS_BOOTSTRAP_SERVER", "west:1")
+    monkeypatch.setenv("BARNABAS_COMMAND_CONFIG", "west")
+    assert read(with_cluster, text) == {"server": server, "file": file, "parent": 0}
+
+
+def test_an_empty_environment_variable_counts_as_unset(monkeypatch):
+    monkeypatch.setenv("BARNABAS_BOOTSTRAP_SERVER", "")
+    monkeypatch.setenv("BARNABAS_COMMAND_CONFIG", "")
+    assert read(with_cluster, "") == {"server": "127.0.0.1:9092", "file": None, "parent": 0}
+
+
+def test_help_names_environment_variables_and_hides_internal_options(monkeypatch, capsys):
+    monkeypatch.setenv("BARNABAS_BOOTSTRAP_SERVER", "west:1")
+    read(with_cluster, "--help")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "-b, --bootstrap-server HOST:PORT Where. Default: 127.0.0.1:9092." in shown
+    assert "BARNABAS_BOOTSTRAP_SERVER" in shown
+    assert "BARNABAS_COMMAND_CONFIG" in shown
+    assert "--parent" not in shown
+    assert read(with_cluster, "--parent 7")["parent"] == 7
+
+
+@pytest.mark.parametrize("name", ["--broker-list", "--zookeeper"])
+def test_old_names_of_the_bootstrap_server_lead_to_it(name):
+    with pytest.raises(CliUsageError, match=f"No such option: {name}; use --bootstrap-server$"):
+        read(with_cluster, f"{name} a:1")
+    with pytest.raises(CliUsageError, match=f"No such option: {name}$"):
+        read(command, f"--name a {name} a:1")
 
 
 def test_arguments_may_stand_among_options():

@@ -14,12 +14,12 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import NoReturn
 
 from barnabas.broker.server.log_limit import LimitedHandler
 from barnabas.broker.server.log_lines import LineFormatter
 from barnabas.core.clock import SystemClock
+from barnabas.core.command_line import CliUsageError, CommandParser
 from barnabas.core.config import BrokerConfig, read_properties
 from barnabas.core.config.broker import single_broker_properties
 from barnabas.core.errors import BarnabasError, ConfigError, InvalidSettingsError
@@ -28,17 +28,9 @@ from barnabas.core.standard_streams import open_standard_streams
 
 log = logging.getLogger(__name__)
 
-_HELP_WIDTH = 100
 # Where Kafka's scripts are told of it.
 _JAAS_FILE = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
 LOG_LEVELS = ("debug", "info", "warning", "error")
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reports a wrong option in one line, without the usage text."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(1, f"{self.prog}: {message}; --help shows the options\n")
 
 
 class _PrintVersion(argparse.Action):
@@ -51,14 +43,12 @@ class _PrintVersion(argparse.Action):
         parser.exit()
 
 
-def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
+def parser() -> CommandParser:
     """The options of the broker."""
-    made = _Parser(
-        prog=prog,
-        # Without a width every option asks the terminal by shutil, which brings bz2 and lzma: 2 ms of every start.
-        formatter_class=partial(argparse.HelpFormatter, width=_HELP_WIDTH),
-        description="Run a broker. Without a file: one broker on 127.0.0.1:9092 with its data in ./barnabas-data.",
-        epilog="Stop it with Ctrl-C or SIGTERM.",
+    made = CommandParser(
+        "barnabas broker",
+        "Run a broker. Without a file: one broker on 127.0.0.1:9092 with its data in ./barnabas-data.",
+        "Stop it with Ctrl-C or SIGTERM.",
     )
     made.add_argument("file", nargs="?", metavar="server.properties", help="Kafka's own configuration file")
     made.add_argument(
@@ -93,26 +83,11 @@ def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
         "it; opens no port and writes nothing",
     )
     made.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
-    made.add_argument(
-        "--ready-fd",
-        type=int,
-        metavar="N",
-        help="write one line of JSON (host, port, cluster_id, broker_id) to this descriptor once clients can connect",
-    )
-    made.add_argument(
-        "--control-fd",
-        type=int,
-        metavar="N",
-        help="a socket on this descriptor by which barnabas.testing intercepts requests",
-    )
+    made.add_argument("--ready-fd", type=int, metavar="N", help=argparse.SUPPRESS)
+    made.add_argument("--control-fd", type=int, metavar="N", help=argparse.SUPPRESS)
     made.add_argument("--die-with-parent", action="store_true", help="stop at once when the parent process ends")
-    made.add_argument(
-        "--parent-pid",
-        type=int,
-        metavar="PID",
-        help="the parent that --die-with-parent means: one that is gone before the broker could look is known by it",
-    )
-    made.add_argument("--version", action=_PrintVersion, nargs=0, help="show program's version number and exit")
+    made.add_argument("--parent-pid", type=int, metavar="PID", help=argparse.SUPPRESS)
+    made.add_argument("-V", "--version", action=_PrintVersion, nargs=0, help="print the version")
     return made
 
 
@@ -128,7 +103,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_standard_streams()
     # Start-up makes many objects and no garbage; `lifecycle` lets the collector in again.
     gc.disable()
-    options = parser().parse_args(argv)
+    try:
+        options = parser().parse_args(argv)
+    except CliUsageError as error:
+        print(f"barnabas broker: {on_one_line(str(error))}; --help shows the options", file=sys.stderr)
+        return 1
     if options.die_with_parent:
         # Not at the top: a broker that nobody asked for this starts without ctypes.
         from barnabas.core.parent import die_with_parent

@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from barnabas.core.clock import Clock
+from barnabas.core.command_line import ENVIRONMENT
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.config.settings import format_value
 from barnabas.core.errors import ConfigError
@@ -170,11 +171,14 @@ class PageProcess:
         try:
             os.write(write_fd, self._plan.properties.encode("ascii"))
             os.close(write_fd)
-            options = ["--bootstrap-server", self._server, "--command-config", f"/dev/fd/{read_fd}"]
+            # Variables, not options: --page-options may name others.
+            settings = {ENVIRONMENT["--bootstrap-server"]: self._server}
+            settings[ENVIRONMENT["--command-config"]] = f"/dev/fd/{read_fd}"
             # On the loop's thread, with which the child ends, and as Python starts one: that copies no page tables.
             # With 600 MB the loop stands still for 5 to 30 ms; by uvloop it were 150 ms.
             return subprocess.Popen(
-                child_command("barnabas.cli.main", ["page", *options, *self._plan.options]),
+                child_command("barnabas.cli.main", ["page", *self._plan.options]),
+                env=os.environ | settings,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 pass_fds=(read_fd,),

@@ -20,11 +20,17 @@ _LONGEST_INTERVAL_S = 30.0
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    parser.add_argument("--topic", default="host-metrics", help="of the host's figures (%(default)s)")
-    parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of a topic that is made (%(default)s)")
+    parser.add_argument("--topic", default="host-metrics", help="of the host's figures; default: %(default)s")
+    parser.add_argument(
+        "--partitions", type=int, default=4, metavar="N", help="of a topic that is made; default: %(default)s"
+    )
     parser.add_argument("--host", default="", metavar="NAME", help="this host's name (what it calls itself)")
-    parser.add_argument("--interval", type=float, default=10.0, metavar="S", help="between two looks (%(default)s s)")
-    parser.add_argument("--give-up", type=float, default=120.0, metavar="S", help="wait for a broker (%(default)s s)")
+    parser.add_argument(
+        "--interval", type=float, default=10.0, metavar="S", help="between two looks; default: %(default)s s"
+    )
+    parser.add_argument(
+        "--give-up", type=float, default=120.0, metavar="S", help="wait for a broker; default: %(default)s s"
+    )
     parser.add_argument(
         "--broker-metrics",
         nargs="?",
@@ -44,7 +50,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="look at the runs of a checkpoint directory as well: how far behind they are, and whether they go on "
         f"({DEFAULT_DIRECTORY}/checkpoints)",
     )
-    parser.add_argument("--broker-topic", default="broker-metrics", metavar="TOPIC", help="of these (%(default)s)")
+    parser.add_argument(
+        "--broker-topic", default="broker-metrics", metavar="TOPIC", help="of these; default: %(default)s"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=COMPACTED_FILE_BYTES // MEGABYTE,
         metavar="N",
-        help="size of the files that are written (%(default)s)",
+        help="size of the files that are written; default: %(default)s",
     )
     add_table_options(parser)
     add_spark_options(parser)

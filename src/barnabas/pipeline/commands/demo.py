@@ -14,10 +14,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--access-log", type=Path, metavar="FILE", help="a combined-format log, plain or gzip (made up)"
     )
-    parser.add_argument("--rate", type=float, default=0.0, help="lines/s of the replay; 0: no limit (%(default)s)")
-    parser.add_argument("--directory", type=Path, default=DEFAULT_DIRECTORY, help="where all is kept (%(default)s)")
+    parser.add_argument(
+        "--rate", type=float, default=0.0, help="lines/s of the replay; 0: no limit; default: %(default)s"
+    )
+    parser.add_argument(
+        "--directory", type=Path, default=DEFAULT_DIRECTORY, help="where all is kept; default: %(default)s"
+    )
     parser.add_argument("--fresh", action="store_true", help="start over, even where a stopped run could go on")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="pages in the table (%(default)s)")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="pages in the table; default: %(default)s")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -48,7 +48,7 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
         f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
     )
     group.add_argument(
-        "--limit-for", default="1h", metavar="DURATION", help="and for how long: 90s, 15m, 1h, 7d (%(default)s)"
+        "--limit-for", default="1h", metavar="DURATION", help="and for how long: 90s, 15m, 1h, 7d; default: %(default)s"
     )
     group.add_argument(
         "--enforce-what",
@@ -57,7 +57,11 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
         help="which verdicts (%(default)s; declared_bot is one, too)",
     )
     group.add_argument(
-        "--least-score", type=float, default=_DEFAULTS.least_score, metavar="N", help="from 0 to 1 (%(default)s)"
+        "--least-score",
+        type=float,
+        default=_DEFAULTS.least_score,
+        metavar="N",
+        help="from 0 to 1; default: %(default)s",
     )
     group.add_argument(
         "--subject",
@@ -86,7 +90,7 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
 def add_audit_option(parser: argparse._ActionsContainer) -> None:
     """Add where the steps of enforcement stand."""
     parser.add_argument(
-        "--audit-topic", default=AUDIT_TOPIC, metavar="TOPIC", help="where the steps stand (%(default)s)"
+        "--audit-topic", default=AUDIT_TOPIC, metavar="TOPIC", help="where the steps stand; default: %(default)s"
     )
 
 

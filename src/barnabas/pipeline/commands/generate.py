@@ -38,24 +38,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
     parser.add_argument("--access-log", type=Path, metavar="FILE", help="write the page views there, as web servers do")
     parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
-    parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of topics that are made (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1922, metavar="N", help="another one is another site (%(default)s)")
     parser.add_argument(
-        "--start", default="2026-03-06", metavar="TIME", help="of the first event, or now (%(default)s)"
+        "--partitions", type=int, default=4, metavar="N", help="of topics that are made; default: %(default)s"
     )
-    parser.add_argument("--duration", type=int, default=86_400, metavar="S", help="how long (%(default)s s)")
     parser.add_argument(
-        "--rate", type=float, default=5.0, metavar="N", help="events/s on the site's clock (%(default)s)"
+        "--seed", type=int, default=1922, metavar="N", help="another one is another site; default: %(default)s"
+    )
+    parser.add_argument(
+        "--start", default="2026-03-06", metavar="TIME", help="of the first event, or now; default: %(default)s"
+    )
+    parser.add_argument("--duration", type=int, default=86_400, metavar="S", help="how long; default: %(default)s s")
+    parser.add_argument(
+        "--rate", type=float, default=5.0, metavar="N", help="events/s on the site's clock; default: %(default)s"
     )
     parser.add_argument(
         "--speed",
         type=float,
         default=0.0,
         metavar="X",
-        help="1: as in life, 60: an hour takes a minute; 0: as fast as can be (%(default)s)",
+        help="1: as in life, 60: an hour takes a minute; 0: as fast as can be; default: %(default)s",
     )
-    parser.add_argument("--users", type=int, default=2_000, metavar="N", help="(%(default)s)")
-    parser.add_argument("--items", type=int, default=5_000, metavar="N", help="(%(default)s)")
+    parser.add_argument("--users", type=int, default=2_000, metavar="N", help="Default: %(default)s")
+    parser.add_argument("--items", type=int, default=5_000, metavar="N", help="Default: %(default)s")
     parser.add_argument("--quiet-day", action="store_true", help="nobody misbehaves, and nothing fails")
 
 

@@ -29,7 +29,7 @@ def add_layout_options(parser: argparse.ArgumentParser) -> None:
         "--file-size",
         default=f"{COMPACTED_FILE_BYTES // MEGABYTE}m",
         metavar="SIZE",
-        help="of files after compaction (%(default)s)",
+        help="of files after compaction; default: %(default)s",
     )
     group.add_argument(
         "--compact-every",

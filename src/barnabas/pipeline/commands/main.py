@@ -6,9 +6,13 @@ Exit codes: 0 done, 1 failed (trying again may help), 2 can't be done as asked, 
 import argparse
 import logging
 import sys
+from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
+from typing import Final
 
 from barnabas.core.build import install_hint
+from barnabas.core.command_line import HELP_OPTIONS, CliUsageError, CommandParser, did_you_mean, show_commands
 from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
 from barnabas.core.peer_text import on_lines, on_one_line
@@ -35,6 +39,7 @@ _REMOVED = {
     "mirror": "mirror was removed: run `barnabas mirror` with the same --source, --target, --topics, --prefix and "
     "--name; it resumes where this command stopped (docs/clients/mirror.md)"
 }
+DESCRIPTION: Final = "Activity streams on Spark: from topics into topics, tables and a report."
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -45,13 +50,17 @@ def main(argv: list[str] | None = None) -> int:
     if words and words[0] in _REMOVED:
         return _fail(_REMOVED[words[0]], REFUSED)
     try:
-        arguments = parser().parse_args(words)
+        arguments = _read(words)
+        if arguments is None:
+            return 0
         if getattr(arguments, "parent", 0):
             die_with_parent(arguments.parent)
         settle_format(arguments)
         code = arguments.run_command(arguments)
         sys.stdout.flush()
         return int(code)
+    except CliUsageError as error:
+        return _fail(f"{error} (--help shows all options)", REFUSED)
     except KeyboardInterrupt:
         return STOPPED
     except BrokenPipeError:
@@ -80,20 +89,32 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error), code)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
-    made = argparse.ArgumentParser(
-        prog="barnabas pipeline", description="Activity streams on Spark: from topics into topics, tables and a report."
-    )
-    commands = made.add_subparsers(required=True, metavar="COMMAND")
-    for module_name in _COMMANDS:
-        module = import_module(f"barnabas.pipeline.commands.{module_name}")
-        command = commands.add_parser(
-            module.NAME, help=module.HELP, description=(module.__doc__ or "").partition(": ")[2]
-        )
-        module.add_options(command)
-        command.set_defaults(run_command=module.run)
-    return made
+def commands() -> dict[str, ModuleType]:
+    """Return the module of each command by its name."""
+    modules = [import_module(f"barnabas.pipeline.commands.{each}") for each in _COMMANDS]
+    return {module.NAME: module for module in modules}
+
+
+def parser(command: ModuleType) -> CommandParser:
+    """Return the parser of a command's options."""
+    text = " ".join((command.__doc__ or "").partition(": ")[2].split())
+    made = CommandParser(f"barnabas pipeline {command.NAME}", text[:1].upper() + text[1:])
+    command.add_options(made)
+    made.set_defaults(run_command=command.run)
+    return made.complete()
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace | None:
+    """Return a command's options, or None after printing the list of commands. Raises CliUsageError."""
+    known = commands()
+    name, *rest = arguments or ["--help"]
+    if name in known:
+        return parser(known[name]).parse_args(rest)
+    if name in HELP_OPTIONS or (name.startswith("-") and not {*HELP_OPTIONS}.isdisjoint(rest)):
+        show_commands("pipeline ", DESCRIPTION, {each: module.HELP for each, module in known.items()})
+        return None
+    what = f"option: {name}" if name.startswith("-") else f"command '{name}'"
+    raise CliUsageError(f"No such {what}{did_you_mean(name, known)}")
 
 
 def _code_of(error: Exception) -> int | None:

@@ -20,7 +20,9 @@ FORMATS = ("delta", "iceberg", "parquet", "postgresql")
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     """Add how the cluster is reached."""
     group = parser.add_argument_group("cluster")
-    group.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
+    group.add_argument(
+        "--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="Default: %(default)s"
+    )
     group.add_argument(
         "--command-config",
         type=Path,
@@ -44,14 +46,14 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         default=f"{DEFAULT_DIRECTORY}/tables",
         metavar="PLACE",
         help="a directory, local or at hdfs://, s3a://, gs:// or abfss://; postgresql://USER@HOST/DATABASE; for "
-        "Iceberg also CATALOG.NAMESPACE (%(default)s)",
+        "Iceberg also CATALOG.NAMESPACE; default: %(default)s",
     )
     group.add_argument("--format", choices=FORMATS, help="of tables (delta; in PostgreSQL its own)")
     group.add_argument(
         "--checkpoint",
         default=f"{DEFAULT_DIRECTORY}/checkpoints",
         metavar="DIR",
-        help="what else a run keeps, local or at such an address (%(default)s)",
+        help="what else a run keeps, local or at such an address; default: %(default)s",
     )
 
 

@@ -32,12 +32,16 @@ _KINDS = ("access", "auth", "service")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("file", help="plain or gzip; - is standard input")
-    parser.add_argument("--kind", choices=_KINDS, default="access", help="of log (%(default)s)")
+    parser.add_argument("--kind", choices=_KINDS, default="access", help="of log; default: %(default)s")
     add_cluster_options(parser)
     parser.add_argument("--topic", action="append", default=[], metavar="TYPE=TOPIC", help="for events of a type")
-    parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of topics that are made (%(default)s)")
-    parser.add_argument("--event-format", choices=("json", "avro"), default="json", help="(%(default)s)")
-    parser.add_argument("--rate", type=float, default=0.0, metavar="N", help="lines/s; 0: no limit (%(default)s)")
+    parser.add_argument(
+        "--partitions", type=int, default=4, metavar="N", help="of topics that are made; default: %(default)s"
+    )
+    parser.add_argument("--event-format", choices=("json", "avro"), default="json", help="Default: %(default)s")
+    parser.add_argument(
+        "--rate", type=float, default=0.0, metavar="N", help="lines/s; 0: no limit; default: %(default)s"
+    )
     parser.add_argument("--follow", action="store_true", help="go on with what is added to the file, rotated or not")
     parser.add_argument("--append", action="store_true", help="into topics that hold something else, too")
     parser.add_argument(
@@ -45,7 +49,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--year", type=int, metavar="YEAR", help="auth: of the first line, where lines have none")
     parser.add_argument("--service", default="", metavar="NAME", help="service: which one (the file's name)")
-    parser.add_argument("--give-up", type=float, default=120.0, metavar="S", help="wait for a broker (%(default)s s)")
+    parser.add_argument(
+        "--give-up", type=float, default=120.0, metavar="S", help="wait for a broker; default: %(default)s s"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
 

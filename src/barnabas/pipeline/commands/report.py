@@ -25,8 +25,8 @@ HELP = "write an HTML page of what the jobs have found"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="(%(default)s)")
-    parser.add_argument("--title", default="Activity report", help="of the page (%(default)s)")
+    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="Default: %(default)s")
+    parser.add_argument("--title", default="Activity report", help="of the page; default: %(default)s")
     add_table_options(parser)
     add_spark_options(parser)
 

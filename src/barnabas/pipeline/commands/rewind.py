@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", action="append", default=[], metavar="NAME=TOPIC", help="as the run has it")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
     parser.add_argument(
-        "--give-up", type=float, default=10.0, metavar="S", help="wait for the run's end (%(default)s s)"
+        "--give-up", type=float, default=10.0, metavar="S", help="wait for the run's end; default: %(default)s s"
     )
     add_cluster_options(parser)
     add_table_options(parser)

@@ -90,7 +90,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=PLACE",
         help="another place for one of the tables, which may be one that somebody else has made; load's are topics",
     )
-    what.add_argument("--event-format", choices=("json", "avro"), default="json", help="of the topics (%(default)s)")
+    what.add_argument(
+        "--event-format", choices=("json", "avro"), default="json", help="of the topics; default: %(default)s"
+    )
     what.add_argument(
         "--schema-registry",
         metavar="URL|DIR",
@@ -126,7 +128,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=10.0,
         metavar="S",
-        help="seconds between two computations of what is derived from a job's tables (%(default)s)",
+        help="seconds between two computations of what is derived from a job's tables; default: %(default)s",
     )
     pace.add_argument(
         "--keep-facts",
@@ -153,22 +155,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--on-data-loss",
         choices=[each.value for each in OnDataLoss],
         default="stop",
-        help="when records are gone before they were read: stop, or note the ranges in a table and go on (%(default)s)",
+        help="when records are gone before they were read: stop, or note the ranges in a table and go on; "
+        "default: %(default)s",
     )
     care.add_argument(
         "--on-registry-failure",
         choices=("wait", "dead-letter"),
         default="wait",
         help="when the schema registry is away or gives no schema: records wait for it, at most --give-up, or go to "
-        "the dead letters (%(default)s)",
+        "the dead letters; default: %(default)s",
     )
     care.add_argument(
         "--delivery",
         choices=[each.value for each in Delivery],
         default="exactly-once",
-        help="of rows into tables (%(default)s)",
+        help="of rows into tables; default: %(default)s",
     )
-    care.add_argument("--give-up", type=float, default=120.0, metavar="S", help="wait for a cluster (%(default)s s)")
+    care.add_argument(
+        "--give-up", type=float, default=120.0, metavar="S", help="wait for a cluster; default: %(default)s s"
+    )
     add_enforcement_options(parser)
     add_spark_options(parser)
     add_seen_options(parser)

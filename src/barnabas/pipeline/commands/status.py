@@ -27,7 +27,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("run", nargs="?", help="only this run")
     parser.add_argument(
-        "--checkpoint", type=Path, default=Path(DEFAULT_DIRECTORY, "checkpoints"), metavar="DIR", help="(%(default)s)"
+        "--checkpoint",
+        type=Path,
+        default=Path(DEFAULT_DIRECTORY, "checkpoints"),
+        metavar="DIR",
+        help="Default: %(default)s",
     )
     parser.add_argument("--partitions", action="store_true", help="each partition's position and lag, too")
     parser.add_argument("--json", action="store_true", help="as JSON, for scripts")

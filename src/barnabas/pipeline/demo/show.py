@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from barnabas.core.command_line import ENVIRONMENT
 from barnabas.pipeline.demo.children import HOPELESS, Child, Event
 from barnabas.pipeline.demo.directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
 from barnabas.pipeline.demo.display import Gauges, gauges, print_top_pages
@@ -139,7 +140,15 @@ class _Show:
             # With 1 it ends by itself, having said why: a disk that is full, a port that is taken.
             hopeless_codes=(1, HOPELESS),
         )
-        self._replay = Child("replay", self._replay_command, logs / "replay.log", self._on_replay, self._notice)
+        self._replay = Child(
+            "replay",
+            self._replay_command,
+            logs / "replay.log",
+            self._on_replay,
+            self._notice,
+            # The demo's broker is its own: a file for another cluster does not apply.
+            {ENVIRONMENT["--command-config"]: ""},
+        )
         self._job = Child(
             "Spark jobs",
             self._job_command,

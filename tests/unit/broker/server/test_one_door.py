@@ -98,6 +98,7 @@ DOOR = {
     "core/charts/time_plot.py": {"datetime"},
     # Before there is a broker: what it is built of, its parent, its standard streams.
     "core/build.py": {"a file"},
+    "core/command_line.py": {"os"},
     "core/parent.py": {"ctypes", "os", "select", "signal", "threading", "time"},
     "core/standard_streams.py": {"os"},
     "broker/server/main.py": {"os"},
