@@ -1,5 +1,7 @@
 """Advice that is added to the messages of known errors."""
 
+from socket import gaierror
+
 from barnabas.clients.channel import UnreachableError
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
@@ -26,9 +28,20 @@ _HINTS = {
 def explain(error: BarnabasError) -> str:
     """One line: what is wrong, and what to do about it where that is known."""
     if isinstance(error, UnreachableError):
-        return f"{error.message}; `barnabas broker` starts a broker, --bootstrap-server names another"
+        return f"{error.message}{_hint_of_address(error)}"
     if isinstance(error, KafkaError):
         hint = _HINTS.get(error.code)
         message = error.message.rstrip(".")
         return f"{message}; {hint}" if hint else message
     return str(error)
+
+
+def _hint_of_address(error: UnreachableError) -> str:
+    """Return what to do about an address; empty if a broker answers there but refuses the client, or is only slow."""
+    failure = error.__cause__
+    match None if failure is None else failure.__cause__:
+        case ConnectionRefusedError():
+            return "; `barnabas broker` starts a broker, --bootstrap-server names another"
+        case gaierror() | UnicodeError():
+            return "; --bootstrap-server names another broker"
+    return ""

@@ -1,6 +1,7 @@
 import argparse
 import logging
 import socket
+import ssl
 from contextlib import suppress
 
 import pytest
@@ -9,10 +10,14 @@ from barnabas import __version__
 from barnabas.broker.server.main import parser as broker_parser
 from barnabas.cli import kafka_tools
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command
+from barnabas.cli.hints import explain
 from barnabas.cli.main import main
 from barnabas.cli.parser import command_parser
+from barnabas.clients.channel import UnreachableError
 from barnabas.core.build import compiled_modules
 from barnabas.core.command_line import ENVIRONMENT
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
 from barnabas.pipeline.commands.main import commands as pipeline_commands
 from barnabas.pipeline.commands.main import main as pipeline_main
 from barnabas.pipeline.commands.main import parser as pipeline_parser
@@ -344,3 +349,36 @@ def test_nobody_there_says_how_to_start_a_broker(run, command):
     assert code == 1
     line = err.splitlines()[-1]
     assert "cannot connect to 127.0.0.1:1: connection refused; `barnabas broker` starts a broker" in line
+
+
+def unreachable(cause):
+    """What a pool raises when no broker could be reached."""
+    try:
+        try:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "no way to h:1") from cause
+        except KafkaError as failure:
+            raise UnreachableError(failure.code, failure.message) from failure
+    except UnreachableError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("error", "hints"),
+    [
+        (unreachable(ConnectionRefusedError()), {"barnabas broker", "--bootstrap-server"}),
+        (unreachable(socket.gaierror()), {"--bootstrap-server"}),
+        (unreachable(UnicodeError()), {"--bootstrap-server"}),
+        # Somebody answers there: TLS, a certificate, a login; or nobody does within the time, or the way is closed.
+        (unreachable(ssl.SSLCertVerificationError()), set()),
+        (unreachable(TimeoutError()), set()),
+        (unreachable(ConnectionResetError()), set()),
+        (unreachable(None), set()),
+        (KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "h:1 refuses the login"), set()),
+        (KafkaError(ErrorCode.ILLEGAL_SASL_STATE, "h:1 refuses the login"), set()),
+        (KafkaError(ErrorCode.REQUEST_TIMED_OUT, "h:1 did not answer"), set()),
+        (KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "not for you"), set()),
+    ],
+)
+def test_a_hint_to_start_a_broker_is_given_only_where_none_listens(error, hints):
+    text = explain(error)
+    assert {each for each in ("barnabas broker", "--bootstrap-server") if each in text} == hints
