@@ -1,6 +1,6 @@
 """How results are shown: tables for people, JSON for scripts, progress on stderr.
 
-On a terminal a table has a frame; in a pipe it is plain aligned columns, never cut and never wrapped.
+On a terminal a table has a frame and is wrapped between words; in a pipe it is plain aligned columns, never wrapped.
 
 All that is printed passes here, as names of groups and clients, errors and records are others' words: what would begin
 a line, or steer a terminal, is escaped (`core/peer_text.py`), in a pipe, too, where lines are told apart by their ends.
@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from barnabas.core.peer_text import on_lines, on_one_line, to_json
+from barnabas.core.tables import column_widths, record_lines, text_width
 
 Cell = str | int | None
 
@@ -73,7 +74,10 @@ def print_csv(rows: Iterable[Sequence[Cell]]) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    """A table on stdout; numbers stand to the right, None is a dash. What is too long is folded, never cut."""
+    """Print a table: numbers to the right, None as a dash.
+
+    A terminal that is too narrow for the longest words gets a line for each cell.
+    """
     listed = [list(row) for row in rows]
     are_numbers = [_are_numbers([row[index] for row in listed]) for index in range(len(columns))]
     texts = [["-" if cell is None else on_one_line(str(cell)) for cell in row] for row in listed]
@@ -85,12 +89,18 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False)
+    # Each column has a frame and two spaces.
+    widths = column_widths(columns, texts, console.width - 3 * len(columns) - 1)
+    if widths is None:
+        print(*record_lines(columns, texts), sep="\n")
+        return
     table = Table(box=box.ROUNDED)
-    for column, is_number in zip(columns, are_numbers, strict=True):
-        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
+    for column, width, is_number in zip(columns, widths, are_numbers, strict=True):
+        table.add_column(column, width=width, justify="right" if is_number else "left", overflow="fold")
     for row in texts:
         table.add_row(*map(Text, row))
-    Console(highlight=False).print(table)
+    console.print(table)
 
 
 def _are_numbers(cells: Iterable[Cell]) -> bool:
@@ -101,23 +111,14 @@ def _are_numbers(cells: Iterable[Cell]) -> bool:
 def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numbers: Sequence[bool]) -> None:
     """Columns without a frame: nothing is loaded for that."""
     lines = [list(columns), *rows]
-    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    widths = [max(map(text_width, cells)) for cells in zip(*lines, strict=True)]
     for line in lines:
         cells = []
         for text, width, is_number in zip(line, widths, are_numbers, strict=True):
-            gap = " " * (width - _width(text))
+            gap = " " * (width - text_width(text))
             cells.append(gap + text if is_number else text + gap)
         # The last column is padded as the others are: in a pipe nobody wants that.
         print("  ".join(cells).rstrip())
-
-
-def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def note(text: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.core.peer_text import on_one_line
+from barnabas.core.tables import column_widths, record_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,18 +14,41 @@ if TYPE_CHECKING:
 _LONGEST_CELL = 70
 
 
-def print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a small table; numbers to the right, what is long cut short."""
+def print_table(
+    console: Console,
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    can_drop_last: bool = False,
+) -> None:
+    """Print a small table: numbers to the right, long values shortened.
+
+    A terminal that is too narrow for the longest words gets a line for each cell.
+
+    Args:
+        can_drop_last: Leave out the last column, such as a bar, if the others fit without it.
+    """
     from rich.table import Table
     from rich.text import Text
 
+    texts = [[on_one_line(_shown(value)) for value in row] for row in rows]
+    # Each column has a frame and two spaces.
+    widths = column_widths(columns, texts, console.width - 3 * len(columns) - 1)
+    if widths is None and can_drop_last:
+        print_table(console, title, columns[:-1], [row[:-1] for row in rows])
+        return
+    if widths is None:
+        for line in (title, *record_lines(columns, texts), ""):
+            console.print(Text(line), soft_wrap=True)
+        return
     table = Table(title=title, title_justify="left")
-    for index, name in enumerate(columns):
+    for index, (name, width) in enumerate(zip(columns, widths, strict=True)):
         values = [row[index] for row in rows if row[index] is not None]
         is_number = bool(values) and all(isinstance(value, (int, float)) for value in values)
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(on_one_line(_shown(value))) for value in row))
+        table.add_column(name, width=width, justify="right" if is_number else "left", overflow="fold")
+    for row in texts:
+        table.add_row(*map(Text, row))
     console.print(table)
     if not rows:
         console.print("  (none)")

@@ -3,6 +3,7 @@
 import ast
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -102,3 +103,29 @@ def test_data_steers_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     output.print_csv([[EVIL, 1]])
     shown = SHOWN.replace(r"\n", "\n")
     assert terminal.shown() == f'ä\t\\xff\\x1b[2J\n日本\t{shown}\n"{shown}",1\n'
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_a_table_on_a_terminal_has_whole_words_at_every_width(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    columns = [
+        "group",
+        "topic",
+        "partition",
+        "current offset",
+        "log end offset",
+        "lag",
+        "consumer id",
+        "host",
+        "client",
+    ]
+    consumer = "reporting-c7155c45-3333-4c1c-9d06-0f08c56164b0"
+    terminal = on_terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", str(width))
+    output.print_table(
+        columns, [["reporting", "page-views", 0, 12_345_678, 12_345_999, 321, consumer, "/10.1.2.3", "r1"]]
+    )
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal.shown())
+    words = shown.replace("│", " ").split()
+    assert max(map(len, shown.splitlines())) <= width
+    for word in ("partition", "current", "offset", "12345678", consumer, "/10.1.2.3"):
+        assert word in words

@@ -6,37 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from barnabas.core.peer_text import on_one_line
 from barnabas.pipeline.demo.plain_count import Counts, totals_per_page
+from barnabas.pipeline.terminal import print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
 _BAR_WIDTH = 24
-_LONGEST_PAGE = 70
 _PLAIN_LINE_EVERY_S = 5.0
 
 
 def print_top_pages(console: Console, counts: Counts, row_count: int, title: str) -> None:
     """Print the pages with most views as a table, most first; equal ones by name."""
-    from rich.table import Table
-    from rich.text import Text
-
     totals = totals_per_page(counts)
     all_views = sum(totals.values())
     top = sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:row_count]
-    table = Table(title=title, title_justify="left")
-    table.add_column("", justify="right", style="dim")
-    table.add_column("page", overflow="fold")
-    table.add_column("views", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("")
-    for rank, (page, views) in enumerate(top, start=1):
-        shown = on_one_line(page if len(page) <= _LONGEST_PAGE else page[: _LONGEST_PAGE - 1] + "…")
-        bar = "█" * max(1, round(_BAR_WIDTH * views / top[0][1]))
-        table.add_row(str(rank), Text(shown), f"{views:,}", f"{views / all_views:.1%}", Text(bar, style="cyan"))
-    console.print(table)
+    rows: list[list[object]] = [
+        [rank, page, views, f"{views / all_views:.1%}", "█" * max(1, round(_BAR_WIDTH * views / top[0][1]))]
+        for rank, (page, views) in enumerate(top, start=1)
+    ]
+    print_table(console, title, ["", "page", "views", "share", ""], rows, can_drop_last=True)
     console.print(
         f"{all_views:,} views of {len(totals):,} pages in {len({minute for minute, _ in counts}):,} minutes with a view"
     )
