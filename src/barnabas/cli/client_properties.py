@@ -97,7 +97,7 @@ class ClientProperties:
         """Say in one line which properties have no effect, each with a name that it may have been meant for."""
         if not self._values:
             return
-        from barnabas.cli.parser import did_you_mean
+        from barnabas.core.command_line import did_you_mean
 
         names = [f"{name}{did_you_mean(name, self._known).rstrip('?')}" for name in self._values]
         note(f"Warning: these client properties have no effect here: {', '.join(names)}")
