@@ -189,6 +189,19 @@ def clamped(ends: Offsets, targets: Offsets | None) -> Offsets:
     }
 
 
+def is_before(ends: Offsets, positions: Offsets) -> bool:
+    """Tell whether a partition ends before its position."""
+    return any(ends[topic][number] < place for topic, numbers in positions.items() for number, place in numbers.items())
+
+
+def latest_of(ends: Offsets, positions: Offsets) -> Offsets:
+    """Return the later of end and position of each partition."""
+    return {
+        topic: {number: max(end, positions[topic][number]) for number, end in numbers.items()}
+        for topic, numbers in ends.items()
+    }
+
+
 def is_reached(positions: Offsets, targets: Offsets) -> bool:
     """Tell whether all partitions of `targets` have been read up to there."""
     return all(

@@ -34,6 +34,9 @@ Value = bool | int | float | str
 Parameters = Mapping[str, Value]
 Frames = Mapping[str, "DataFrame"]
 
+DEAD_LETTER_SUFFIX = ".dlq"
+"""Suffix of a topic's name that gives the name of its dead-letter topic."""
+
 # Where a record stands; the columns that an input has behind those of its event.
 PLACE = ("_topic", "_partition", "_offset", "_timestamp")
 # Of tables by key: the record's key as text, and whether its row is deleted.

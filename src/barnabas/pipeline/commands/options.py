@@ -8,7 +8,7 @@ from barnabas.clients import positions
 from barnabas.clients.security import ClientSecurity, client_security
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import ConfigError
-from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, KafkaOptions
 from barnabas.pipeline.runner.plan import Bound, PlanError
 from barnabas.pipeline.runner.session import SessionOptions
 from barnabas.pipeline.spark.catalogs import CatalogError, catalog_settings, is_name
@@ -141,6 +141,9 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
         except ConfigError as error:
             raise PlanError(str(error)) from None
     options |= pairs(arguments.kafka_option, "--kafka-option")
+    level = options.get(ISOLATION, COMMITTED)
+    if level not in ISOLATION_LEVELS:
+        raise PlanError(f"{ISOLATION}={level} is invalid: use {' or '.join(ISOLATION_LEVELS)}")
     return KafkaOptions(arguments.bootstrap_server, options)
 
 

@@ -32,7 +32,7 @@ from barnabas.pipeline.commands.options import (
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
 from barnabas.pipeline.job import Job
-from barnabas.pipeline.runner.cluster import check_reachable
+from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, check_reachable
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import (
     Bound,
@@ -89,6 +89,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=PLACE",
         help="another place for one of the tables, which may be one that somebody else has made; load's are topics",
+    )
+    what.add_argument(
+        "--isolation-level",
+        choices=ISOLATION_LEVELS,
+        help=f"which records of transactions are read; over the Kafka client options; default: {COMMITTED}",
     )
     what.add_argument(
         "--event-format", choices=("json", "avro"), default="json", help="of the topics; default: %(default)s"
@@ -262,6 +267,8 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     named = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
     named += tuple(topic for topic in by_key if topic not in named)
     kafka = kafka_options(arguments, f"barnabas-{job.name}")
+    if arguments.isolation_level:
+        kafka = replace(kafka, options={**kafka.options, ISOLATION: arguments.isolation_level})
     of_registry, of_brokers = registry_settings(kafka.options)
     return RunPlan(
         job=job,

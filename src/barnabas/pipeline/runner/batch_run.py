@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, ClassVar
 from uuid import uuid4
 
-from barnabas.clients.positions import Extents, clamped, is_reached, lag_of, merged
+from barnabas.clients.positions import Extents, clamped, is_before, is_reached, lag_of, latest_of, merged
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
@@ -220,9 +220,12 @@ class BatchRun(ABC):
 
     def _next_ends(self, starts: Offsets) -> Offsets:
         ends = self._source.ends(starts)
-        if any(ends[topic][number] < start for topic, numbers in starts.items() for number, start in numbers.items()):
-            # What is lost is told at the next start.
-            raise QueryStoppedError("a partition ends before what was read of it")
+        if is_before(ends, starts):
+            # A run that has read uncommitted records may be beyond the start of a transaction that is open now.
+            if is_before(self._source.log_ends(starts), starts):
+                # What is lost is told at the next start.
+                raise QueryStoppedError("a partition ends before what was read of it")
+            ends = latest_of(ends, starts)
         ends, core_count = clamped(ends, self._targets), self._spark.sparkContext.defaultParallelism
         planned = self._pace.next_ends(starts, ends, core_count)
         if planned in (starts, ends) or self._pace.knows_size:

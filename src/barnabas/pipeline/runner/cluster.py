@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 SOURCE_REQUEST_TIMEOUT_MS = 10_000
 """`request.timeout.ms` of Spark's sources, unless the options say something else."""
 
+ISOLATION = "isolation.level"
+COMMITTED = "read_committed"
+ISOLATION_LEVELS = (COMMITTED, "read_uncommitted")
+
 _TIMEOUT_MS = 20_000
 _CONNECT_S = 5.0
 _MARK_FETCH_BYTES = 1_024
+_MAX_MESSAGE_BYTES = 1_048_588
 _CONSUMER_OPTIONS = re.compile(r"fetch\.|max\.poll\.|isolation\.level|auto\.offset|group\.|key\.|value\.|check\.crcs")
 
 
@@ -46,11 +51,20 @@ class KafkaOptions:
     bootstrap_servers: str
     options: Mapping[str, str] = field(repr=False)
 
+    @property
+    def isolation_level(self) -> str:
+        """`read_committed` unless the options say something else."""
+        return self.options.get(ISOLATION, COMMITTED)
+
     def for_spark(self) -> dict[str, str]:
-        """Return them as options of Spark's connector."""
+        """Return the options of Spark's connector for a reader."""
+        return {**self.for_writer(), f"kafka.{ISOLATION}": self.isolation_level}
+
+    def for_writer(self) -> dict[str, str]:
+        """Return the options of Spark's connector for a writer."""
         return {
             "kafka.bootstrap.servers": self.bootstrap_servers,
-            **{f"kafka.{name}": value for name, value in self.options.items()},
+            **{f"kafka.{name}": value for name, value in self.options.items() if name != ISOLATION},
         }
 
 
@@ -109,19 +123,26 @@ class Cluster:
         return {topic: sorted(partition.partition() for partition in described[topic].partitions()) for topic in wanted}
 
     def extents(self, topics: Iterable[str]) -> dict[str, dict[int, Extent]]:
-        """Return what each partition of the topics holds."""
+        """Return the offsets of each partition that a reader of the options' isolation level can read."""
         partitions = self.partitions(topics)
-        spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
-        starts = self._offsets(partitions, spec.earliest())
-        ends = self._offsets(partitions, spec.latest())
+        starts = self._offsets(partitions, self._jvm.org.apache.kafka.clients.admin.OffsetSpec.earliest())
+        ends = self.ends(partitions)
         return {
             topic: {number: Extent(starts[topic][number], ends[topic][number]) for number in numbers}
             for topic, numbers in partitions.items()
         }
 
     def ends(self, partitions: Mapping[str, Iterable[int]]) -> Offsets:
-        """Return where partitions end for a reader of the options' isolation level; they must be there."""
+        """Return the end of each partition for a reader of the options' isolation level; partitions must exist.
+
+        For `read_committed` it is the last stable offset: the first offset of the oldest open transaction.
+        """
         return self._offsets(partitions, self._jvm.org.apache.kafka.clients.admin.OffsetSpec.latest())
+
+    def log_ends(self, partitions: Mapping[str, Iterable[int]]) -> Offsets:
+        """Return the end of each partition, open transactions included; partitions must exist."""
+        latest = self._jvm.org.apache.kafka.clients.admin.OffsetSpec.latest()
+        return self._offsets(partitions, latest, "read_uncommitted")
 
     def offsets_at(self, topics: Iterable[str], time_ms: int) -> Offsets:
         """Return, for each partition, the first offset whose record is of this time or later; its end where none is."""
@@ -149,6 +170,18 @@ class Cluster:
         except ClusterUnavailableError as error:
             if "TopicExistsException" not in str(error):
                 raise
+
+    def max_message_bytes(self, topic: str) -> int:
+        """Return the topic's `max.message.bytes`; Kafka's default where it may not be described."""
+        config = self._jvm.org.apache.kafka.common.config
+        resource = config.ConfigResource(getattr(config, "ConfigResource$Type").TOPIC, topic)
+        try:
+            found = self._ask(lambda admin: admin.describeConfigs(self._list([resource])).all().get())
+        except ClusterUnavailableError as error:
+            if "AuthorizationException" not in str(error):
+                raise
+            return _MAX_MESSAGE_BYTES
+        return int(found.get(resource).get("max.message.bytes").value())
 
     def found_marks(self, marks: Marks) -> dict[str, dict[int, Mark]]:
         """Return what stands now at the offsets of marks; their offsets must be readable.
@@ -179,14 +212,14 @@ class Cluster:
             found.setdefault(row["topic"], {})[row["partition"]] = Mark(*row["mark"])
         return found
 
-    def _offsets(self, partitions: Mapping[str, Iterable[int]], spec: Any) -> Offsets:
+    def _offsets(self, partitions: Mapping[str, Iterable[int]], spec: Any, isolation_level: str = "") -> Offsets:
         asked = self._jvm.java.util.HashMap()
         new_partition = self._jvm.org.apache.kafka.common.TopicPartition
         for topic, numbers in partitions.items():
             for number in numbers:
                 asked.put(new_partition(topic, number), spec)
         result: Offsets = {topic: {} for topic in partitions}
-        level = self.options.options.get("isolation.level", "read_uncommitted").upper()
+        level = (isolation_level or self.options.isolation_level).upper()
         options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(
             self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(level)
         )

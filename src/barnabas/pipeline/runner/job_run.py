@@ -27,7 +27,7 @@ from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tabl
 from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
-from barnabas.pipeline.runner.query import QueryStoppedError, matching_topics, not_there
+from barnabas.pipeline.runner.query import QueryStoppedError, input_topics, not_there
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.retention import Retention
@@ -124,6 +124,8 @@ class JobRun(BatchRun):
             self._targets = self._end_of(self.plan.until, self._extents)
             if self.plan.is_once:
                 self._targets = clamped(_ends_of(self._extents), self._targets)
+            if self._targets is not None:
+                self._targets = self._without_open_transactions(self._targets, self._extents)
         self._find_place(self._extents)
 
     def _derive(self) -> None:
@@ -281,9 +283,9 @@ class JobRun(BatchRun):
                 else:
                     absent.append(topic)
                 continue
-            for topic in matching_topics(there, self.plan.any_topics):
+            for topic in input_topics(there, self.plan.any_topics):
                 found[topic] = replace(declared, name=topic, topic=topic)
-            absent += [topic for topic in self.plan.any_topics if not matching_topics(there, [topic])]
+            absent += [topic for topic in self.plan.any_topics if not input_topics(there, [topic])]
         if not found:
             reason = f"{self.plan.run}: none of its topics is there: {not_there(absent, there)}"
             # Who wants what is there now does not wait for more.
@@ -294,7 +296,7 @@ class JobRun(BatchRun):
         return found
 
     def _open_outputs(self) -> None:
-        by_key = matching_topics(self._inputs, self.plan.by_key)
+        by_key = input_topics(self._inputs, self.plan.by_key)
         self._job = _expanded(self.plan.job, tuple(self._inputs), by_key, self.plan.keeps_deleted)
         declared = tuple(output for output in self._job.outputs if isinstance(output, TableOutput))
         tables = open_tables(self._spark, self.plan, declared)
@@ -363,6 +365,22 @@ class JobRun(BatchRun):
             return {topic: dict(partitions) for topic, partitions in bound.offsets.items()}
         return _ends_of(extents)
 
+    def _without_open_transactions(self, targets: Offsets, extents: Extents) -> Offsets:
+        """Return targets with none inside an open transaction: its records can be read only once it has ended."""
+        stable = _ends_of(extents)
+        log_ends = self._cluster.log_ends(extents)
+        result = {topic: dict(numbers) for topic, numbers in targets.items()}
+        for topic, numbers in stable.items():
+            for number, end in numbers.items():
+                if end < log_ends[topic][number] and end <= targets.get(topic, {}).get(number, -1):
+                    self._warn(
+                        f"{self.plan.run}: {topic}-{number} has an open transaction from offset {end:,} on: records up "
+                        f"to the end of the log ({log_ends[topic][number]:,}) are left to a later run"
+                    )
+                    if targets[topic][number] <= log_ends[topic][number]:
+                        result[topic][number] = end
+        return result
+
     def _check_losses(self, positions: Offsets, extents: Extents, progresses: list[Progress]) -> Offsets:
         """Find what is lost; gives where to go on in the partitions that have lost something.
 
@@ -422,7 +440,7 @@ class JobRun(BatchRun):
             self.plan.event_format,
             self._writers,
             self._topic_writers(),
-            DeadLetters(self._cluster, self.plan),
+            DeadLetters(self._cluster, self.plan, self._warn),
             self._absent_inputs(),
             self.plan.delivery,
             progress_file,

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,22 @@ def find_losses(
                 if known is None or mark.offset > known.offset:
                     newest[topic][number] = mark
     readable = readable_marks(newest, extents) if is_same else {}
-    return lost_ranges(positions, extents, newest, cluster.found_marks(readable), is_same)
+    return lost_ranges(positions, _whole(cluster, positions, extents), newest, cluster.found_marks(readable), is_same)
+
+
+def _whole(cluster: Cluster, positions: Offsets, extents: Extents) -> Extents:
+    """Return extents with open transactions, if a run that read uncommitted records is beyond the start of one."""
+    if not any(
+        positions.get(topic, {}).get(number, 0) > extent.end_offset
+        for topic, numbers in extents.items()
+        for number, extent in numbers.items()
+    ):
+        return extents
+    ends = cluster.log_ends(extents)
+    return {
+        topic: {number: replace(extent, end_offset=ends[topic][number]) for number, extent in numbers.items()}
+        for topic, numbers in extents.items()
+    }
 
 
 def keep_losses(spark: SparkSession, plan: RunPlan, cluster_id: str, losses: Sequence[LostRange]) -> None:

@@ -129,7 +129,7 @@ class TopicWriter:
     def __init__(self, cluster: Cluster, declared: TopicOutput, plan: RunPlan, writing: Writing) -> None:
         self.declared = declared
         self.topic = plan.topic_of_output(declared)
-        self._options = plan.kafka.for_spark()
+        self._options = plan.kafka.for_writer()
         self._writing = writing
         cluster.create_topic(self.topic, {"cleanup.policy": "compact"} if declared.is_compacted else {})
 

@@ -3,15 +3,25 @@
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
-from barnabas.clients.positions import is_pattern, matching_topics
-
-__all__ = ["QueryStoppedError", "is_pattern", "matching_topics", "not_there"]
+from barnabas.clients.positions import matching_topics
+from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
 
 _MOST_NAMED = 5
 
 
 class QueryStoppedError(Exception):
     """A batch failed: one line with its reason."""
+
+
+def input_topics(there: Collection[str], wanted: Sequence[str]) -> list[str]:
+    """Return the topics that a job reads: a pattern matches no dead-letter topic, a name does.
+
+    Args:
+        there: Those of the cluster.
+        wanted: Names, and patterns between slashes.
+    """
+    events = [topic for topic in there if not topic.endswith(DEAD_LETTER_SUFFIX) or topic in wanted]
+    return matching_topics(events, wanted)
 
 
 def not_there(absent: Sequence[str], there: Collection[str]) -> str:

@@ -25,6 +25,7 @@ from barnabas.clients.partitioner import partition_for_key
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
+from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
 from barnabas.pipeline.sources.lines import SourceLine
 from barnabas.pipeline.sources.topics import LastRecord, Outgoing, Topics, TopicUnavailableError
 
@@ -32,7 +33,6 @@ T = TypeVar("T")
 
 ID_HEADER = "id"
 REASON_HEADER = "reason"
-DEAD_LETTER_SUFFIX = ".dlq"
 
 _BATCHES_PER_S = 20
 _UNPACED_BATCH_COUNT = 2_000

@@ -58,8 +58,19 @@ def test_client_options_are_kafkas_own(tmp_path):
         "kafka.client.id": "me",
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.jaas.config": 'x required username="a";',
+        "kafka.isolation.level": "read_committed",
     }
     assert options().options == {"client.id": "barnabas-load"}
+
+
+def test_records_of_open_and_aborted_transactions_are_read_only_by_an_option(tmp_path):
+    assert options().isolation_level == "read_committed"
+    given = options("--kafka-option", "isolation.level=read_uncommitted")
+    assert given.for_spark()["kafka.isolation.level"] == "read_uncommitted"
+    # A producer has no such setting.
+    assert "kafka.isolation.level" not in given.for_writer()
+    with pytest.raises(PlanError, match=r"isolation\.level=committed is invalid"):
+        options("--kafka-option", "isolation.level=committed")
 
 
 def test_what_is_no_option_is_told_with_its_line(tmp_path):

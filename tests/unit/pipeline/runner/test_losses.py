@@ -47,3 +47,22 @@ def test_a_partition_goes_on_at_its_first_record_even_where_that_is_0():
     ]
     positions = {"t": {0: 7, 1: 8}, "u": {0: 3}}
     assert resume_offsets(found, positions) == {"t": {0: 0, 1: 8}, "u": {0: 5}}
+
+
+class Log:
+    """A cluster whose partition has an open transaction from offset 10 on."""
+
+    def __init__(self, log_end):
+        self._log_end = log_end
+
+    def found_marks(self, marks):
+        return {}
+
+    def log_ends(self, partitions):
+        return {"t": {0: self._log_end}}
+
+
+def test_a_place_inside_an_open_transaction_is_no_loss_and_one_behind_the_log_is():
+    for log_end, lost in [(15, []), (14, [LostRange("t", 0, Loss.SHORTER, 15, 15, 0)])]:
+        cluster = cast(Cluster, Log(log_end))
+        assert find_losses(cluster, "cluster", {"t": {0: 15}}, {"t": {0: Extent(0, 10)}}, []) == lost

@@ -1,12 +1,18 @@
-from barnabas.pipeline.runner.query import matching_topics, not_there
+from barnabas.pipeline.runner.query import input_topics, not_there
 
 
 def test_topics_by_name_and_by_pattern():
     there = ["clicks", "page-searches", "page-views"]
-    assert matching_topics(there, ["page-views", "absent"]) == ["page-views"]
-    assert matching_topics(there, ["/page-.*/"]) == ["page-searches", "page-views"]
+    assert input_topics(there, ["page-views", "absent"]) == ["page-views"]
+    assert input_topics(there, ["/page-.*/"]) == ["page-searches", "page-views"]
     # The whole name must match, and a topic that is wanted twice comes once.
-    assert matching_topics(there, ["/page/", "clicks", "/c.*/"]) == ["clicks"]
+    assert input_topics(there, ["/page/", "clicks", "/c.*/"]) == ["clicks"]
+
+
+def test_a_pattern_matches_no_dead_letter_topic_and_a_name_does():
+    there = ["a", "a.dlq", "a.dlq.dlq"]
+    assert input_topics(there, ["/a.*/"]) == ["a"]
+    assert input_topics(there, ["/a.*/", "a.dlq"]) == ["a", "a.dlq"]
 
 
 def test_topics_that_are_not_there_are_told_with_what_is_called_alike():
