@@ -1,7 +1,7 @@
 """The demo on the real access log, as a person starts it: its result is the plain count, also when all is killed.
 
-It runs in processes of its own; what it is doing is seen from its directory alone: a batch of a job begins when its
-file stands in `checkpoint/<job>/batches/offsets`, and its rows count from when the table's log has a version more.
+It runs in processes of its own; its directory alone shows what it is doing: a job has begun when
+`checkpoint/<job>/status.json` exists, and rows count when the table's log has another version.
 """
 
 import errno
@@ -159,8 +159,8 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_
         before = demo.topic_bytes()
         demo.until(lambda: demo.topic_bytes() > before + 5_000)
         kill(demo.child("barnabas.broker.server.main"))
-        # A batch that has begun and is not done, or is just done.
-        demo.until(lambda: demo.count("checkpoint/*/batches/offsets/0"))
+        # A job that has begun, with its first batch under way or just done.
+        demo.until(lambda: demo.count("checkpoint/*/status.json"))
         kill(demo.child("barnabas.pipeline.demo.spark_side"))
         # Rows that count already: they must not be written again.
         demo.until(lambda: demo.count("tables/load/page-views/_delta_log/*.json"))

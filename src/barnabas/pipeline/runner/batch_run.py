@@ -133,6 +133,8 @@ class BatchRun(ABC):
             raise QueryStoppedError("the batch that was interrupted has not ended yet")
         self._failure = None
         self._is_ending.clear()
+        # Here, so that a stop from now on cancels this group and not an earlier one.
+        self._readers = f"barnabas-{self.figures.run}-{uuid4()}"
         self._begin()
         self.figures.state = "running"
         self._thread = InheritableThread(target=self._run_batches, name=self.figures.run, daemon=True)
@@ -180,7 +182,6 @@ class BatchRun(ABC):
     # The batches' thread.
 
     def _run_batches(self) -> None:
-        self._readers = f"barnabas-{self.figures.run}-{uuid4()}"
         self._spark.sparkContext.setJobGroup(self._readers, self.figures.run, interruptOnCancel=True)
         try:
             self._go_on()

@@ -79,7 +79,7 @@ def read_records(
         .option("assign", json.dumps({topic: sorted(numbers) for topic, numbers in ranges.items()}))
         .option("startingOffsets", _places(ranges, 0))
         .option("endingOffsets", _places(ranges, 1))
-        # What is lost is found and told before batches are read (`positions.py`); what is lost meanwhile fails one.
+        # Earlier losses are reported before a batch is read (`losses.py`); a loss from now on fails the batch.
         .option("failOnDataLoss", "true")
     )
     return reader.load().selectExpr(*RECORD)

@@ -233,7 +233,7 @@ class JobRun(BatchRun):
             # Before the facts go: they may come back in the same number, made by another version of the job.
             if writer.declared.mode is Mode.DIGEST and writer.table.exists() and not is_dry:
                 (facts,) = self._writers.values()
-                first_unit = Retention(facts.table, self._job.unit_s, None).first_unit
+                first_unit = Retention(self._job.name, facts.table, self._job.unit_s, None).first_unit
                 where = "" if first_unit is None or writer.declared.key else f"unit >= {first_unit}"
                 writer.write(writer.table.read().limit(0), Span({}, {}, {}), Delivery.EXACTLY_ONCE, where)
         for name, writer in self._writers.items():

@@ -61,7 +61,7 @@ def refresh(
     retention = None
     if digests:
         (source,) = sources.values()
-        retention = Retention(source.table, job.unit_s, keep_s)
+        retention = Retention(job.name, source.table, job.unit_s, keep_s)
         refresh_digests(job, parameters, tables, digests, span, retention, read)
         tables |= {name: writer.table.read() for name, writer in digests.items()}
     frames = job.refresh({**read, **tables}, parameters)

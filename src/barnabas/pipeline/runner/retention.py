@@ -1,7 +1,7 @@
 """Retention of a job's facts, by unit of event time.
 
 Facts of old units are deleted once digests hold what they told. The first unit whose facts are kept stands in the very
-commit that deletes, as the progress of the run `keep-facts`. What comes for an earlier unit after that is late: it
+commit that deletes, as the progress of the run `keep-facts/JOB`. What comes for an earlier unit after that is late: it
 stays in the table, is counted, and changes no result, for a unit's rows can't be made of a part of its facts.
 
 Invariant: what is deleted was there, by topic, partition and offset, before the digests were computed.
@@ -18,6 +18,7 @@ from barnabas.pipeline.tables.table import Progress, Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+# Tables of earlier releases have the unit under this name alone, whatever the job.
 _KEEPER = "keep-facts"
 
 
@@ -28,11 +29,13 @@ class Retention:
         late_count: How many facts have come for units that are gone.
     """
 
-    def __init__(self, table: Table, unit_s: int, keep_s: float | None) -> None:
+    def __init__(self, job: str, table: Table, unit_s: int, keep_s: float | None) -> None:
         """Nothing is deleted without `keep_s`; what was before stays so."""
         self._table, self._unit_s, self._keep_s = table, unit_s, keep_s
-        self._older = table.progress(_KEEPER)
-        self.first_unit = None if self._older is None else self._older.offsets["unit"][0]
+        self._keeper = f"{_KEEPER}/{job}"
+        self._own = table.progress(self._keeper)
+        known = self._own or table.progress(_KEEPER)
+        self.first_unit = None if known is None else known.offsets["unit"][0]
         self.late_count = 0
 
     @property
@@ -67,9 +70,9 @@ class Retention:
 
     def delete(self, end: int, where: str) -> None:
         """Delete what `old_places` found."""
-        sequence = 1 + (self._older.sequence if self._older else 0)
-        self._older = Progress(_KEEPER, sequence, "", {"unit": {0: end}}, {})
-        self._table.cut({}, self._older, where)
+        sequence = 1 + (self._own.sequence if self._own else 0)
+        self._own = Progress(self._keeper, sequence, "", {"unit": {0: end}}, {})
+        self._table.cut({}, self._own, where)
         self.first_unit = end
 
     def _is_before(self, unit: int) -> str:

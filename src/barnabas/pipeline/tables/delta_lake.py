@@ -18,6 +18,7 @@ Source: Delta protocol, commit provenance information, transaction identifiers; 
 from __future__ import annotations
 
 import json
+import random
 import re
 import threading
 import time
@@ -76,11 +77,13 @@ _GENERATIONS = {
 _METADATA_CONF = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION_CONF = "spark.databricks.delta.write.txnAppId"
 _VERSION_CONF = "spark.databricks.delta.write.txnVersion"
-# A session has one set of them: commands that are given them so take turns.
+# A session has one set of them, which Delta's writer reads, too: whatever commits takes turns.
 _confs_in_use = threading.RLock()
 
 # Another writer was faster, and Delta could not put both one after the other; the same again then may.
 _TRIES = 10
+_FIRST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 2.0
 _CONFLICT = re.compile(
     r"\b(ConcurrentAppend|ConcurrentDeleteRead|ConcurrentDeleteDelete|MetadataChanged|ProtocolChanged)"
 )
@@ -359,7 +362,9 @@ class DeltaLakeTable:
             option.empty(),
         )
         transaction.readTxn().addOne(progress.run)
-        actions = writer.writeAndReturnCommitData(transaction, session, option.empty(), False).actions()
+        # Another thread's command would have the writer record that command's run as its own.
+        with _confs_in_use:
+            actions = writer.writeAndReturnCommitData(transaction, session, option.empty(), False).actions()
         added = [action for action in _items(actions) if action.getClass().getSimpleName() == "AddFile"]
         if removed is not None:
             transaction.readWholeTable()
@@ -460,6 +465,8 @@ class DeltaLakeTable:
                     raise moved(progress, self._location) from error
                 if not last or not _CONFLICT.search(str(error)):
                     raise
+                # At random, so that writers that were in each other's way are so no more.
+                time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** (_TRIES - last))))
                 continue
             if self._history().writers.get(progress.run) != writer:
                 raise moved(progress, self._location)
