@@ -161,6 +161,23 @@ def test_columns_that_are_too_narrow_for_a_good_record_are_widened(spark: SparkS
     assert bad(done) == {3: "field also is map<string,int> in the table, and a string here: bad"}
 
 
+def test_a_number_that_a_column_of_few_digits_cannot_hold_is_bad(spark: SparkSession) -> None:
+    table = schema_of(spark, "d DECIMAL(9,2), f FLOAT, m MAP<STRING, DOUBLE>")
+    fits = ['{"d": 1.25, "f": 0.1}', '{"d": 1.50, "f": 16777216}', '{"d": 1e2, "m": {"k": 1}}', '{"d": null, "m": {}}']
+    wrong = {
+        '{"d": 1.005}': "field d is decimal(9,2) in the table, which cannot hold exactly: 1.005",
+        '{"d": 12345678}': "field d is decimal(9,2) in the table, which cannot hold exactly: 12345678",
+        '{"f": 16777217}': "field f is float in the table, which cannot hold exactly: 16777217",
+        '{"f": 1e39}': "field f is float in the table, which cannot hold exactly: 1.0E39",
+        '{"m": {"a.b": 9007199254740993}}': "field m[] is double in the table, which cannot hold exactly: "
+        "9007199254740993",
+        '{"m": {"k": 1e400}}': "field m[] is double in the table, which cannot hold exactly: a number beyond its range",
+    }
+    done = conform(records(spark, *fits, *wrong), table)
+    assert bad(done) == {len(fits) + number: reason for number, reason in enumerate(wrong.values())}
+    assert sorted(good(done)) == list(range(len(fits)))
+
+
 def test_what_most_records_have_decides_about_a_new_field(spark: SparkSession) -> None:
     done = conform(records(spark, '{"a": "x"}', '{"a": 1}', '{"a": 2}'), None)
     assert done.schema.simpleString() == "struct<a:bigint>"

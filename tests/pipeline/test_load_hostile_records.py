@@ -6,13 +6,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from confluent_kafka import Producer
 
 from barnabas.clients.positions import Bound
 from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.runner.outputs import table_location
+from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import TableError
 from tests.patience import PATIENCE_S
+from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
 from tests.pipeline.site import Site
 from tests.spark import forgets_sockets
+
+__all__ = ["postgresql"]  # a fixture
 
 pytestmark = forgets_sockets
 
@@ -115,14 +122,87 @@ def test_a_dead_letter_has_as_much_of_its_record_as_its_topic_takes(site: Site):
     assert (done.figures.record_count, done.figures.dead_letter_count) == (7, 5)
     assert site.rows(LOAD, topic, "a") == [(1,), (2,)]
     found = letters(site, topic)
-    key, value, headers = found[1]
-    assert (key, headers["value_bytes"], "key_bytes" in headers) == ("k", "3000004", False)
-    assert value.startswith(b"cut zzz")
-    assert 1_000_000 < len(value) < 1_048_588
-    key, value, headers = found[2]
-    assert key is not None
-    assert (headers["key_bytes"], headers["value_bytes"], set(key), value) == ("3000000", "7", {"k"}, b"")
+    kept_key, kept, headers = found[1]
+    assert (kept_key, headers["value_bytes"], "key_bytes" in headers) == ("k", "3000004", False)
+    assert kept.startswith(b"cut zzz")
+    assert 1_000_000 < len(kept) < 1_048_588
+    kept_key, kept, headers = found[2]
+    assert kept_key is not None
+    assert (headers["key_bytes"], headers["value_bytes"], set(kept_key), kept) == ("3000000", "7", {"k"}, b"")
     assert found.keys() == {1, 2, 3}
     found = letters(site, small)
     assert found.keys() == {0, 1}
     assert (found[1][:2], found[0][2]["key_bytes"]) == (("k", b"v"), "5000")
+
+
+def test_values_that_no_column_holds_exactly_and_deep_ones_are_dead_letters(site: Site):
+    topic, other = f"{site.name}-values", f"{site.name}-other"
+    site.create(topic, 1)
+    site.create(other, 1)
+    site.send(other, [(None, b'{"b": 1}')])
+    good: list[tuple[str, float | None]] = [
+        ('{"n": 1.5, "s": "x"}', 1.5),
+        ('{"n": 9007199254740992, "s": "\\ud83d\\ude00 \\\\ud83d"}', 2.0**53),
+        ('{"n": 1152921504606846976, "o": {"list": [{"x": 0.5}]}}', 2.0**60),
+        ('{"n": 0.1234567890123456789}', 0.12345678901234568),
+        ('{"s": "' + "[" * 3_000 + '"}', None),
+    ]
+    bad = {
+        '{"n": 9007199254740993}': "field n is double in the table, which cannot hold exactly: 9007199254740993",
+        '{"n": 9223372036854775807}': "field n is double",
+        '{"n": 1e400}': "field n is double",
+        '{"o": {"list": [{"x": 1}, {"x": 9007199254740993}]}}': "field o.list[].x is double",
+        '{"s": "cut \\ud83d"}': '"s": "cut \\ud83d',
+        '{"n": NaN}': "not one JSON value",
+        '{"o": ' + '{"x": ' * 150 + "1" + "}" * 151: "nested more than",
+        '{"a": ' + "[" * 400 + "]" * 400 + "}": "nested more than",
+        '{"o": ' + '{"x": ' * 990 + "1" + "}" * 991: "nested more than",
+        "[" * 900_000: "nested more than",
+    }
+    sent = [text for text, _ in good] + list(bad)
+    # The first load makes the table, the second one finds it.
+    for start in (0, len(sent)):
+        site.send(topic, [(None, text.encode()) for text in sent])
+        done = load(site, topic, other)
+        told = {offset: headers["reason"] for offset, (_, _, headers) in letters(site, topic).items()}
+        wanted = {start + number: bad[text] for number, text in enumerate(sent) if text in bad}
+        assert [each for offset, each in wanted.items() if each not in told.get(offset, "")] == []
+        assert done.figures.dead_letter_count == len(wanted)
+        rows = sorted(row for row in site.rows(LOAD, topic, "_offset", "n") if row[0] >= start)
+        assert rows == [(start + number, n) for number, (_, n) in enumerate(good)]
+    assert site.rows(LOAD, other, "b") == [(1,)]
+
+
+def test_postgresql_takes_any_topic_and_records_that_it_cannot_hold_are_dead_letters(
+    site: Site, postgresql: PostgresqlServer
+):
+    topic, long = f"{site.name}.public.orders", f"{site.name}-{'long' * 40}"
+    site.create(topic, 1)
+    site.create(long, 1)
+    bad = {
+        json.dumps({"x" * 64: 1}): "name of 64 bytes",
+        json.dumps({"é" * 32: 1}): "name of 64 bytes",
+        json.dumps({"ctid": 1}): "field ctid",
+        json.dumps({"_nul": 1}): "field _nul",
+        json.dumps({"a\0b": 1}): "NUL character",
+        json.dumps({f"f{number}": 1 for number in range(1_600)}): "the table would have 160",
+    }
+    good = [{"a": 1}, {"a": 2, "x" * 63: "NUL \0", "_attempt": 1, "o": {"y\0" * 64: 1}}]
+    site.send(topic, [(None, json.dumps(value).encode()) for value in good])
+    site.send(topic, [(None, text.encode()) for text in bad])
+    site.send(long, [(None, b'{"a": 1}')])
+    plan = {"tables": postgresql.database_url(), "table_format": "postgresql"}
+    done = load(site, topic, long, **plan)
+    assert (done.figures.record_count, done.figures.dead_letter_count) == (9, 6)
+    told = [headers["reason"] for _, _, headers in letters(site, topic).values()]
+    assert [reason for reason, wanted in zip(told, bad.values(), strict=True) if wanted not in reason] == []
+    location = table_location(postgresql.database_url(), "postgresql", "load", topic)
+    rows = open_table(site.spark, location, "postgresql").read().orderBy("_offset").select("a", "x" * 63, "_attempt")
+    assert [tuple(row) for row in rows.collect()] == [(1, None, None), (2, "NUL \0", 1)]
+    # Two topics that would have one table are refused.
+    name = f"load_{site.name}_public_orders".replace("-", "_")
+    assert postgresql.query(f'SELECT count(*) FROM public."{name}"') == [(2,)]
+    site.create(topic.replace(".", "-"), 1)
+    site.send(topic.replace(".", "-"), [(None, b'{"a": 1}')])
+    with pytest.raises(TableError, match="would be the table of both"):
+        load(site, topic, topic.replace(".", "-"), **plan)

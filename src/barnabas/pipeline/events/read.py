@@ -190,6 +190,8 @@ class EventReader:
         right = right_value(field.kind, value)
         if right is None:
             wrong = {Kind.TIME: "is no ISO 8601 time with a zone", Kind.DOUBLE: "is no finite DOUBLE"}
+            if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 1023:
+                wrong[Kind.DOUBLE] = "cannot be held exactly by a DOUBLE"
             what = wrong.get(field.kind, f"is no {field.kind.value}")
             raise BadRecordError(f"field '{field.name}' {what}: {_shown(value)}")
         if field.name == "type" and value != self._event.name:
@@ -216,7 +218,10 @@ def column(kind: Kind, values: list[Any]) -> pa.Array:
             raise ValueError
         return texts.cast(ARROW[kind])
     if kind is Kind.DOUBLE and int in types:
-        values = [None if value is None else float(value) for value in values]
+        floats = [None if value is None else float(value) for value in values]
+        if floats != values:
+            raise ValueError
+        values = floats
     try:
         made = pa.array(values, ARROW[kind])
     except OverflowError as error:
@@ -235,7 +240,8 @@ def right_value(kind: Kind, value: Any) -> object:
     if kind in _BITS:
         return value if -(1 << _BITS[kind]) <= value < 1 << _BITS[kind] else None
     if kind is Kind.DOUBLE:
-        return float(value) if abs(value) < 1 << 1023 and math.isfinite(value) else None
+        is_held = abs(value) < 1 << 1023 and math.isfinite(value) and float(value) == value
+        return float(value) if is_held else None
     # Half of a surrogate pair, which JSON can write and UTF-8 can't.
     return value.encode(errors="replace").decode() if kind is Kind.STRING else value
 

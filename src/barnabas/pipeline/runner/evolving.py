@@ -62,7 +62,7 @@ def conformed(
         refused = decoded.where(f"{WHY} IS NOT NULL").selectExpr("key", "value", *PLACE, f"{WHY} AS {REASON}")
         records = decoded.where(f"{WHY} IS NULL")
     texts = records.selectExpr(f"{text} AS value", f"value AS {_PAYLOAD}", f"key AS {_KEY}", *carried, *PLACE)
-    divided = conform(texts, columns, widens=table.widens)
+    divided = conform(texts, columns, widens=table.widens, limits=table.column_limits)
     bad = divided.bad.selectExpr(f"{_KEY} AS key", f"{_PAYLOAD} AS value", *PLACE, f"reason AS {REASON}")
     names = [name for name in divided.good.columns if name not in (_PAYLOAD, _KEY, *carried, *PLACE)]
     rows = divided.good.withColumnRenamed(_KEY, "key")

@@ -7,6 +7,7 @@ by the same batches or by others, and each counts once.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from barnabas.pipeline.runner.writing import Writing
 from barnabas.pipeline.spark.catalogs import is_name
 from barnabas.pipeline.tables.lease import hold
 from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.postgresql_types import MAX_NAME_BYTES
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
 
 if TYPE_CHECKING:
@@ -167,7 +169,9 @@ def table_location(tables: str, table_format: str, job: str, output: str) -> str
     """Return the place of a job's table below the place of all tables."""
     if table_format == "postgresql":
         mark = "&" if "?" in tables else "?"
-        name = f"{job}_{output}".replace("-", "_")
+        name = re.sub("[-.]", "_", f"{job}_{output}")
+        if len(name) > MAX_NAME_BYTES:
+            name = f"{name[: MAX_NAME_BYTES - 17]}_{hashlib.sha256(output.encode()).hexdigest()[:16]}"
         return f"{tables}{mark}table={quote(name)}"
     if table_format == "iceberg" and is_name(tables):
         return f"{tables}.{re.sub('[-.]', '_', output)}"
@@ -190,6 +194,14 @@ def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, 
         )
         for output in outputs
     }
+    names: dict[str, str] = {}
+    for name, table in tables.items():
+        other = names.setdefault(table.location, name)
+        if other != name:
+            raise TableError(
+                f"{table.location} would be the table of both {other} and {name}: name another place with "
+                f"--table {name}=PLACE"
+            )
     if plan.table_format == "delta":
         for table in tables.values():
             # Here already, rather than when the first batch was read for nothing; and a run that starts again, as its

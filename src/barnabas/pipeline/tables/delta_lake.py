@@ -41,6 +41,7 @@ from barnabas.pipeline.tables.rules import (
     is_later,
     moved,
 )
+from barnabas.pipeline.tables.shapes import USUAL_LIMITS
 from barnabas.pipeline.tables.table import Compaction, Progress, TableError
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ class _Note:
 
 class DeltaLakeTable:
     """A Delta table in a directory."""
+
+    column_limits = USUAL_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark

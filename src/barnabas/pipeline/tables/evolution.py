@@ -17,12 +17,18 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.job import DELETED, KEY, PLACE
 from barnabas.pipeline.tables.columns import quoted, widened
 from barnabas.pipeline.tables.commits import COMMIT_COLUMN
+from barnabas.pipeline.tables.exactness import inexact_numbers
 from barnabas.pipeline.tables.shapes import (
+    HALF_A_PAIR,
+    MAXIMUM_DEPTH,
     MISREAD,
     NO_JSON,
     NO_UTF8,
     NO_VALUE,
+    TOO_DEEP,
+    USUAL_LIMITS,
     VALUE_LENGTH,
+    ColumnLimits,
     Columns,
     MisfitError,
     has_types_of_json,
@@ -38,9 +44,44 @@ RESERVED = (*PLACE, KEY, DELETED, COMMIT_COLUMN)
 _MAXIMUM_SHAPE_COUNT = 5_000
 
 _SHAPE, _REASON, _PATH, _PARSED, _MISREAD = "_shape", "reason", "_path", "_parsed", "_barnabas_misread"
+_NUMBERS = "_numbers"
 
 # What stands for a number with a fraction, and for a whole one written with `.0`, whatever its digits.
 _FRACTION = r"DECIMAL\((?:\d|1[0-8]),0\)|DECIMAL\(\d+,[1-9]\d*\)"
+
+
+# Whether a text is nested too deep, by its brackets outside of strings. Few texts have so many brackets at all.
+_IS_TOO_DEEP = rf"""
+    octet_length(value) - octet_length(replace(replace(value, '[', ''), '{{', '')) > {MAXIMUM_DEPTH} AND aggregate(
+        regexp_extract_all(
+            regexp_replace(
+                translate(regexp_replace(replace(replace(value, r'\\', ''), r'\"', ''), '"[^"]*+"', ''), '{{}}', '[]'),
+                r'[^\[\]]++', ''
+            ),
+            r'\[++|\]++', 0
+        ),
+        struct(0 AS depth, 0 AS most),
+        (found, run) -> if(
+            startswith(run, '['),
+            struct(found.depth + length(run) AS depth, greatest(found.most, found.depth + length(run)) AS most),
+            struct(found.depth - length(run) AS depth, found.most AS most)
+        ),
+        found -> found.most > {MAXIMUM_DEPTH}
+    )
+"""
+# The first escape of half a surrogate pair, with some text before it for the reason; "" where there is none.
+_HALF_A_PAIR = r"""
+    if(
+        value RLIKE r'\\u[dD][89a-fA-F]',
+        regexp_extract(
+            regexp_replace(
+                replace(value, r'\\', '__'), r'\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}', '__'
+            ),
+            r'.{0,60}\\u[dD][89a-fA-F][0-9a-fA-F]{2}', 0
+        ),
+        ''
+    )
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +99,12 @@ class Conformed:
 
 
 def conform(
-    values: DataFrame, table: StructType | None, reserved: Sequence[str] = RESERVED, *, widens: bool = False
+    values: DataFrame,
+    table: StructType | None,
+    reserved: Sequence[str] = RESERVED,
+    *,
+    widens: bool = False,
+    limits: ColumnLimits = USUAL_LIMITS,
 ) -> Conformed:
     """Divide records into those that fit a table, new columns included, and those that do not.
 
@@ -68,12 +114,13 @@ def conform(
         table: The table's columns; None when it is not there yet.
         reserved: The table's columns that are not the records'; a field of such a name gets a column with `_` behind.
         widens: Whether the table's columns of numbers can become wider.
+        limits: Of the columns that the table can have.
     """
     from pyspark.sql import functions as F
 
     shaped = values.withColumn(_SHAPE, _shape())
     carried = [name for name in values.columns if name != "value"]
-    columns = Columns(table, (*reserved, *carried))
+    columns = Columns(table, (*reserved, *carried), limits)
     outgrown = _outgrown(columns) if widens else {}
     counts = shaped.groupBy(_SHAPE).agg(F.count(F.lit(1)).alias("count"), *map(F.bool_or, outgrown.values()))
     counted = counts.orderBy(F.desc("count"), _SHAPE).limit(_MAXIMUM_SHAPE_COUNT + 1).collect()
@@ -94,6 +141,10 @@ def conform(
     # Where types are those of JSON a shape tells all; else it is up to the value: a text that is no time, a number that
     # is too large for an INT. That costs another look at each record.
     is_told_by_shape = all(has_types_of_json(field.dataType) for field in columns.schema.fields)
+    if inexact := inexact_numbers(columns.schema, columns.field_of, _NUMBERS):
+        written, reason = inexact
+        judged = judged.withColumn(_NUMBERS, F.when(F.col(_REASON).isNull(), written))
+        judged = judged.withColumn(_REASON, F.coalesce(F.col(_REASON), F.expr(reason)))
     parsed = judged.withColumn(_PARSED, F.when(F.col(_REASON).isNull(), _parse(columns, is_told_by_shape)))
     if not is_told_by_shape:
         misread = F.when(F.col(_PARSED)[_MISREAD].isNotNull(), MISREAD)
@@ -120,6 +171,8 @@ def _judged(shaped: DataFrame, misfits: Sequence[tuple[str, str, str]], shapes: 
     reason = (
         F.when(F.col("value").isNull(), NO_VALUE)
         .when(~F.is_valid_utf8("value"), NO_UTF8)
+        .when(F.expr(_IS_TOO_DEEP), TOO_DEEP)
+        .when(F.expr(_HALF_A_PAIR) != "", F.concat(F.lit(f"{HALF_A_PAIR}: "), F.expr(_HALF_A_PAIR)))
         .when(F.col(_SHAPE).isNull(), NO_JSON)
         .otherwise(F.lit(None))
     )
@@ -137,7 +190,7 @@ def _judged(shaped: DataFrame, misfits: Sequence[tuple[str, str, str]], shapes: 
 
 
 def _shape() -> Column:
-    """Return a record's shape; null where it is not one JSON value.
+    """Return a record's shape; null where it is not one JSON value, is nested too deep, or has half a surrogate pair.
 
     The parser stops behind the first value, whatever comes then; so it is given an array that must have one element.
     """
@@ -146,6 +199,7 @@ def _shape() -> Column:
     array = F.try_parse_json(F.concat(F.lit("["), F.try_validate_utf8("value"), F.lit("]")))
     one = F.try_variant_get(array, "$[0]", "variant")
     is_one = F.try_variant_get(array, "$[1]", "variant").isNull()
+    is_one = ~F.expr(_IS_TOO_DEEP) & (F.expr(_HALF_A_PAIR) == "") & is_one
     return F.when(is_one, F.regexp_replace(F.schema_of_variant(one), _FRACTION, "DOUBLE"))
 
 

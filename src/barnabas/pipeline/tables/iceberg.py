@@ -33,6 +33,7 @@ from barnabas.pipeline.tables.rules import (
     is_later,
     with_rest,
 )
+from barnabas.pipeline.tables.shapes import USUAL_LIMITS
 from barnabas.pipeline.tables.table import Compaction, Progress, TableError, TableUnavailableError
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class IcebergTable:
     Columns whose names Iceberg keeps for itself (`_partition`, `_file`, `_pos`, ...) are stored with an underscore
     behind, and `read` gives them their own names.
     """
+
+    column_limits = USUAL_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         """Name a table; nothing is read yet.

@@ -33,6 +33,7 @@ from barnabas.pipeline.tables.rules import (
     moved,
     with_rest,
 )
+from barnabas.pipeline.tables.shapes import USUAL_LIMITS
 from barnabas.pipeline.tables.table import Compaction, Progress, TableError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class ParquetTable:
     """A table of Parquet files in a directory."""
 
     widens = False
+    column_limits = USUAL_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark

@@ -40,6 +40,8 @@ from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.postgresql_server import Server
 from barnabas.pipeline.tables.postgresql_staging import Staged, copy_rows, refusal
 from barnabas.pipeline.tables.postgresql_types import (
+    ATTEMPT_COLUMN,
+    COLUMN_LIMITS,
     NUL_COLUMN,
     merged,
     postgresql_type,
@@ -85,6 +87,7 @@ class PostgresqlTable:
     """
 
     widens = False
+    column_limits = COLUMN_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, _layout: Layout = PLAIN) -> None:
         """Name a table; nobody is connected to yet. How it lies is the server's business, and of who made it.
@@ -338,7 +341,7 @@ class PostgresqlTable:
             ]
             cursor.execute(
                 sql.SQL("CREATE UNLOGGED TABLE {} ({}) WITH (autovacuum_enabled = false)").format(
-                    table, sql.SQL(", ").join([sql.SQL("_attempt bigint, _nul jsonb"), *columns])
+                    table, sql.SQL(", ").join([sql.SQL(f"{ATTEMPT_COLUMN} bigint, {NUL_COLUMN} jsonb"), *columns])
                 )
             )
             address = self._server.resolved(connection)
@@ -475,7 +478,7 @@ class PostgresqlTable:
         return cursor.fetchone() is not None
 
     def _counted(self, staged: Staged) -> sql.Composed:
-        return sql.SQL("_attempt = ANY ({}::bigint[])").format(sql.Literal(staged.attempts))
+        return sql.SQL("{} = ANY ({}::bigint[])").format(sql.Identifier(ATTEMPT_COLUMN), sql.Literal(staged.attempts))
 
     def _drop_staging_tables(self, cursor: Cursor, run: str) -> None:
         """Drop this commit's and what killed attempts of the run have left; one that is being written stays."""

@@ -24,6 +24,7 @@ import re
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import quoted
+from barnabas.pipeline.tables.shapes import ColumnLimits
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
@@ -35,7 +36,16 @@ _NUL_PICTURE = "\u2400"
 _NULL = "\\N"
 # How a line of `as_lines` begins that has no NUL in it.
 WITHOUT_NUL = f"{_NULL}\t"
-_MAX_NAME_BYTES = 63
+MAX_NAME_BYTES = 63
+# Of columns that staging tables have beside those of the rows.
+ATTEMPT_COLUMN = "_barnabas_attempt"
+# A table has 1,600 columns at most, columns of its own included.
+COLUMN_LIMITS = ColumnLimits(
+    1_580,
+    MAX_NAME_BYTES,
+    frozenset({NUL_COLUMN, ATTEMPT_COLUMN, "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}),
+    has_nul=False,
+)
 
 # To the microsecond, and with the zone's offset where there is one.
 _NTZ_FORMAT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
@@ -68,8 +78,8 @@ def postgresql_type(field: StructField) -> str:
     from pyspark.sql.types import ArrayType, DecimalType, MapType, StringType, StructType
 
     kind = field.dataType
-    if len(field.name.encode()) > _MAX_NAME_BYTES:
-        raise TableError(f"column {field.name!r}: PostgreSQL's names have at most {_MAX_NAME_BYTES} bytes: rename it")
+    if len(field.name.encode()) > MAX_NAME_BYTES:
+        raise TableError(f"column {field.name!r}: PostgreSQL's names have at most {MAX_NAME_BYTES} bytes: rename it")
     if field.name == NUL_COLUMN:
         raise TableError(f"column {NUL_COLUMN!r} holds the texts with NUL characters of the others: rename it")
     if isinstance(kind, StructType | ArrayType | MapType):

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import quoted, widened
@@ -30,16 +31,52 @@ if TYPE_CHECKING:
 # A table with more columns is hardly one; objects whose fields are keys (by user, by date) would make it so.
 MAXIMUM_COLUMN_COUNT = 2_000
 
+# How deep objects and arrays may be nested: Spark and readers of tables go into types by recursion.
+MAXIMUM_DEPTH = 32
+
 # Why a record is bad whatever the table's columns are; and how much of a value is shown, in characters.
 NO_VALUE = "the record has no value"
 NO_UTF8 = "the value is not UTF-8"
+TOO_DEEP = f"the value is nested more than {MAXIMUM_DEPTH} deep"
+HALF_A_PAIR = "a string has half of a surrogate pair, which UTF-8 cannot encode"
 NO_JSON = "the value is not one JSON value, or a field stands in it twice"
 MISREAD = "a value can't be read as its column's type"
 VALUE_LENGTH = 100
+NAME_LENGTH = 100
 
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([A-Za-z_0-9]+(?:\(\d+,\d+\))?)|([<>:,]))")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 _TEXTS = ("string", "timestamp", "timestamp_ntz", "date", "binary")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLimits:
+    """The columns that a table can have.
+
+    Attributes:
+        count: The largest number of them.
+        name_bytes: The largest length of a name in UTF-8; None: there is no limit.
+        taken: Names that only the table's system uses.
+        has_nul: Whether a name can have a NUL character.
+    """
+
+    count: int = MAXIMUM_COLUMN_COUNT
+    name_bytes: int | None = None
+    taken: frozenset[str] = frozenset()
+    has_nul: bool = True
+
+    def refusal(self, name: str) -> str | None:
+        """Return why the table can have no column of a name; None if it can."""
+        if self.name_bytes is not None and len(name.encode()) > self.name_bytes:
+            return f"has a name of {len(name.encode())} bytes, and the table takes {self.name_bytes}"
+        if name in self.taken:
+            return "has a name that only the table's system uses"
+        if not self.has_nul and "\0" in name:
+            return "has a NUL character in its name"
+        return None
+
+
+USUAL_LIMITS = ColumnLimits()
 
 
 class MisfitError(Exception):
@@ -57,11 +94,13 @@ class Columns:
     Args:
         table: What the table has; None when it is not there yet.
         reserved: Columns that are not the records'; a field of such a name has a column with `_` behind it.
+        limits: Of the columns that are added.
     """
 
-    def __init__(self, table: StructType | None, reserved: Iterable[str]) -> None:
+    def __init__(self, table: StructType | None, reserved: Iterable[str], limits: ColumnLimits = USUAL_LIMITS) -> None:
         from pyspark.sql.types import StructType
 
+        self._limits = limits
         self._reserved = frozenset(name.lower() for name in reserved)
         fields = [] if table is None else [field for field in table.fields if field.name.lower() not in self._reserved]
         self._table = StructType(fields)
@@ -111,7 +150,10 @@ class Columns:
             for field in found.fields
         ]
         grown = _extend_object(self._table, self._now, StructType(fields), ()) or self._now
-        if len(grown.fields) > max(MAXIMUM_COLUMN_COUNT, len(self._now.fields)):
+        for name in grown.names[len(self._now.fields) :]:
+            if why := self._limits.refusal(name):
+                raise MisfitError(f"field {dotted((name,))[:NAME_LENGTH]} {why}")
+        if len(grown.fields) > max(self._limits.count, len(self._now.fields)):
             raise MisfitError(f"with the record's new fields the table would have {len(grown.fields)} columns")
         self._now = grown
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from barnabas.pipeline.tables.shapes import ColumnLimits
+
 # By topic and partition: the offset of the next record to be read.
 Offsets = dict[str, dict[int, int]]
 
@@ -130,6 +132,11 @@ class Table(Protocol):
     @property
     def widens(self) -> bool:
         """Whether `append` and `update` widen a column of numbers, to BIGINT or DOUBLE, for rows that are wider."""
+        ...
+
+    @property
+    def column_limits(self) -> ColumnLimits:
+        """The columns that the table can have."""
         ...
 
     def exists(self) -> bool:

@@ -1,7 +1,7 @@
 import pytest
 from pyspark.sql.types import StructType
 
-from barnabas.pipeline.tables.shapes import MAXIMUM_COLUMN_COUNT, Columns, MisfitError
+from barnabas.pipeline.tables.shapes import MAXIMUM_COLUMN_COUNT, ColumnLimits, Columns, MisfitError
 
 
 def columns(ddl: str, *reserved: str) -> Columns:
@@ -138,3 +138,19 @@ def test_objects_whose_fields_are_keys_do_not_make_a_table_of_columns() -> None:
     shape = f"OBJECT<{', '.join(f'f{number}: BIGINT' for number in range(MAXIMUM_COLUMN_COUNT + 1))}>"
     with pytest.raises(MisfitError, match="2001 columns"):
         after("", shape)
+
+
+def test_a_new_column_has_a_name_that_the_table_takes() -> None:
+    own = ColumnLimits(3, name_bytes=6, taken=frozenset({"ctid"}), has_nul=False)
+    grown = Columns(None, (), own)
+    for shape, reason in [
+        ("OBJECT<longest: STRING>", "7 bytes, and the table takes 6"),
+        ("OBJECT<`ééé_`: STRING>", "7 bytes"),
+        ("OBJECT<ctid: STRING>", "field ctid"),
+        ("OBJECT<`a\0`: STRING>", "NUL character"),
+        ("OBJECT<a: STRING, b: STRING, c: STRING, d: STRING>", "4 columns"),
+    ]:
+        with pytest.raises(MisfitError, match=reason):
+            grown.add(shape)
+    grown.add("OBJECT<longer: OBJECT<longest: STRING>>")
+    assert grown.schema.names == ["longer"]
