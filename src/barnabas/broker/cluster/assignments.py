@@ -1,23 +1,31 @@
 """Decodes the assignments of topics without stopping the event loop for a large one.
 
-A topic's node may have 1 MB, whoever wrote it: 60,000 partitions take 200 ms to decode.
+A topic's node may have 1 MB, whoever wrote it: 60,000 partitions take 200 ms to decode in one turn.
 
 Source: zookeeper.md, topic assignment.
 """
 
 import asyncio
 
-from barnabas.wire.registry.znodes.topics import TopicAssignment, decode_assignment
+from barnabas.wire.registry.znodes.topics import TopicAssignment, decoding_steps
 
-LARGE_BYTES = 64 * 1024
+_PARTITIONS_PER_TURN = 500
 
 
 async def read_assignment(data: bytes | None) -> TopicAssignment:
-    """Decode an assignment, in a thread when it is large.
+    """Decode an assignment, some partitions in a turn of the loop.
 
     Raises:
         MalformedError: See `decode_assignment`.
     """
-    if data is None or len(data) <= LARGE_BYTES:
-        return decode_assignment(data)
-    return await asyncio.to_thread(decode_assignment, data)
+    steps = decoding_steps(data)
+    count = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            assignment: TopicAssignment = end.value
+            return assignment
+        count += 1
+        if count % _PARTITIONS_PER_TURN == 0:
+            await asyncio.sleep(0)

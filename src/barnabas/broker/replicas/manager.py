@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 from barnabas.broker.log.append_result import AppendResult
@@ -574,33 +575,35 @@ class _LeadershipChange:
                 self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))
 
     def _begin(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
-        def opened(partition_log: PartitionLog | None) -> None:
-            try:
-                error_code, led = self._replicas.apply_state(key, state, partition_log)
-            except Exception as error:
-                failed(error)
-                return
-            if led is not None:
-                self._led.append((led, led.leader_epoch))
-            else:
-                self._others.append(key)
-            end(error_code)
-
-        def failed(error: BaseException) -> None:
-            logger.error("the state of %s could not be applied", key, exc_info=error)
-            end(ErrorCode.UNKNOWN_SERVER_ERROR)
-
-        def end(error_code: ErrorCode) -> None:
-            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
-            self._opening_count -= 1
-            self._go_on()
-
         try:
             log = self._replicas.open_log(key, state) or completed(None)
         except Exception as error:
-            failed(error)
+            self._fail(key, error)
         else:
-            log.then(opened, failed)
+            log.then(partial(self._opened, key, state), partial(self._fail, key))
+
+    def _opened(
+        self, key: TopicPartition, state: LeaderAndIsrPartitionState2, partition_log: PartitionLog | None
+    ) -> None:
+        try:
+            error_code, led = self._replicas.apply_state(key, state, partition_log)
+        except Exception as error:
+            self._fail(key, error)
+            return
+        if led is not None:
+            self._led.append((led, led.leader_epoch))
+        else:
+            self._others.append(key)
+        self._end(key, error_code)
+
+    def _fail(self, key: TopicPartition, error: BaseException) -> None:
+        logger.error("the state of %s could not be applied", key, exc_info=error)
+        self._end(key, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _end(self, key: TopicPartition, error_code: ErrorCode) -> None:
+        self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
+        self._opening_count -= 1
+        self._go_on()
 
 
 class _Stop:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 
 from barnabas.broker.administration.topic_rules import NewTopic
-from barnabas.broker.cluster import assignments
 from barnabas.broker.controller import reading
 from barnabas.broker.registry.door.messages import MOST_PARTS
 from barnabas.core.error_code import ErrorCode
@@ -354,7 +353,6 @@ def test_a_deletion_that_ended_among_the_partitions_is_finished_at_the_next_star
 
 
 def test_a_very_large_topic_is_taken_in_some_partitions_in_a_turn(caplog, monkeypatch) -> None:
-    monkeypatch.setattr(assignments, "LARGE_BYTES", 1_000)
     monkeypatch.setattr(reading, "MANY_PARTITIONS", 2_000)
 
     def without_leader() -> int:

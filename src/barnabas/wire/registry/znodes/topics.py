@@ -9,7 +9,7 @@ every change of it.
 Source: zookeeper.md, topic assignment and partition state.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from barnabas.wire.registry.znodes.payload import MalformedError, decimal_int32, dump, is_int32, load_strictly
@@ -60,20 +60,33 @@ def encode_assignment(topic: TopicAssignment) -> bytes:
 
 
 def decode_assignment(data: bytes | None) -> TopicAssignment:
-    """The assignment of a payload of any version; null has no partitions.
+    """Return the assignment of a payload of any version; null has no partitions.
 
     Raises:
         MalformedError: It is no JSON object, a partition or a replica is no number, or a partition has no replica.
     """
+    steps = decoding_steps(data)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            assignment: TopicAssignment = end.value
+            return assignment
+
+
+def decoding_steps(data: bytes | None) -> Generator[None, None, TopicAssignment]:
+    """Decode as `decode_assignment` does, with a pause after each partition; return the assignment at the end.
+
+    Raises:
+        MalformedError: See `decode_assignment`.
+    """
     payload = load_strictly(data) if data else {}
-    replicas = _unkeyed(payload.get("partitions"))
+    replicas = yield from _unkeyed(payload.get("partitions"))
     if not all(replicas.values()):
         raise MalformedError("a partition has no replicas")
-    return TopicAssignment(
-        replicas,
-        _unkeyed(payload.get("adding_replicas")),
-        _unkeyed(payload.get("removing_replicas")),
-    )
+    adding = yield from _unkeyed(payload.get("adding_replicas"))
+    removing = yield from _unkeyed(payload.get("removing_replicas"))
+    return TopicAssignment(replicas, adding, removing)
 
 
 def encode_partition_state(state: PartitionStateNode) -> bytes:
@@ -110,7 +123,7 @@ def _keyed(replicas: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
     return {str(partition): list(brokers) for partition, brokers in replicas.items()}
 
 
-def _unkeyed(value: object) -> dict[int, list[int]]:
+def _unkeyed(value: object) -> Generator[None, None, dict[int, list[int]]]:
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -121,6 +134,7 @@ def _unkeyed(value: object) -> dict[int, list[int]]:
         if partition is None:
             raise MalformedError(f"partition {key[:40]!r} is no number")
         found[partition] = _numbers(brokers)
+        yield
     return dict(sorted(found.items()))
 
 
