@@ -24,15 +24,10 @@ _HEAD = """# The command line
 Generated from the commands by `scripts/generate`.
 
 `barnabas` is one command with subcommands; options have the names of Kafka's own tools where those have them. Results
-<<<<<<< HEAD
-go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables; in a pipe they are plain
-columns, and with `--json` JSON for scripts. An error is one line that says what to do, and exit code 1.
-`barnabas pipeline` has [more exit codes](pipeline/running.md#stopping).
-=======
 go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables, or a line for each
 cell if the terminal is too narrow for the longest words; in a pipe they are plain columns, and with `--json` JSON for
 scripts. An error is one line that says what to do, and exit code 1.
->>>>>>> fd403c02 (tables: wrap between words, or print a line for each cell)
+`barnabas pipeline` has [more exit codes](pipeline/running.md#stopping).
 
 `-b` is `--bootstrap-server`, `-t` is `--topic` and `-g` is `--group`, in every command that has the long option. Two
 environment variables replace options that you would repeat: `BARNABAS_BOOTSTRAP_SERVER` is the default of

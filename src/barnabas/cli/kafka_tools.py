@@ -9,7 +9,7 @@ from typing import Final
 # None: Barnabas has no such command.
 _TOOLS: Final = {
     "acls": "acls",
-    "broker-api-versions": None,
+    "broker-api-versions": "cluster status",
     "configs": "configs",
     "connect-distributed": None,
     "connect-mirror-maker": "mirror",
@@ -28,7 +28,7 @@ _TOOLS: Final = {
     "preferred-replica-election": "elect-leaders",
     "producer-perf-test": "perf produce",
     "reassign-partitions": "reassign",
-    "replica-verification": None,
+    "replica-verification": "cluster status",
     "run-class": None,
     "server-start": "broker",
     "server-stop": "",
