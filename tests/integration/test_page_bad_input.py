@@ -118,7 +118,8 @@ def test_hostile_names_are_text_in_every_view(window: Window) -> None:
             assert page.status in (200, 404), (path, page.text[-500:])
             check_text(page.text)
             told = window.get(path, accept="application/json")
-            assert told.status == page.status
+            # A page that is not ready soon begins as 200 before it is known whether its subject exists.
+            assert told.status == page.status or (page.status, told.status) == (200, 404), path
             seen += json.dumps(json.loads(told.text), ensure_ascii=False)
             # In JSON what can't be printed is escaped, too.
             assert told.text.isprintable(), path
