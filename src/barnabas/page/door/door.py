@@ -72,9 +72,11 @@ class Door:
                     headers["strict-transport-security"] = "max-age=31536000"
                 headers.setdefault("cache-control", "no-store")
                 if "://" in (location := headers.get("location", "")):
-                    # The router redirects to the scheme and path that it knows; a proxy may have changed both.
+                    # The router redirects to the scheme and path that it knows; a proxy may have changed both. A path
+                    # that begins with two slashes would name another host.
                     parts = urlsplit(location)
-                    headers["location"] = urlunsplit(("", "", self._settings.root_path + parts.path, parts.query, ""))
+                    path = f"{self._settings.root_path}/{parts.path.lstrip('/')}"
+                    headers["location"] = urlunsplit(("", "", path, parts.query, ""))
             await send(message)
 
         if scope["type"] != "http":
