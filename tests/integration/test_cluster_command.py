@@ -139,15 +139,16 @@ def test_without_a_zookeeper_a_registry_stands_beside_the_brokers_and_keeps_what
         assert err == f"The cluster's state is at {place}, for zookeeper.connect.\n"
     with cluster(*options) as (process, addresses):
         assert run("topics", "--bootstrap-server", addresses, "--list").stdout == "kept\n"
-        for others, reason in (
+        for directory, reason in (
             # The same again, and another cluster beside it.
-            ((), "is in use by another process"),
+            (tmp_path, "is in use by another process"),
             (
-                ("--data-dir", tmp_path / "other"),
+                tmp_path / "other",
                 f"{place} is in use: another server may be running; stop it or choose another port",
             ),
         ):
-            refused = run("cluster", "start", *options, *others, "--port", 0)
+            others = [directory if each is tmp_path else each for each in options]
+            refused = run("cluster", "start", *others, "--port", 0)
             assert refused.returncode == 1
             (line,) = refused.stderr.splitlines()
             assert line.startswith("barnabas cluster start: the registry did not start: ")

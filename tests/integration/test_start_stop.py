@@ -231,7 +231,7 @@ def test_a_zookeeper_that_does_not_answer_ends_the_start_and_embedded_does_witho
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("no.such.setting=1", "no.such.setting"),
+        ("barnabas.no.such.setting=1", "barnabas.no.such.setting"),
         ("num.partitions=many", "num.partitions"),
         ("num.partitions=0", "num.partitions"),
         ("listeners=TLS://:9093", "listener.security.protocol.map"),

@@ -186,5 +186,5 @@ def _loaded(value: bytes | None) -> Any:
         return None
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return bytes(value)

@@ -65,7 +65,7 @@ class DeadLetters:
         # Of up to four bytes each.
         letters = letters.withColumn("_characters", F.least(F.lit(_REASON_CHARACTERS), F.expr("int(_room div 8)")))
         key = F.substring("key", F.lit(1), F.expr("_room - 4 * _characters"))
-        value = F.expr("substring(value, 1, _room - 4 * _characters - coalesce(least(length(key), _room), 0))")
+        value = F.expr("substring(value, 1, _room - 4 * _characters - least(coalesce(length(key), 0), _room))")
 
         def header(name: str, text: Column) -> Column:
             return F.struct(F.lit(name).alias("key"), text.cast("string").cast("binary").alias("value"))
