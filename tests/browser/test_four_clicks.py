@@ -27,5 +27,5 @@ def test_the_cause_is_four_clicks_away(staged: Staged, window: Page, fault: str)
 
 def test_what_is_found_leads_to_what_it_is_about(staged: Staged, window: Page) -> None:
     window.goto(f"{staged.page}/")
-    window.get_by_role("link", name="Look at group reports").first.click()
-    expect(window.get_by_role("heading", level=1)).to_contain_text("reports")
+    window.get_by_role("link", name="Look at group audit").first.click()
+    expect(window.get_by_role("heading", level=1)).to_contain_text("audit")

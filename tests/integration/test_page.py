@@ -160,7 +160,9 @@ def test_strangers_stay_outside(port: int) -> None:
     ],
 )
 def test_it_does_not_start_where_that_is_not_safe(options: tuple[str, ...], reason: str) -> None:
-    command = [sys.executable, "-P", "-m", "barnabas.cli.main", "page", "--listeners", "127.0.0.1:0", *options]
+    if "--listeners" not in options:
+        options = ("--listeners", "127.0.0.1:0", *options)
+    command = [sys.executable, "-P", "-m", "barnabas.cli.main", "page", *options]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert reason in ended.stderr

@@ -13,7 +13,7 @@ import pytest
 
 from barnabas.broker.server.private_files import exposed_secrets
 from barnabas.core.config import BrokerConfig
-from tests.integration.test_start_stop import command, produce, running
+from tests.integration.test_start_stop import produce, running
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("everybody_may_read")
@@ -120,7 +120,8 @@ def test_a_start_tells_of_them_with_the_command_that_ends_it(public: Path) -> No
     with running("--port", 0, "--data-dir", public) as broker:
         registry.chmod(0o644)
         # It meets the lock, after it has told.
-        second = [*command("--log-level", "warning"), "--port", "0", "--data-dir", str(public)]
+        second = [sys.executable, "-m", "barnabas.broker.server", "--log-level", "warning", "--port", "0"]
+        second += ["--data-dir", str(public)]
         told = subprocess.run(second, capture_output=True, text=True, timeout=PATIENCE_S).stderr
         broker.stop()
     assert f"every user of this machine can read or change the secrets in {registry}: chmod o-rwx {registry}" in told

@@ -142,8 +142,9 @@ def test_a_registry_warns_of_its_settings_and_tells_whether_it_is_ready(tmp_path
 def test_what_can_not_be_served_is_told_in_a_line(tmp_path: Path, options: list[str], expected: str) -> None:
     with Registry() as taken:
         places = {"taken": str(taken.data_dir), "port": str(taken.port)}
-        defaults = ["--data-dir", str(tmp_path / "other"), "--listeners", "127.0.0.1:0"]
-        command = [sys.executable, "-m", "barnabas.cli.main", "registry", "serve", *defaults]
+        command = [sys.executable, "-m", "barnabas.cli.main", "registry", "serve"]
+        for name, value in (("--data-dir", str(tmp_path / "other")), ("--listeners", "127.0.0.1:0")):
+            command += [] if name in options else [name, value]
         command += [each.format(**places) for each in options]
         refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert refused.returncode == 1

@@ -29,10 +29,10 @@ def test_the_log_says_it_before_any_client_comes(broker: Broker) -> None:
     assert "set it to 1 or run more brokers" in lines[0]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("consume", "--topic", "t", "--group", "g", "--max-messages", "1"), ("groups", "--describe", "--group", "g")],
-)
+RESET = ("groups", "--reset-offsets", "--group", "g", "--topic", "t", "--to-earliest", "--execute")
+
+
+@pytest.mark.parametrize("arguments", [("consume", "--topic", "t", "--group", "g", "--max-messages", "1"), RESET])
 def test_our_own_tools_say_it_at_once(broker: Broker, arguments: tuple[str, ...]) -> None:
     assert run(broker, "topics", "--create", "--if-not-exists", "--topic", "t").returncode == 0
     result = run(broker, *arguments)

@@ -64,7 +64,11 @@ class ZooKeeperGroupAdmin(Admin):
         return GroupDescription(group_id, state, "consumer", "", "", members)
 
     async def committed_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition] | None = None
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        allow_auto_topic_creation: bool = False,
     ) -> dict[TopicPartition, int]:
         stored = {each: offset.offset for each, offset in (await read_offsets(self.registry, group_id)).items()}
         return stored if partitions is None else {each: stored[each] for each in partitions if each in stored}

@@ -1,7 +1,7 @@
 """Consumer groups and their offsets, asked for and changed.
 
-FindCoordinator creates `__consumer_offsets` where it does not exist. Then there are no groups, and only
-`commit_offsets` may look for a coordinator.
+FindCoordinator creates `__consumer_offsets` where it does not exist. Then there are no groups, and only consumers and
+`commit_offsets` look for a coordinator.
 
 Source: protocol guide, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, OffsetCommit, OffsetDelete.
 """
@@ -176,14 +176,28 @@ class GroupAdmin(AdminCalls):
         return await self.retry(attempt)
 
     async def committed_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition] | None = None
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None = None,
+        *,
+        allow_auto_topic_creation: bool = False,
     ) -> dict[TopicPartition, int]:
-        """A group's committed offsets; of all partitions that have one when `partitions` is None. Raises KafkaError."""
+        """Return a group's committed offsets.
+
+        Args:
+            partitions: None: all that have one.
+            allow_auto_topic_creation: Whether to look for a coordinator, as a consumer does, in a cluster that has
+                never had a group: brokers then create `__consumer_offsets`.
+
+        Raises:
+            KafkaError: The coordinator cannot be asked.
+        """
         topics = None if partitions is None else [OffsetFetchRequestTopic(t, ps) for t, ps in grouped(partitions)]
         request = OffsetFetchRequest(group_id, topics)
 
         async def attempt() -> dict[TopicPartition, int]:
-            channel = await self.pool.existing_coordinator(group_id)
+            find = self.pool.coordinator if allow_auto_topic_creation else self.pool.existing_coordinator
+            channel = await find(group_id)
             if channel is None:
                 return {}
             response = await channel.send(request, OffsetFetchResponse)

@@ -365,7 +365,7 @@ class Channel:
 
 
 def _no_answer(host: str, port: int, waited_s: float) -> KafkaError:
-    text = f"no answer from {host}:{port} within {waited_s:.3g} s: is it a Kafka listener, and is it up?"
+    text = f"no answer from {host}:{port} within {round(waited_s, 1):g} s: is it a Kafka listener, and is it up?"
     return KafkaError(ErrorCode.NETWORK_EXCEPTION, text)
 
 

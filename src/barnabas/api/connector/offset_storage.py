@@ -132,7 +132,9 @@ class KafkaOffsets:
             return {}
         while True:
             try:
-                return await self._in_time(self._admin().committed_offsets(self._group_id, partitions))
+                return await self._in_time(
+                    self._admin().committed_offsets(self._group_id, partitions, allow_auto_topic_creation=True)
+                )
             except KafkaError as error:
                 if error.code not in RETRIABLE:
                     raise

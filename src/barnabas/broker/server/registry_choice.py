@@ -10,7 +10,6 @@ from pathlib import Path
 from barnabas.broker.log.manager import LogManager
 from barnabas.broker.registry.embedded import REGISTRY_FILE
 from barnabas.broker.server.environment import Environment
-from barnabas.core.advised_commands import NAME, command
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
 from barnabas.core.executor import Executor
@@ -36,6 +35,9 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
     # Kafka before 2.4 names only the broker.
     if (cluster_id is not None or broker_id is not None) and not env.registry.holds(path):
         owner = f"broker {broker_id}" if cluster_id is None else f"cluster {cluster_id}"
+        # Not at the top: a start does without it.
+        from barnabas.core.advised_commands import NAME, command
+
         raise StartupError(
             f"{config.log_dirs[0]} belongs to {owner}, whose state is not kept here "
             f"(no {REGISTRY_FILE}); if it is in ZooKeeper, start with zookeeper.connect, or "
@@ -49,6 +51,8 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
 async def _open_zookeeper(env: Environment, config: BrokerConfig, is_kept_here: bool) -> Registry:
     connect = config.zookeeper_connect
     if is_kept_here:
+        from barnabas.core.advised_commands import NAME, command
+
         move = command("release", (NAME, config.log_dirs[0]), ("--zookeeper", connect), "--execute")
         raise StartupError(
             f"{config.log_dirs[0]} keeps its cluster's state in {REGISTRY_FILE}, and zookeeper.connect is {connect}: "

@@ -41,8 +41,7 @@ from barnabas.pipeline.tables.rules import (
     is_later,
     moved,
 )
-from barnabas.pipeline.tables.shapes import USUAL_LIMITS
-from barnabas.pipeline.tables.table import Compaction, Progress, TableError
+from barnabas.pipeline.tables.table import USUAL_LIMITS, Compaction, Progress, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -26,13 +26,12 @@ from barnabas.pipeline.tables.shapes import (
     NO_UTF8,
     NO_VALUE,
     TOO_DEEP,
-    USUAL_LIMITS,
     VALUE_LENGTH,
-    ColumnLimits,
     Columns,
     MisfitError,
     has_types_of_json,
 )
+from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

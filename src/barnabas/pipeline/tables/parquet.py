@@ -33,8 +33,7 @@ from barnabas.pipeline.tables.rules import (
     moved,
     with_rest,
 )
-from barnabas.pipeline.tables.shapes import USUAL_LIMITS
-from barnabas.pipeline.tables.table import Compaction, Progress, TableError
+from barnabas.pipeline.tables.table import USUAL_LIMITS, Compaction, Progress, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

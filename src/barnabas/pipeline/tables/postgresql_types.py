@@ -24,8 +24,7 @@ import re
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import quoted
-from barnabas.pipeline.tables.shapes import ColumnLimits
-from barnabas.pipeline.tables.table import TableError
+from barnabas.pipeline.tables.table import ColumnLimits, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

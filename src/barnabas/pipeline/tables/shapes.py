@@ -20,16 +20,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.tables.columns import quoted, widened
+from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
-
-# A table with more columns is hardly one; objects whose fields are keys (by user, by date) would make it so.
-MAXIMUM_COLUMN_COUNT = 2_000
 
 # How deep objects and arrays may be nested: Spark and readers of tables go into types by recursion.
 MAXIMUM_DEPTH = 32
@@ -47,36 +44,6 @@ NAME_LENGTH = 100
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([A-Za-z_0-9]+(?:\(\d+,\d+\))?)|([<>:,]))")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 _TEXTS = ("string", "timestamp", "timestamp_ntz", "date", "binary")
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnLimits:
-    """The columns that a table can have.
-
-    Attributes:
-        count: The largest number of them.
-        name_bytes: The largest length of a name in UTF-8; None: there is no limit.
-        taken: Names that only the table's system uses.
-        has_nul: Whether a name can have a NUL character.
-    """
-
-    count: int = MAXIMUM_COLUMN_COUNT
-    name_bytes: int | None = None
-    taken: frozenset[str] = frozenset()
-    has_nul: bool = True
-
-    def refusal(self, name: str) -> str | None:
-        """Return why the table can have no column of a name; None if it can."""
-        if self.name_bytes is not None and len(name.encode()) > self.name_bytes:
-            return f"has a name of {len(name.encode())} bytes, and the table takes {self.name_bytes}"
-        if name in self.taken:
-            return "has a name that only the table's system uses"
-        if not self.has_nul and "\0" in name:
-            return "has a NUL character in its name"
-        return None
-
-
-USUAL_LIMITS = ColumnLimits()
 
 
 class MisfitError(Exception):

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from barnabas.pipeline.tables.shapes import ColumnLimits
-
 # By topic and partition: the offset of the next record to be read.
 Offsets = dict[str, dict[int, int]]
 
 MEGABYTE = 1 << 20
+
+# A table with more columns is hardly one; objects whose fields are keys (by user, by date) would make it so.
+MAXIMUM_COLUMN_COUNT = 2_000
 
 
 class TableError(Exception):
@@ -36,6 +37,36 @@ class TableMovedError(TableError):
 
 class TableUnavailableError(Exception):
     """The table can't be written to now: its store does not answer, or another driver may be at work; it may pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLimits:
+    """The columns that a table can have.
+
+    Attributes:
+        count: The largest number of them.
+        name_bytes: The largest length of a name in UTF-8; None: there is no limit.
+        taken: Names that only the table's system uses.
+        has_nul: Whether a name can have a NUL character.
+    """
+
+    count: int = MAXIMUM_COLUMN_COUNT
+    name_bytes: int | None = None
+    taken: frozenset[str] = frozenset()
+    has_nul: bool = True
+
+    def refusal(self, name: str) -> str | None:
+        """Return why the table can have no column of a name; None if it can."""
+        if self.name_bytes is not None and len(name.encode()) > self.name_bytes:
+            return f"has a name of {len(name.encode())} bytes, and the table takes {self.name_bytes}"
+        if name in self.taken:
+            return "has a name that only the table's system uses"
+        if not self.has_nul and "\0" in name:
+            return "has a NUL character in its name"
+        return None
+
+
+USUAL_LIMITS = ColumnLimits()
 
 
 @dataclass(frozen=True, slots=True)

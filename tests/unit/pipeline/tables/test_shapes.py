@@ -1,7 +1,8 @@
 import pytest
 from pyspark.sql.types import StructType
 
-from barnabas.pipeline.tables.shapes import MAXIMUM_COLUMN_COUNT, ColumnLimits, Columns, MisfitError
+from barnabas.pipeline.tables.shapes import Columns, MisfitError
+from barnabas.pipeline.tables.table import MAXIMUM_COLUMN_COUNT, ColumnLimits
 
 
 def columns(ddl: str, *reserved: str) -> Columns:
