@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from barnabas.pipeline.tables.data_files import DataFile, Sink
 
 # By topic and partition: the offset of the next record to be read.
 Offsets = dict[str, dict[int, int]]
@@ -196,6 +199,28 @@ class Table(Protocol):
             TableMovedError: `progress.sequence` is not the one after the run's last.
             TableError: a column has another type than in the table.
         """
+        ...
+
+    def sink(self, columns: StructType) -> Sink:
+        """Return what tasks write rows of these columns with; the table need not exist yet.
+
+        Args:
+            columns: All columns of the rows, new ones included, in the order of the Arrow tables that tasks write.
+
+        Raises:
+            TableError: a column has another type than in the table.
+        """
+        ...
+
+    def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
+        """Commit what tasks wrote through `sink(columns)`: as `append`, and with the same errors.
+
+        No files is a commit of the progress alone.
+        """
+        ...
+
+    def discard(self, files: Sequence[DataFile]) -> None:
+        """Delete files that will not be committed; what can't be deleted now is left to maintenance."""
         ...
 
     def update(
