@@ -191,7 +191,7 @@ def _wait(what: str, is_so: Callable[[], object], process: subprocess.Popen[byte
 
 def _abusers(plan: SitePlan) -> tuple[list[str], list[str]]:
     """Give users and addresses of the site's truth that misbehave."""
-    actors: Any = sorted(ground_truth(plan)["actors"], key=lambda actor: -actor["events"])  # type: ignore[call-overload]
+    actors = sorted(ground_truth(plan)["actors"], key=lambda actor: -actor["events"])
     by_users, by_addresses = ("spammer", "mass_follower", "vote_ring"), ("credential_stuffing", "scraper")
     users = [actor["users"][0] for actor in actors if actor["kind"] in by_users]
     # One that comes from several is accused by its agent.

@@ -26,7 +26,7 @@ from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine
-from barnabas.pipeline.sources.social import Broken, Shares, SitePlan, Truth
+from barnabas.pipeline.sources.social import Shares, SitePlan, Truth
 from tests.pipeline.activity import Event, frames_of
 from tests.spark import shared_session
 
@@ -80,9 +80,9 @@ def plan_of(seed: int) -> SitePlan:
 def site_scores(spark: SparkSession, plan: SitePlan) -> dict[str, Score]:
     """Run the job over a made-up site and hold its verdicts against the truth."""
     truth = Truth(plan)
-    events = (arrival.what for arrival in truth.arrivals())
+    events = ((arrival.event_type, arrival.fields) for arrival in truth.arrivals() if not arrival.reason)
     with tempfile.TemporaryDirectory() as directory:
-        frames = frames_of(spark, JOB, (event for event in events if not isinstance(event, Broken)), Path(directory))
+        frames = frames_of(spark, JOB, events, Path(directory))
         facts = JOB.transform(frames, JOB.defaults())[FACTS]
         rows = verdicts_of(facts, JOB.defaults()).select("subject_kind", "subject", "what").collect()
     told = truth.to_json()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ NAME = "generate"
 HELP = "make up a social site's events"
 
 _BATCH_COUNT = 2_000
+_REPORT_COUNT = 10 * _BATCH_COUNT
 _START_HEADER = "start"
 
 
@@ -101,11 +103,10 @@ def _plan(arguments: argparse.Namespace) -> SitePlan:
 
 
 def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
-    """Send the stream, from where the topics end; gives how many events it has, and how many were there already."""
+    """Send the stream from where the topics end; return its number of events, and how many the topics had before."""
     from barnabas.clients.partitioner import partition_for_key
     from barnabas.core.types import TopicPartition
     from barnabas.pipeline.events import EVENT_TYPES
-    from barnabas.pipeline.events.encode import encode_json, record_key
     from barnabas.pipeline.sources import social
     from barnabas.pipeline.sources.feeder import ID_HEADER
     from barnabas.pipeline.sources.topics import BrokerTopics, Outgoing
@@ -125,27 +126,26 @@ def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
         if is_paced:
             most = max(ends.values(), default=0)
             events = social.pace(plan, time.monotonic, time.sleep, arguments.speed, most, elapsed_s)
+
+        @cache
+        def partition_of(topic: str, key: bytes) -> TopicPartition:
+            return TopicPartition(topic, partition_for_key(key, counts[topic]))
+
         batch: list[Outgoing] = []
         start = (_START_HEADER, str(plan.start_ms).encode())
-        for count, what in enumerate(events, 1):
-            if isinstance(what, social.Broken):
-                topic, key, value = what.topic, what.key, what.value
-            else:
-                event_type, fields = what
-                topic, key, value = event_type.topic, record_key(event_type, fields), encode_json(event_type, fields)
-            partition = TopicPartition(topic, partition_for_key(key, counts[topic]))
+        for event in events:
+            count, key = event.number, event.key
+            partition = partition_of(event.event_type.topic, key)
             if count <= ends.get(partition, 0):
                 there_count += 1
                 continue
-            headers = ((ID_HEADER, f"{plan.mark}:{count}".encode()), start)
-            batch.append(Outgoing(partition, key, value, headers=headers))
-            is_due = is_paced and time.monotonic() >= next_send_s
-            if len(batch) >= _BATCH_COUNT or is_due:
+            batch.append(Outgoing(partition, key, event.value, headers=((ID_HEADER, event.id), start)))
+            if len(batch) >= _BATCH_COUNT or (is_paced and time.monotonic() >= next_send_s):
                 topics.append(batch)
                 batch = []
                 next_send_s = time.monotonic() + 0.1
-                if count % (10 * _BATCH_COUNT) == 0:
-                    print(f"  {count:,} events", flush=True)
+            if count % _REPORT_COUNT == 0:
+                print(f"  {count:,} events", flush=True)
         topics.append(batch)
     return count, there_count
 

@@ -198,9 +198,8 @@ class BrokerTopics:
             for record in records
         ]
         await self._producer.flush()
-        for outcome in await asyncio.gather(*sent, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                raise outcome
+        for outcome in sent:
+            outcome.result()
 
     async def _close(self) -> None:
         if self._producer is not None:

@@ -1,21 +1,18 @@
-"""A believable social site, made up: everything that people, machines and misbehaviour do there, with the ground truth.
+"""A made-up social site: the events of people, machines and abusers, with the ground truth.
 
-The same plan gives the same events on every machine. docs/pipeline/generator.md says who does what.
+The same plan gives the same events on every machine. docs/pipeline/generator.md describes them.
 """
 
-from barnabas.pipeline.sources.social.broken import Broken
 from barnabas.pipeline.sources.social.files import GROUND_TRUTH, access_log_lines, write_access_log, write_jsonl
 from barnabas.pipeline.sources.social.plan import NOBODY_MISBEHAVES, SITE, Shares, SitePlan
-from barnabas.pipeline.sources.social.stream import Event, Generated, generate, pace
+from barnabas.pipeline.sources.social.stream import Arrival, generate, pace
 from barnabas.pipeline.sources.social.truth import Truth, ground_truth
 
 __all__ = [
     "GROUND_TRUTH",
     "NOBODY_MISBEHAVES",
     "SITE",
-    "Broken",
-    "Event",
-    "Generated",
+    "Arrival",
     "Shares",
     "SitePlan",
     "Truth",

@@ -1,10 +1,16 @@
-"""Who is to be told from whom: misbehaviour and its innocent look-alikes, with what they have done."""
+"""The actors of the ground truth: abusers, and innocent actors that look like abusers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from barnabas.pipeline.events import EventType
+
+Fields = dict[str, Any]
+
+_SHOWN = ("kind", "name", "subject", "is_declared", "addresses", "agents", "users", "items", "taken_over", "traits")
 
 
 @dataclass(slots=True, eq=False)
@@ -12,17 +18,18 @@ class Actor:
     """One actor of the ground truth.
 
     Attributes:
-        kind: What it is: "scraper", "vote_ring", ...
-        name: Its own, in this site.
-        subject: What tells its events from all others: "address+agent" (a pair of its `addresses` and `agents`),
-            "user" (one of its `users`), "address" (one of its `addresses`); "" where nothing does.
-        is_harmful: False for a look-alike, which must not be called by the name of any misbehaviour.
-        is_declared: Whether its agent says what it is: being called a declared bot does it no wrong.
-        traits: How strong it is, for people: pace, pool, ...
-        items: What it voted for or wrote to.
-        taken_over: Accounts that it got into with a stolen password.
-        counts: Of its events by type, and of what is evidence among them.
-        first_ms, last_ms: Time of its first and last event, milliseconds since 1970; None before there is one.
+        kind: "scraper", "vote_ring", ...
+        name: The actor's name on this site.
+        subject: The fields that identify its events: "address+agent" (one of its `addresses` and of its `agents`),
+            "user", "address", or "" if no field does.
+        is_harmful: False for a look-alike, which must not be accused of any misbehaviour.
+        is_declared: Whether the agent says that it is a bot. To call such an actor a declared bot is correct.
+        traits: Strength: pace, pool, ...
+        items: Items that it votes for.
+        taken_over: Accounts that stolen passwords fitted.
+        counts: Its events by type, and signs of misbehaviour among them.
+        pages, names_tried: Different pages that it requested; names that it tried to log in with.
+        first_ms, last_ms: Times of its first and last event in milliseconds since 1970.
     """
 
     kind: str
@@ -36,47 +43,55 @@ class Actor:
     items: list[str] = field(default_factory=list)
     taken_over: list[str] = field(default_factory=list)
     traits: dict[str, object] = field(default_factory=dict)
+    event_count: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     pages: set[str] = field(default_factory=set)
     names_tried: set[str] = field(default_factory=set)
-    first_ms: int | None = None
-    last_ms: int | None = None
+    first_ms: int = 1 << 62
+    last_ms: int = -1
 
-    def saw(self, time_ms: int, event_type: EventType, fields: Mapping[str, object]) -> None:
-        """Count one of its events."""
-        if self.first_ms is None or time_ms < self.first_ms:
-            self.first_ms = time_ms
-        if self.last_ms is None or time_ms > self.last_ms:
-            self.last_ms = time_ms
-        counts = self.counts
-        counts["events"] += 1
-        counts[event_type.name] += 1
-        match event_type.name:
-            case "page_view":
-                self.pages.add(str(fields["page"]))
-                counts["robots_txt"] += fields["page"] == "/robots.txt"
-                counts["without_referrer"] += fields["referrer"] is None
-                counts["errors"] += int(str(fields["status"])) >= 400
-            case "login":
-                self.names_tried.add(str(fields["user"]))
-                counts["logins_succeeded" if fields["is_success"] else "logins_failed"] += 1
-                if fields["is_success"] and self.kind == "credential_stuffing":
-                    self.taken_over.append(str(fields["user"]))
-            case _:
-                pass
+    def count(self, time_ms: int, event_type: EventType, fields: Fields) -> None:
+        """Count one of the actor's events."""
+        self.first_ms, self.last_ms = min(self.first_ms, time_ms), max(self.last_ms, time_ms)
+        self.event_count += 1
+        self.counts[event_type.name] += 1
+        if event_type.name == "page_view":
+            self.pages.add(fields["page"])
+            self.counts["robots_txt"] += fields["page"] == "/robots.txt"
+            self.counts["without_referrer"] += fields["referrer"] is None
+            self.counts["errors"] += fields["status"] >= 400
+        elif event_type.name == "login":
+            self.names_tried.add(fields["user"])
+            self.counts["logins_succeeded" if fields["is_success"] else "logins_failed"] += 1
+            if fields["is_success"] and self.kind == "credential_stuffing":
+                self.taken_over.append(fields["user"])
+
+    def to_json(self) -> Fields:
+        """Return the actor as the ground truth shows it; at least one event must have been counted."""
+        evidence = {name: count for name, count in sorted(self.counts.items()) if count}
+        return {
+            **{name: getattr(self, name) for name in _SHOWN},
+            "first": iso_time(self.first_ms),
+            "last": iso_time(self.last_ms),
+            "events": self.event_count,
+            "evidence": evidence | {"distinct_pages": len(self.pages), "names_tried": len(self.names_tried)},
+        }
 
 
-# A time in milliseconds since 1970, what happened, the type's own fields, and who of the ground truth did it.
-Happening = tuple[int, EventType, dict[str, object], Actor | None]
-
-# What happens from one moment on: nothing in the list is before it, and the moments of one source never go back.
+# An event before it arrives: its time in milliseconds since 1970, its type and own fields, its actor if it has one.
+Happening = tuple[int, EventType, Fields, Actor | None]
+# A time and happenings that are not before it. The times of one source never decrease.
 Burst = tuple[int, list[Happening]]
 
 
-@dataclass(slots=True)
-class Source:
-    """Somebody whose events are mixed with those of all others; `expected` is about how many there will be."""
+class Source(NamedTuple):
+    """One origin of events, and about how many it has."""
 
     bursts: Iterator[Burst]
     expected: int
     actor: Actor | None = None
+
+
+def iso_time(time_ms: int) -> str:
+    """Return a time in milliseconds since 1970 as ISO 8601, with three digits of the second's fraction."""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

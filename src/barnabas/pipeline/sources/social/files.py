@@ -3,15 +3,12 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime
-from io import BufferedWriter
 from json import dumps
 from pathlib import Path
 
-from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.types import EVENT_TYPES, PAGE_VIEW
 from barnabas.pipeline.sources.access_log import MONTHS
-from barnabas.pipeline.sources.social.broken import Broken
+from barnabas.pipeline.sources.social.actors import Fields
 from barnabas.pipeline.sources.social.plan import SitePlan
 from barnabas.pipeline.sources.social.stream import generate
 from barnabas.pipeline.sources.social.truth import Truth
@@ -19,11 +16,10 @@ from barnabas.pipeline.sources.social.truth import Truth
 GROUND_TRUTH = "ground-truth.json"
 
 
-def write_jsonl(plan: SitePlan, directory: Path) -> dict[str, object]:
-    """Write a file for each topic, `<topic>.jsonl`, with the records' values in order of arrival, a line each.
+def write_jsonl(plan: SitePlan, directory: Path) -> Fields:
+    """Write the records' values in order of arrival to `<topic>.jsonl`, one per line, and `ground-truth.json` last.
 
-    Broken records are at their places; one that is no text at all has its bytes there. `ground-truth.json` is written
-    last.
+    Broken records are included; one that is not text is written as its bytes.
 
     Returns:
         The ground truth.
@@ -34,33 +30,29 @@ def write_jsonl(plan: SitePlan, directory: Path) -> dict[str, object]:
     directory.mkdir(parents=True, exist_ok=True)
     truth = Truth(plan)
     with ExitStack() as stack:
-        files: dict[str, BufferedWriter] = {
-            event.topic: stack.enter_context((directory / f"{event.topic}.jsonl").open("wb"))
-            for event in EVENT_TYPES.values()
+        files = {
+            topic: stack.enter_context((directory / f"{topic}.jsonl").open("wb"))
+            for topic in (event.topic for event in EVENT_TYPES.values())
         }
         for arrival in truth.arrivals():
-            match arrival.what:
-                case Broken(topic=topic, value=value):
-                    files[topic].write(value + b"\n")
-                case event_type, fields:
-                    files[event_type.topic].write(encode_json(event_type, fields) + b"\n")
+            files[arrival.event_type.topic].write(arrival.value + b"\n")
     found = truth.to_json()
     (directory / GROUND_TRUTH).write_text(dumps(found, indent=1) + "\n")
     return found
 
 
 def access_log_lines(plan: SitePlan) -> Iterator[str]:
-    """Yield the site's page views as a web server would log them: lines of the combined format, without line ends.
+    """Yield the page views as a web server logs them, in the combined format, without line ends.
 
-    None is late or broken, as a server's log is written where it happens; they are out of order by seconds at the most.
+    No line is late or broken; lines are out of order by at most some seconds.
     """
-    for event in generate(replace(plan, shares=replace(plan.shares, late=0, broken=0))):
-        if not isinstance(event, Broken) and event[0] is PAGE_VIEW:
-            yield _line(event[1])
+    for arrival in generate(replace(plan, shares=replace(plan.shares, late=0, broken=0))):
+        if arrival.event_type is PAGE_VIEW:
+            yield _line(arrival.fields)
 
 
 def write_access_log(plan: SitePlan, path: Path) -> int:
-    """Write `access_log_lines` to a file, which appears whole or not at all.
+    """Write `access_log_lines` to a file, which appears only when it is complete.
 
     Returns:
         The number of lines.
@@ -78,9 +70,8 @@ def write_access_log(plan: SitePlan, path: Path) -> int:
     return count
 
 
-def _line(fields: dict[str, object]) -> str:
+def _line(fields: Fields) -> str:
     time = fields["time"]
-    assert isinstance(time, datetime)
     clf_time = f"{time:%d}/{MONTHS[time.month - 1]}/{time:%Y:%H:%M:%S} +0000"
     size = "-" if fields["bytes"] is None else fields["bytes"]
     return (

@@ -1,20 +1,22 @@
-"""What a made-up site is made by. The same plan gives the same events everywhere."""
+"""The plan of a made-up site. The same plan gives the same events on every machine."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from json import dumps
 
 SITE = "social.example"
+# Part of a plan's mark: increase it whenever the same plan gives other events.
+_GENERATOR_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The share of all events that each kind of misbehaviour makes, or that is spoilt; 0 switches one off.
+    """The share of all events that each kind of misbehaviour makes, and of late and broken events; 0 switches one off.
 
-    A share above 0 brings one actor at least, however few events it leaves for it.
+    A share above 0 gives at least one actor, even if the share has too few events for it.
     """
 
     crawlers: float = 0.04
@@ -35,17 +37,17 @@ class SitePlan:
     """A site and what happens there.
 
     Attributes:
-        seed: Another one gives another site.
-        start: Of the first minute, with a time zone.
-        duration_s: How long; 60 at the least.
-        events_per_s: Mean; over a day there are fewer by night and more in the evening.
-        users: With an account; three times as many come without one.
-        items: Posts and pages that are there at the start.
-        shares: Who misbehaves how much.
-        has_look_alikes: Whether there are innocents who look like misbehaviour.
-        has_outage: Whether part of the requests fail for some minutes.
-        has_silence: Whether one service stops saying anything for some minutes.
-        metric_interval_s: Between two figures of the same kind of a host.
+        seed: Another seed gives another site.
+        start: Time of the first minute, with a time zone.
+        duration_s: At least 60.
+        events_per_s: The mean; nights have fewer events, evenings more.
+        users: People with an account; three times as many visit without one.
+        items: Posts that exist at the start.
+        shares: How much misbehaviour there is.
+        has_look_alikes: Whether innocent actors look like abusers.
+        has_outage: Whether a part of the requests fails for some minutes.
+        has_silence: Whether one service logs nothing for some minutes.
+        metric_interval_s: Seconds between two values of a host's metric.
     """
 
     seed: int = 1922
@@ -61,16 +63,19 @@ class SitePlan:
     metric_interval_s: int = 60
 
     def __post_init__(self) -> None:
-        """Refuse what can't be. Raises ValueError, which says what."""
+        """Check the values. Raises ValueError with the reason if one is invalid."""
         if self.start.tzinfo is None:
             raise ValueError("the start of a made-up site needs a time zone")
         if self.duration_s < 60 or self.events_per_s <= 0 or self.metric_interval_s < 1:
-            raise ValueError("a made-up site needs 60 s, some events per second and a second between figures")
+            raise ValueError(
+                "a made-up site needs a duration of at least 60 s, a rate above 0 events/s, and at least 1 s between "
+                "the values of a metric"
+            )
         if self.users < 100 or self.items < 100:
-            raise ValueError("a made-up site needs 100 users and 100 items")
-        each = [getattr(self.shares, part.name) for part in fields(self.shares)]
+            raise ValueError("a made-up site needs at least 100 users and 100 items")
+        each = asdict(self.shares).values()
         if min(each) < 0 or sum(each) > 0.8:
-            raise ValueError("shares are 0 or more, and leave a fifth of the events to ordinary people")
+            raise ValueError("shares must be 0 or more, and together at most 0.8")
 
     @property
     def start_ms(self) -> int:
@@ -79,34 +84,34 @@ class SitePlan:
 
     @property
     def end_ms(self) -> int:
-        """The end (not included) in milliseconds since 1970."""
+        """The end (excluded) in milliseconds since 1970."""
         return self.start_ms + self.duration_s * 1000
 
     @property
     def event_count(self) -> int:
-        """About how many events there will be."""
+        """The approximate number of events."""
         return int(self.duration_s * self.events_per_s)
 
     @property
     def outage_ms(self) -> tuple[int, int]:
-        """From when to when (not included) part of the requests fail; whole minutes, empty where there is no outage."""
+        """Begin and end (excluded) of the outage, in whole minutes; an empty interval if there is none."""
         return self._interval(self.has_outage, 0.6, min(900, max(60, self.duration_s // 10)))
 
     @property
     def silence_ms(self) -> tuple[int, int]:
-        """From when to when (not included) one service says nothing; empty where there is no silence."""
+        """Begin and end (excluded) of the silence of a service; an empty interval if there is none."""
         return self._interval(self.has_silence, 0.25, min(2_700, max(60, self.duration_s // 6)))
 
     @property
     def mark(self) -> str:
-        """Twelve hexadecimal digits that are in the ids of this plan's events, and of no other's."""
-        values = asdict(self) | {"start": self.start_ms}
+        """Twelve hexadecimal digits that the ids of this plan's events begin with, and those of no other plan."""
+        values = asdict(self) | {"start": self.start_ms, "generator": _GENERATOR_VERSION}
         return sha256(dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
     def quiet(self) -> SitePlan:
-        """Return the same site on a day on which nothing bad happens."""
+        """Return the same site on a day without misbehaviour, outage or silence."""
         return replace(self, shares=NOBODY_MISBEHAVES, has_look_alikes=False, has_outage=False, has_silence=False)
 
-    def _interval(self, is_there: bool, place: float, length_s: int) -> tuple[int, int]:
+    def _interval(self, exists: bool, place: float, length_s: int) -> tuple[int, int]:
         begin_ms = self.start_ms + int(self.duration_s * place) // 60 * 60_000
-        return (begin_ms, begin_ms + length_s // 60 * 60_000) if is_there else (begin_ms, begin_ms)
+        return begin_ms, begin_ms + (length_s // 60 * 60_000 if exists else 0)

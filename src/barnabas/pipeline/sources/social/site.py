@@ -1,17 +1,18 @@
-"""The site itself: its items, searches and words, and how it answers a request."""
+"""The made-up site: its items, searches and texts, and how it answers requests."""
 
 from collections import deque
+from math import fsum
 from random import Random
 from zlib import crc32
 
-from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
-from barnabas.pipeline.sources.social.actors import Actor, Happening
-from barnabas.pipeline.sources.social.chance import LogNormal, Weighted, pick, seeded, shuffled, whole, zipf
+from barnabas.pipeline.events import EventType
+from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW
+from barnabas.pipeline.sources.social.actors import Actor, Fields, Happening
+from barnabas.pipeline.sources.social.chance import CELLS, log_normal, pick, rank, seeded, some, zipf
 from barnabas.pipeline.sources.social.people import Addresses, People
 from barnabas.pipeline.sources.social.plan import SITE, SitePlan
 
 HOME = f"https://{SITE}"
-ENGINES = ("www.google.com", "www.bing.com", "duckduckgo.com", "search.brave.com", "www.ecosia.org")
 ASSETS = ("/assets/site.css", "/assets/site.js", "/assets/logo.svg", "/favicon.ico")
 
 _WORDS = """
@@ -22,212 +23,171 @@ _WORDS = """
     radio podcast festival poem comic keyboard network database broker stream queue cluster server router spark
     python java compiler kernel printer robot drone satellite telescope physics algebra graph number paper
     pencil
-""".split()  # noqa: SIM905  # a list of one word a line is three pages long
-_OFTEN = """
-    the a and of to in is it for with on that this was are my not we you they from at as have
-""".split()  # noqa: SIM905  # a list of one word a line is three pages long
-_ERRORS = (500, 502, 503, 503, 503, 504)
-_NEW_ITEM_COUNT = 200
+""".split()  # noqa: SIM905  # a list literal takes a line for each word
+_COMMON = ("the", "a", "and", "of", "to", "in", "is", "it", "for", "with", "on", "that", "this", "was", "are", "my")
+# Relative rate of visits in the hours of a day, UTC.
+_RHYTHM = (8, 5, 4, 3, 3, 4, 7, 12, 16, 18, 19, 20, 21, 20, 19, 19, 20, 22, 25, 28, 30, 28, 21, 13)
+_HOUR_MS = 3_600_000
+_OUTAGE_STATUSES = (500, 502, 503, 503, 503, 504)
 _OUTAGE_ERROR_SHARE = 0.35
 
 
 class Site:
-    """The site's items, people and answers. Written by the visits as they go: new items appear."""
+    """The site's items, people and answers. Visits add new items."""
 
     def __init__(self, plan: SitePlan) -> None:
-        """Make up the items and who is there."""
         self.plan = plan
         self.addresses = Addresses(plan.seed)
         self.people = People(plan, self.addresses)
+        self.outage_ms = plan.outage_ms
         random = seeded(plan.seed, "site")
         self.topics = [f"/topics/{word}" for word in _WORDS[:40]]
         self.items = [
             f"/posts/{1000 + number}-{pick(random, _WORDS)}-{pick(random, _WORDS)}" for number in range(plan.items)
         ]
-        self._by_rank = shuffled(random, self.items)
-        self._rank = zipf(plan.items)
-        self.new_items: deque[tuple[int, str]] = deque(maxlen=_NEW_ITEM_COUNT)
-        self._new_item_count = 0
-        self.queries = [f"{first} {second}" for first, second in _pairs(random, 300)]
-        self._query_rank = zipf(len(self.queries))
-        self._results: dict[int, list[str]] = {}
-        self.position = zipf(10)
-        self._often = zipf(len(_OFTEN))
-        size = LogNormal(14_000, 0.8)
-        self._sizes = [int(size.draw(random)) for _ in range(512)]
-        self._latency = LogNormal(45, 0.6)
-        self._slowness = LogNormal(9, 0.5)
-        self._status = Weighted((970, 20, 1))
-        self._outage_begin_ms, self._outage_end_ms = plan.outage_ms
+        self._by_rank, self._ranks = some(random, self.items, plan.items), zipf(plan.items)
+        self._new_items: deque[tuple[int, str]] = deque(maxlen=200)
+        self._last_number = 999 + plan.items
+        # Each query finds the same ten items every time.
+        pairs = [f"{pick(random, _WORDS)} {pick(random, _WORDS)}" for _ in range(300)]
+        self._results = [(query, self._found(random)) for query in dict.fromkeys(pairs)]
+        self._query_ranks = zipf(len(self._results))
+        self.followee_ranks = zipf(plan.users, 3)
+        self.sizes = [int(size) for size in some(random, log_normal(14_000, 0.8), CELLS)]
+        self.latencies = log_normal(45, 0.6)
+        self.slownesses = log_normal(9, 0.5)
+        minutes = range(plan.start_ms, plan.end_ms, 60_000)
+        self._mean_rhythm = fsum(_rhythm(minute) for minute in minutes) / len(minutes)
 
     def item(self, random: Random, time_ms: int) -> str:
-        """Return the item that somebody looks at: a popular one more often, one in ten a new one."""
-        if random.random() < 0.1 and self.new_items:
-            written_ms, item = pick(random, self.new_items)
+        """Return the item of a request: one in ten is new, popular items are more frequent."""
+        if random.random() < 0.1 and self._new_items:
+            written_ms, item = pick(random, self._new_items)
             if written_ms <= time_ms:
                 return item
-        return self._by_rank[self._rank.draw(random)]
+        return self._by_rank[rank(random, self._ranks)]
 
-    def write(self, time_ms: int) -> str:
-        """Make a new item; it is there from `time_ms` on."""
-        self._new_item_count += 1
-        number = 1000 + len(self.items) + self._new_item_count
+    def new_item(self, time_ms: int) -> str:
+        """Create an item that exists from `time_ms` on."""
+        self._last_number += 1
+        number = self._last_number
         item = f"/posts/{number}-{_WORDS[number % len(_WORDS)]}-{_WORDS[number * 7 % len(_WORDS)]}"
-        self.new_items.append((time_ms, item))
+        self._new_items.append((time_ms, item))
         return item
 
-    def query(self, random: Random) -> int:
-        """Return the place in `queries` of what somebody searches for."""
-        return self._query_rank.draw(random)
-
-    def results(self, query: int) -> list[str]:
-        """Return the ten items that are found, best first: always the same for a query."""
-        found = self._results.get(query)
-        if found is None:
-            random = seeded(self.plan.seed, "results", query)
-            distinct: dict[str, None] = {}
-            while len(distinct) < 10:
-                distinct[self._by_rank[self._rank.draw(random)]] = None
-            found = self._results[query] = list(distinct)
-        return found
+    def search(self, random: Random) -> tuple[str, list[str]]:
+        """Return a query and the ten items that it finds, the best first."""
+        return self._results[rank(random, self._query_ranks)]
 
     def text(self, random: Random, word_count: int) -> str:
-        """Return something that somebody might have written."""
-        words = [
-            pick(random, _WORDS) if random.random() < 0.4 else _OFTEN[self._often.draw(random)]
-            for _ in range(word_count)
-        ]
+        """Return a text that a person might write."""
+        words = [pick(random, _WORDS if random.random() < 0.4 else _COMMON) for _ in range(word_count)]
         return " ".join(words).capitalize() + "."
 
-    def view(
+    def rhythm(self, time_ms: int) -> float:
+        """Return the rate of visits at a time relative to the mean of the plan."""
+        return _rhythm(time_ms) / self._mean_rhythm
+
+    def _found(self, random: Random) -> list[str]:
+        distinct: dict[str, None] = {}
+        while len(distinct) < 10:
+            distinct[self._by_rank[rank(random, self._ranks)]] = None
+        return list(distinct)
+
+
+def _rhythm(time_ms: int) -> float:
+    hours, rest = divmod(time_ms, _HOUR_MS)
+    now, soon = _RHYTHM[hours % 24], _RHYTHM[(hours + 1) % 24]
+    return now + (soon - now) * rest / _HOUR_MS
+
+
+class Client:
+    """A browser or program that uses the site.
+
+    Attributes:
+        time_ms: Time of its next event.
+        events: Its events; `take` empties them.
+    """
+
+    def __init__(
         self,
+        site: Site,
         random: Random,
-        time_ms: int,
         place: tuple[str, str | None],
-        page: str,
-        *,
-        user: str | None = None,
+        user: str = "",
         session: str | None = None,
-        referrer: str | None = None,
-        status: int = 0,
-        method: str = "GET",
         actor: Actor | None = None,
-    ) -> Happening:
-        """Answer a request; `status` 0 means: whatever the site answers usually."""
-        latency_ms = self._latency.draw(random)
-        if self._outage_begin_ms <= time_ms < self._outage_end_ms:
-            latency_ms *= self._slowness.draw(random)
-            if random.random() < _OUTAGE_ERROR_SHARE:
-                status = pick(random, _ERRORS)
-        if status == 0:
-            status = (200, 304, 500)[self._status.draw(random)]
+    ) -> None:
+        """Create a client.
+
+        Args:
+            site: The site.
+            random: Decides how the site answers.
+            place: Address and agent.
+            user: Empty if it is not logged in.
+            session: The site's cookie.
+            actor: The actor that its events belong to.
+        """
+        self.site, self.random, self.actor = site, random, actor
+        self.address, self.agent = place
+        self.user, self.session = user or None, session
+        self.sends_referrer = True
+        self.time_ms = 0
+        self.events: list[Happening] = []
+
+    def take(self) -> list[Happening]:
+        """Return the events since the last call."""
+        events, self.events = self.events, []
+        return events
+
+    def view(
+        self, page: str, referrer: str | None = None, status: int = 0, method: str = "GET", delay_ms: int = 0
+    ) -> Fields:
+        """Request a page and return the event's fields; `status` 0 leaves the status to the site."""
+        site, random = self.site, self.random.random
+        time_ms = self.time_ms + delay_ms
+        latency_ms = site.latencies[int(random() * CELLS)]
+        if site.outage_ms[0] <= time_ms < site.outage_ms[1]:
+            latency_ms *= pick(self.random, site.slownesses)
+            if random() < _OUTAGE_ERROR_SHARE:
+                status = pick(self.random, _OUTAGE_STATUSES)
+        if not status:
+            chance = random()
+            status = 200 if chance < 0.979 else 304 if chance < 0.999 else 500
+        size: int | None = 512
         if status == 304:
-            body_bytes = None
-        elif status >= 400:
-            body_bytes = 512
-        else:
-            body_bytes = self._sizes[crc32(page.encode()) & 511] + int(random.random() * 64)
-        fields: dict[str, object] = {
-            "address": place[0],
-            "user": user,
-            "session": session,
+            size = None
+        elif status < 400:
+            size = site.sizes[crc32(page.encode()) % CELLS] + int(random() * 64)
+        fields: Fields = {
+            "address": self.address,
+            "user": self.user,
+            "session": self.session,
             "method": method,
             "page": page,
             "status": status,
-            "bytes": body_bytes,
-            "referrer": referrer,
-            "agent": place[1],
+            "bytes": size,
+            "referrer": referrer if self.sends_referrer else None,
+            "agent": self.agent,
             "latency_ms": round(latency_ms, 1),
         }
-        return (time_ms, PAGE_VIEW, fields, actor)
+        self.events.append((time_ms, PAGE_VIEW, fields, self.actor))
+        return fields
 
-    def login(
-        self,
-        random: Random,
-        time_ms: int,
-        place: tuple[str, str | None],
-        user: str,
-        reason: str | None,
-        *,
-        session: str | None = None,
-        actor: Actor | None = None,
-    ) -> list[Happening]:
-        """Answer a login on the site: the request and what came of it. `reason` None means that it is let in."""
-        request = self.view(
-            random,
-            time_ms,
-            place,
-            "/login",
-            user=None if reason else user,
-            session=session,
-            referrer=f"{HOME}/login",
-            status=401 if reason else 302,
-            method="POST",
-            actor=actor,
-        )
-        if int(str(request[2]["status"])) >= 500:
-            return [request]
-        return [request, login(time_ms, place, user, reason, "/login", actor)]
+    def login(self, user: str, reason: str | None) -> None:
+        """Try to log in on the site; a `reason` is the reason for failure."""
+        request = self.view("/login", f"{HOME}/login", 401 if reason else 302, "POST")
+        request["user"] = None if reason else user
+        if request["status"] < 500:
+            self.outcome(user, reason, "/login")
 
+    def outcome(self, user: str, reason: str | None, service: str) -> None:
+        """Add the outcome of a login to a service."""
+        self.act(LOGIN, user=user, is_success=reason is None, service=service, reason=reason, method="password")
 
-def login(
-    time_ms: int, place: tuple[str, str | None], user: str, reason: str | None, service: str, actor: Actor | None
-) -> Happening:
-    """Return what a service says of a login; `reason` None means that it is let in."""
-    fields: dict[str, object] = {
-        "address": place[0],
-        "user": user,
-        "is_success": reason is None,
-        "service": service,
-        "reason": reason,
-        "method": "password",
-        "agent": place[1],
-    }
-    return (time_ms, LOGIN, fields, actor)
-
-
-def vote(
-    time_ms: int, place: tuple[str, str], user: str | None, item: str, value: int, actor: Actor | None
-) -> Happening:
-    """Return somebody's vote on an item."""
-    fields: dict[str, object] = {"address": place[0], "user": user, "item": item, "value": value, "agent": place[1]}
-    return (time_ms, VOTE, fields, actor)
-
-
-def post(
-    time_ms: int,
-    place: tuple[str, str],
-    user: str | None,
-    item: str,
-    text: str,
-    parent: str | None,
-    actor: Actor | None,
-) -> Happening:
-    """Return what somebody wrote: an item, or a comment below its `parent`."""
-    fields: dict[str, object] = {"address": place[0], "user": user, "item": item, "text": text, "parent": parent}
-    return (time_ms, POST, {**fields, "agent": place[1]}, actor)
-
-
-def follow(
-    time_ms: int, address: str, user: str | None, followee: str, is_following: bool, actor: Actor | None
-) -> Happening:
-    """Return that somebody follows somebody, or no longer."""
-    fields: dict[str, object] = {"address": address, "user": user, "followee": followee, "is_following": is_following}
-    return (time_ms, FOLLOW, fields, actor)
-
-
-def session_name(random: Random) -> str:
-    """Return the name of a session of the site."""
-    return f"{whole(random, 0, 0xFFFFFFFFFF):010x}"
-
-
-def search_page(query: str) -> str:
-    """Return the page that shows a search's results."""
-    return "/search?q=" + query.replace(" ", "+")
-
-
-def _pairs(random: Random, count: int) -> list[tuple[str, str]]:
-    pairs: dict[tuple[str, str], None] = {}
-    while len(pairs) < count:
-        pairs[(pick(random, _WORDS), pick(random, _WORDS))] = None
-    return list(pairs)
+    def act(self, event_type: EventType, **own: object) -> None:
+        """Add an event of a person, with the fields that are the type's own."""
+        fields: Fields = {"address": self.address, "user": self.user, **own}
+        if event_type is not FOLLOW:
+            fields["agent"] = self.agent
+        self.events.append((self.time_ms, event_type, fields, self.actor))

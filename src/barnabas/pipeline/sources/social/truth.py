@@ -1,78 +1,72 @@
-"""What really happened on a made-up site: what jobs are measured against."""
+"""The ground truth of a made-up site: what happened in fact, to compare the results of jobs with."""
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from typing import Any
 
-from barnabas.pipeline.sources.social.actors import Actor
-from barnabas.pipeline.sources.social.broken import Broken
+from barnabas.pipeline.sources.social.actors import iso_time
 from barnabas.pipeline.sources.social.machines import SILENT_SERVICE
 from barnabas.pipeline.sources.social.plan import SitePlan
-from barnabas.pipeline.sources.social.population import populate
-from barnabas.pipeline.sources.social.stream import Arrival, arrivals
+from barnabas.pipeline.sources.social.stream import Arrival, generate, sources_of
 
 _TOP = 20
 
+# By pair of names: time and number of the last event, and its value.
+_Last = dict[tuple[str, str], tuple[int, int, int]]
+
 
 class Truth:
-    """Counts along while a plan's events are made: `arrivals` gives them, `to_json` what is known at their end."""
+    """Counts a plan's records while they are generated: `arrivals` yields them, then `to_json` returns the truth."""
 
     def __init__(self, plan: SitePlan) -> None:
         self.plan = plan
-        self._sources = populate(plan)
-        self.actors: list[Actor] = [source.actor for source in self._sources if source.actor is not None]
+        self._sources = sources_of(plan)
         self._counts: Counter[str] = Counter()
-        self._broken: Counter[str] = Counter()
         self._late_counts: Counter[str] = Counter()
+        self._broken_counts: Counter[str] = Counter()
         self._views: Counter[str] = Counter()
-        # By (user, item) and (user, followee): time and number of the latest, and what it said.
-        self._votes: dict[tuple[str, str], tuple[int, int, int]] = {}
-        self._follows: dict[tuple[str, str], tuple[int, int, bool]] = {}
+        self._votes: _Last = {}
+        self._follows: _Last = {}
 
     def arrivals(self) -> Iterator[Arrival]:
-        """Yield all that arrives; can be used once."""
-        for arrival in arrivals(self.plan, self._sources):
-            self._note(arrival)
+        """Yield all records; can be called once."""
+        for arrival in generate(self.plan, self._sources):
+            self._count(arrival)
             yield arrival
 
-    def _note(self, arrival: Arrival) -> None:
-        if isinstance(arrival.what, Broken):
-            self._broken[arrival.what.reason] += 1
+    def _count(self, arrival: Arrival) -> None:
+        if arrival.reason:
+            self._broken_counts[arrival.reason] += 1
             return
-        event_type, fields = arrival.what
-        name = event_type.name
+        name, fields = arrival.event_type.name, arrival.fields
         self._counts[name] += 1
         if arrival.is_late:
             self._late_counts[name] += 1
         if arrival.actor is not None:
-            arrival.actor.saw(arrival.time_ms, event_type, fields)
+            arrival.actor.count(arrival.time_ms, arrival.event_type, fields)
         if name == "page_view":
-            self._views[str(fields["page"]).partition("?")[0]] += 1
+            self._views[fields["page"].partition("?")[0]] += 1
         elif name == "vote":
-            pair = str(fields["user"]), str(fields["item"])
-            latest = (arrival.time_ms, arrival.number, int(str(fields["value"])))
-            self._votes[pair] = max(self._votes.get(pair, latest), latest)
+            _keep_last(self._votes, (fields["user"], fields["item"]), arrival, fields["value"])
         elif name == "follow":
-            pair = str(fields["user"]), str(fields["followee"])
-            now = (arrival.time_ms, arrival.number, bool(fields["is_following"]))
-            self._follows[pair] = max(self._follows.get(pair, now), now)
+            _keep_last(self._follows, (fields["user"], fields["followee"]), arrival, fields["is_following"])
 
-    def to_json(self) -> dict[str, object]:
-        """Return the ground truth; what a key means is in docs/pipeline/generator.md."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the ground truth; docs/pipeline/generator.md explains its keys."""
         plan = self.plan
         scores: Counter[str] = Counter()
         for (_, item), (_, _, value) in self._votes.items():
             scores[item] += value
-        seen = [actor for actor in self.actors if actor.counts["events"]]
+        actors = [source.actor for source in self._sources if source.actor is not None and source.actor.event_count]
         return {
             "seed": plan.seed,
-            "start": _time(plan.start_ms),
-            "end": _time(plan.end_ms),
+            "start": iso_time(plan.start_ms),
+            "end": iso_time(plan.end_ms),
             "event_counts": dict(sorted(self._counts.items())),
             "late_counts": dict(sorted(self._late_counts.items())),
-            "broken_counts": dict(sorted(self._broken.items())),
-            "actors": [_actor(actor) for actor in seen if actor.is_harmful],
-            "look_alikes": [_actor(actor) for actor in seen if not actor.is_harmful],
+            "broken_counts": dict(sorted(self._broken_counts.items())),
+            "actors": [actor.to_json() for actor in actors if actor.is_harmful],
+            "look_alikes": [actor.to_json() for actor in actors if not actor.is_harmful],
             "outage": _interval(plan.outage_ms),
             "silence": _interval(plan.silence_ms, service=SILENT_SERVICE),
             "top_items_by_votes": _top(scores),
@@ -81,44 +75,23 @@ class Truth:
         }
 
 
-def ground_truth(plan: SitePlan) -> dict[str, object]:
-    """Make all events of a plan and give what is true of them; `Truth` does it beside making them."""
+def ground_truth(plan: SitePlan) -> dict[str, Any]:
+    """Generate all records of a plan and return its ground truth."""
     truth = Truth(plan)
     for _ in truth.arrivals():
         pass
     return truth.to_json()
 
 
-def _time(time_ms: int) -> str:
-    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _keep_last(last: _Last, pair: tuple[str, str], arrival: Arrival, value: int) -> None:
+    now = arrival.time_ms, arrival.number, value
+    last[pair] = max(last.get(pair, now), now)
 
 
-def _interval(interval_ms: tuple[int, int], **more: object) -> dict[str, object] | None:
+def _interval(interval_ms: tuple[int, int], **more: str) -> dict[str, str] | None:
     begin_ms, end_ms = interval_ms
-    return {"begin": _time(begin_ms), "end": _time(end_ms), **more} if begin_ms < end_ms else None
+    return {"begin": iso_time(begin_ms), "end": iso_time(end_ms), **more} if begin_ms < end_ms else None
 
 
 def _top(counts: Counter[str]) -> list[list[object]]:
     return [[name, count] for name, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_TOP]]
-
-
-def _actor(actor: Actor) -> dict[str, object]:
-    assert actor.first_ms is not None
-    assert actor.last_ms is not None
-    evidence = {name: count for name, count in sorted(actor.counts.items()) if name != "events" and count}
-    return {
-        "kind": actor.kind,
-        "name": actor.name,
-        "subject": actor.subject,
-        "is_declared": actor.is_declared,
-        "addresses": actor.addresses,
-        "agents": actor.agents,
-        "users": actor.users,
-        "items": actor.items,
-        "taken_over": actor.taken_over,
-        "traits": actor.traits,
-        "first": _time(actor.first_ms),
-        "last": _time(actor.last_ms),
-        "events": actor.counts["events"],
-        "evidence": evidence | {"distinct_pages": len(actor.pages), "names_tried": len(actor.names_tried)},
-    }

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from barnabas.pipeline.sources.social import Broken, Shares, SitePlan, Truth
+from barnabas.pipeline.sources.social import Arrival, Shares, SitePlan, Truth
 
 HOUR = SitePlan(seed=1, duration_s=3_600, events_per_s=2, users=200, items=300)
 # Everything happens more than once.
@@ -22,7 +22,7 @@ class Made(NamedTuple):
     """What a plan makes: events in order of arrival, without their types; broken records; and what is true of them."""
 
     events: list[dict[str, Any]]
-    broken: list[Broken]
+    broken: list[Arrival]
     truth: dict[str, Any]
 
     def of_type(self, name: str) -> list[dict[str, Any]]:
@@ -34,10 +34,6 @@ class Made(NamedTuple):
 def made(plan: SitePlan) -> Made:
     """All of a plan; not to be changed."""
     truth = Truth(plan)
-    events, broken = list[dict[str, Any]](), list[Broken]()
-    for arrival in truth.arrivals():
-        if isinstance(arrival.what, Broken):
-            broken.append(arrival.what)
-        else:
-            events.append(arrival.what[1])
-    return Made(events, broken, truth.to_json())
+    arrivals = list(truth.arrivals())
+    events = [arrival.fields for arrival in arrivals if not arrival.reason]
+    return Made(events, [arrival for arrival in arrivals if arrival.reason], truth.to_json())

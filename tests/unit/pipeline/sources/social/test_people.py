@@ -82,4 +82,4 @@ def test_addresses_are_never_given_twice():
     addresses = Addresses(1)
     given = [*addresses.several(20_000), *addresses.neighbours(200)]
     assert len(set(given)) == len(given)
-    assert all(each.startswith(("10.", "192.0.2.", "203.0.113.", "2001:db8:")) for each in given)
+    assert all(each.startswith(("10.", "2001:db8:")) for each in given)
