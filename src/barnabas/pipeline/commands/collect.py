@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
-from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, add_cluster_options, feeder_security
+from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, add_cluster_options, feeder_security, sender_options
 from barnabas.pipeline.runner.plan import PlanError
 
 NAME = "collect"
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
             give_up_s=arguments.give_up,
             may_append=True,
         )
-        topics = stack.enter_context(BrokerTopics(arguments.bootstrap_server, security))
+        topics = stack.enter_context(BrokerTopics(sender_options(arguments)))
         lines = tick_lines(host_name, arguments.interval, looks, host, lambda: is_stopped)
         done = feed(topics, plan, lines, warn=print)
     print(f"done: {done.sent_count:,} figures")

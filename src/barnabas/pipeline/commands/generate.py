@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import parse_time
-from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
+from barnabas.pipeline.commands.options import add_cluster_options, sender_options
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
     count = there_count = 0
     next_send_s = time.monotonic()
     is_paced = bool(arguments.speed)
-    with BrokerTopics(arguments.bootstrap_server, feeder_security(arguments)) as topics:
+    with BrokerTopics(sender_options(arguments)) as topics:
         counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
         last_records = topics.last_records(TopicPartition(topic, n) for topic in counts for n in range(counts[topic]))
         elapsed_s = 0.0

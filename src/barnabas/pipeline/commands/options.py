@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from barnabas.clients import positions
+from barnabas.clients.librdkafka import librdkafka_options
 from barnabas.clients.security import ClientSecurity, client_security
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import ConfigError
@@ -161,6 +162,20 @@ def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
     except ConfigError as error:
         raise PlanError(str(error)) from None
     return security
+
+
+def sender_options(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return librdkafka's settings of a command that sends records, by the same options.
+
+    Raises:
+        PlanError: an option is invalid, or librdkafka does not support it.
+    """
+    kafka = kafka_options(arguments, "barnabas-feeder")
+    try:
+        options = librdkafka_options(kafka.bootstrap_servers, kafka.options)
+    except ConfigError as error:
+        raise PlanError(str(error)) from None
+    return {**options, "client.id": kafka.options["client.id"]}
 
 
 def pairs(texts: list[str], option: str) -> dict[str, str]:

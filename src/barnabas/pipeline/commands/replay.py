@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.commands.options import add_cluster_options, feeder_security, pairs
+from barnabas.pipeline.commands.options import add_cluster_options, pairs, sender_options
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
             refused_count=progress.refused_count,
         )
 
-    with BrokerTopics(arguments.bootstrap_server, feeder_security(arguments)) as broker:
+    with BrokerTopics(sender_options(arguments)) as broker:
         done = feed(broker, plan, lines, report, lambda text: _tell(arguments, "warning", text=text))
     _tell(arguments, "done", line_count=done.line_count, refused_count=done.refused_count)
     return 0

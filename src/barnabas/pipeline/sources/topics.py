@@ -1,40 +1,44 @@
-"""What a feeder needs of a cluster: topics with any number of partitions, their last records, and appending in order.
+"""Send records to topics in order, and read the last record of each partition.
 
-Invariants: one batch of a partition is in flight at a time, acknowledged by all in-sync replicas before the next one of
-that partition is sent, so that a partition never has a gap. A batch whose answer was lost may be there all the same:
-who appends looks at the last records again.
+Invariants: within a partition the records of one sender are in order and without a gap, because the producer is
+idempotent and fails for good at the first record that it can't deliver. A batch whose response was lost may be in the
+topic all the same, so read the last records again after a failure.
 
-Source: Kafka's protocol guide: CreateTopics, Metadata, Produce, ListOffsets, Fetch.
+Source: librdkafka's INTRODUCTION.md, Idempotent Producer; its CONFIGURATION.md.
 """
 
-import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-from barnabas.clients import Admin, Consumer, Pool, Producer
-from barnabas.clients.admin import EARLIEST, LATEST, NewTopic
-from barnabas.clients.security import ClientSecurity
-from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import BarnabasError, KafkaError
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import AdminClient, NewTopic
+
 from barnabas.core.types import TopicPartition
 
 T = TypeVar("T")
 
-_TIMEOUT_MS = 5_000
-# Well below max.message.bytes, so that what a partition is given at once is one batch.
-_BATCH_SIZE_BYTES = 512 * 1024
-_RECORD_OVERHEAD_BYTES = 100
+_TIMEOUT_S = 5.0
+_RETRY_S = 0.1
+_PRODUCER = {
+    "enable.idempotence": True,
+    "enable.gapless.guarantee": True,
+    "message.timeout.ms": 20_000,
+    "request.timeout.ms": 5_000,
+}
+# A consumer must have a group, even if it never joins it.
+_CONSUMER = {"group.id": "barnabas-feeder", "enable.auto.commit": False, "auto.offset.reset": "error"}
 
 
 class TopicUnavailableError(Exception):
-    """The broker could not be asked, or did not answer in time: try again later."""
+    """The broker is unreachable, refuses the request, or did not respond in time. Trying again later may succeed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """One record on its way; `timestamp_ms` None: when it is sent."""
+class Outgoing(NamedTuple):
+    """One record to send; without `timestamp_ms` its time is that of sending."""
 
     partition: TopicPartition
     key: bytes | None
@@ -42,33 +46,27 @@ class Outgoing:
     timestamp_ms: int | None = None
     headers: tuple[tuple[str, bytes], ...] = ()
 
-    @property
-    def size_bytes(self) -> int:
-        """About what it takes in a batch."""
-        headers_bytes = sum(len(name) + len(value) for name, value in self.headers)
-        return len(self.key or b"") + len(self.value) + headers_bytes + _RECORD_OVERHEAD_BYTES
-
 
 @dataclass(frozen=True, slots=True)
 class LastRecord:
-    """The record at a partition's end."""
+    """The last record of a partition."""
 
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
 
     def header(self, name: str) -> bytes | None:
-        """Return the first header of this name; None where there is none."""
+        """Return the first header of this name; None if there is none."""
         return next((value for found, value in self.headers if found == name), None)
 
 
 class Topics(Protocol):
-    """Topics of one cluster, as a feeder sees them; any call may raise TopicUnavailableError."""
+    """Topics of one cluster; each call may raise TopicUnavailableError."""
 
     def create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
-        """Make sure that topics are there; one that is there already is taken as it is.
+        """Create topics with these numbers of partitions, unless they exist.
 
         Returns:
-            How many partitions each has.
+            The number of partitions of each.
         """
         ...
 
@@ -77,49 +75,119 @@ class Topics(Protocol):
         ...
 
     def append(self, records: Sequence[Outgoing]) -> None:
-        """Append records, those of a partition in their order; returns once all are acknowledged."""
+        """Append records, in order within each partition, and wait until all in-sync replicas have them."""
         ...
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         ...
 
 
 class BrokerTopics:
-    """Topics of a cluster, over the package's own clients; calls wait for their answers."""
+    """Topics of a cluster, by librdkafka."""
 
-    def __init__(self, bootstrap_servers: str, security: ClientSecurity | None = None) -> None:
+    def __init__(self, options: Mapping[str, str]) -> None:
         """Connections open when they are needed.
 
         Args:
-            security: How; None: in the clear.
-
-        Raises:
-            BarnabasError: the address is no `host:port`.
+            options: librdkafka's settings, some of them secrets.
         """
-        self._bootstrap_servers = bootstrap_servers
-        self._security = security
-        self._runner = asyncio.Runner()
-        self._pool = self._new_pool()
+        # Failures are raised; librdkafka would also log each reconnect.
+        self._options: dict[str, Any] = {**options, "log_level": 0, "error_cb": self._note}
         self._producer: Producer | None = None
+        self._reason = ""
 
     def create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
-        """Make sure that topics are there; new ones keep their records, however old."""
-        return self._run(self._create(partition_counts))
+        """Create topics that keep their records forever, unless they exist; return their numbers of partitions."""
+        admin = AdminClient(self._options)
+        wanted = [NewTopic(name, count, config={"retention.ms": "-1"}) for name, count in partition_counts.items()]
+
+        def create() -> None:
+            for created in admin.create_topics(wanted, request_timeout=_TIMEOUT_S).values():
+                try:
+                    created.result()
+                except KafkaException as error:
+                    if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                        raise
+
+        def count() -> dict[str, int]:
+            found = admin.list_topics(timeout=_TIMEOUT_S).topics
+            return {name: len(found[name].partitions) for name in partition_counts if name in found}
+
+        self._ask(create)
+        deadline = time.monotonic() + _TIMEOUT_S
+        # Brokers learn of new topics one after the other.
+        while len(counts := self._ask(count)) < len(partition_counts) or not all(counts.values()):
+            if time.monotonic() > deadline:
+                raise TopicUnavailableError(f"topics {', '.join(partition_counts)} are not in the cluster's metadata")
+            time.sleep(_RETRY_S)
+        return counts
 
     def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
         """Return the last record of each partition that has one."""
-        return self._run(self._last_records(list(partitions)))
+        consumer = Consumer({**self._options, **_CONSUMER})
+
+        def wanted_places() -> list[Place]:
+            places = []
+            for topic, partition in partitions:
+                low, high = consumer.get_watermark_offsets(Place(topic, partition), _TIMEOUT_S)
+                if high > low:
+                    places.append(Place(topic, partition, high - 1))
+            return places
+
+        found: dict[TopicPartition, LastRecord] = {}
+        try:
+            wanted = self._ask(wanted_places)
+            consumer.assign(wanted)
+            deadline = time.monotonic() + _TIMEOUT_S
+            while len(found) < len(wanted):
+                message = consumer.poll(max(0.0, deadline - time.monotonic()))
+                if message is None:
+                    raise TopicUnavailableError(self._told("no response for the last records of partitions"))
+                if error := message.error():
+                    raise TopicUnavailableError(self._told(error.str()))
+                partition = TopicPartition(str(message.topic()), message.partition() or 0)
+                headers: Any = message.headers() or ()
+                found[partition] = LastRecord(message.value(), tuple(headers))
+        except KafkaException as error:
+            raise TopicUnavailableError(self._told(error.args[0].str())) from error
+        finally:
+            consumer.close()
+        return found
 
     def append(self, records: Sequence[Outgoing]) -> None:
-        """Append records in rounds, each of one batch per partition at the most."""
-        for part in rounds(records):
-            self._run(self._append(part))
+        """Append records, in order within each partition, and wait until all in-sync replicas have them."""
+        if self._producer is None:
+            self._producer = Producer({**self._options, **_PRODUCER})
+        producer = self._producer
+        errors: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            if error is not None:
+                errors.append(error)
+
+        try:
+            for partition, key, value, timestamp_ms, headers in records:
+                producer.produce(
+                    partition.topic,
+                    value,
+                    key,
+                    partition.partition,
+                    on_delivery=delivered,
+                    timestamp=timestamp_ms or 0,
+                    headers=list(headers),
+                )
+            producer.flush()
+        except (BufferError, KafkaException) as error:
+            self._producer = None
+            raise TopicUnavailableError(self._told(str(error))) from error
+        if errors:
+            self._producer = None
+            raise TopicUnavailableError(self._told(errors[0].str()))
 
     def close(self) -> None:
-        """Let go of the connections."""
-        self._runner.run(self._close())
-        self._runner.close()
+        """Close the connections."""
+        self._producer = None
 
     def __enter__(self) -> Self:
         return self
@@ -129,99 +197,14 @@ class BrokerTopics:
     ) -> None:
         self.close()
 
-    def _run(self, call: Coroutine[object, object, T]) -> T:
+    def _ask(self, call: Callable[[], T]) -> T:
         try:
-            return self._runner.run(call)
-        except BarnabasError as error:
-            # Begin anew: the next call is not to meet what was left of this one.
-            self._runner.run(self._close())
-            self._pool = self._new_pool()
-            raise TopicUnavailableError(str(error)) from error
+            return call()
+        except KafkaException as error:
+            raise TopicUnavailableError(self._told(error.args[0].str())) from error
 
-    def _new_pool(self) -> Pool:
-        return Pool(self._bootstrap_servers, "barnabas-feeder", connect_timeout_ms=_TIMEOUT_MS, security=self._security)
+    def _note(self, error: KafkaError) -> None:
+        self._reason = error.str()
 
-    async def _create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for name, count in partition_counts.items():
-            topic = NewTopic(name, count, configs={"retention.ms": "-1"})
-            try:
-                await Admin(self._pool, _TIMEOUT_MS).create_topic(topic)
-            except KafkaError as error:
-                if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
-                    raise
-            found[name] = len((await self._pool.topic(name)).partitions)
-        return found
-
-    async def _last_records(self, partitions: list[TopicPartition]) -> dict[TopicPartition, LastRecord]:
-        admin = Admin(self._pool, _TIMEOUT_MS)
-        starts = await admin.offsets(partitions, EARLIEST)
-        ends = await admin.offsets(partitions, LATEST)
-        wanted = {partition: end - 1 for partition, end in ends.items() if end > starts[partition]}
-        found: dict[TopicPartition, LastRecord] = {}
-        consumer = Consumer(self._pool, auto_offset_reset="none")
-        try:
-            while wanted:
-                consumer.assign(wanted)
-                fetched = await consumer.poll(_TIMEOUT_MS)
-                if not fetched:
-                    raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"no answer for the last records of {list(wanted)}")
-                for batch in fetched:
-                    record = batch.records[-1]
-                    found[batch.partition] = LastRecord(record.value, tuple(record.headers))
-                    del wanted[batch.partition]
-        finally:
-            await consumer.close()
-        return found
-
-    async def _append(self, records: Sequence[Outgoing]) -> None:
-        if self._producer is None:
-            # Records are collected until the flush below, so that those of a partition are one batch: all of it is
-            # there or none.
-            self._producer = Producer(
-                self._pool,
-                batch_size_bytes=2 * _BATCH_SIZE_BYTES,
-                linger_ms=60_000,
-                request_timeout_ms=_TIMEOUT_MS,
-                delivery_timeout_ms=_TIMEOUT_MS,
-                enable_idempotence=True,
-            )
-        sent = [
-            await self._producer.send(
-                record.partition.topic,
-                record.value,
-                record.key,
-                partition=record.partition.partition,
-                timestamp_ms=record.timestamp_ms,
-                headers=record.headers,
-            )
-            for record in records
-        ]
-        await self._producer.flush()
-        for outcome in sent:
-            outcome.result()
-
-    async def _close(self) -> None:
-        if self._producer is not None:
-            await self._producer.close()
-            self._producer = None
-        await self._pool.close()
-
-
-def rounds(records: Sequence[Outgoing]) -> list[list[Outgoing]]:
-    """Divide records so that in each part those of a partition fit into one batch; their order stays.
-
-    A record that alone is larger than a batch stands alone in its partition's part.
-    """
-    parts: list[list[Outgoing]] = []
-    # By partition: the part that its records go to now, and the bytes that are left there.
-    places: dict[TopicPartition, tuple[int, int]] = {}
-    for record in records:
-        index, left_bytes = places.get(record.partition, (-1, 0))
-        if record.size_bytes > left_bytes:
-            index, left_bytes = index + 1, _BATCH_SIZE_BYTES
-        if index == len(parts):
-            parts.append([])
-        parts[index].append(record)
-        places[record.partition] = (index, left_bytes - record.size_bytes)
-    return parts
+    def _told(self, what: str) -> str:
+        return f"{self._options['bootstrap.servers']}: {what}" + (f" ({self._reason})" if self._reason else "")

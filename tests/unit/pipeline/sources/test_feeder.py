@@ -12,7 +12,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, OtherLogError, feed
 from barnabas.pipeline.sources.lines import Refused, SourceLine
-from barnabas.pipeline.sources.topics import LastRecord, Outgoing, TopicUnavailableError, rounds
+from barnabas.pipeline.sources.topics import LastRecord, Outgoing, TopicUnavailableError
 
 FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]
 PLAN = FeedPlan((FOLLOW, SEARCH), FOLLOW, partition_count=3, lines_per_s=100)
@@ -189,16 +189,6 @@ def test_slow_source_does_not_wait_for_a_full_batch() -> None:
 
     run(topics, lines(), FeedPlan((FOLLOW, SEARCH), FOLLOW))
     assert counts == [0, 1, 2]
-
-
-def test_rounds_hold_one_batch_of_each_partition() -> None:
-    first, second = TopicPartition("t", 0), TopicPartition("t", 1)
-    large = [Outgoing(first, None, bytes([number]) * 300_000) for number in range(3)]
-    small = [Outgoing(second, None, bytes([number])) for number in range(3)]
-    huge = Outgoing(second, None, b"x" * 900_000)
-    records = [large[0], small[0], large[1], small[1], large[2], huge, small[2]]
-    parts = rounds(records)
-    assert parts == [[large[0], small[0], small[1]], [large[1], huge], [large[2], small[2]]]
 
 
 def test_avro_is_sent_where_it_is_asked_for() -> None:
