@@ -11,6 +11,7 @@ from barnabas.pipeline.commands.options import (
     feeder_security,
     kafka_options,
     parse_bound,
+    sender_options,
     settle_format,
 )
 from barnabas.pipeline.runner.plan import Bound, PlanError
@@ -107,6 +108,28 @@ def test_feeders_reach_brokers_by_the_same_options(tmp_path):
         security("--kafka-option", "security.protocol=SASL_PLAINTEXT")
     with pytest.raises(PlanError, match=r"/nowhere can't be used"):
         security("--kafka-option", "security.protocol=SSL", "--kafka-option", "ssl.truststore.location=/nowhere")
+
+
+def test_senders_connect_by_the_same_options():
+    def sender(*options):
+        parser = argparse.ArgumentParser()
+        add_cluster_options(parser)
+        words = [word for option in options for word in ("--kafka-option", option)]
+        return sender_options(parser.parse_args(["--bootstrap-server", "there:9092", *words]))
+
+    assert sender() == {"bootstrap.servers": "there:9092", "client.id": "barnabas-feeder"}
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+    secure = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", f"sasl.jaas.config={login}", "client.id=c")
+    assert sender(*secure) == {
+        "bootstrap.servers": "there:9092",
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "a",
+        "sasl.password": "b",
+        "client.id": "c",
+    }
+    with pytest.raises(PlanError, match=r"/nowhere can't be used"):
+        sender("security.protocol=SSL", "ssl.truststore.location=/nowhere")
 
 
 @pytest.mark.parametrize(
