@@ -55,12 +55,6 @@ class SourceLine:
     is_last_for_now: bool = False
 
 
-def events_of(lines: Iterator[SourceLine]) -> Iterator[tuple[EventType, dict[str, object]]]:
-    """Yield only the events, in order."""
-    for line in lines:
-        yield from line.events
-
-
 def file_lines(path: Path) -> Iterator[RawLine]:
     """Yield the lines of a log that is there, gzip or not.
 
