@@ -76,7 +76,7 @@ class Cluster:
 
     def steps(self) -> list[Entry]:
         """All steps of enforcement."""
-        return self._ask(lambda pool: AuditTopic(pool).read_if_there())
+        return self._ask(lambda pool: AuditTopic(pool).read())
 
     def _ask(self, call: Callable[[Pool], Coroutine[Any, Any, T]]) -> T:
         async def ask() -> T:

@@ -1,15 +1,12 @@
-"""Verdicts become limits that expire: at a broker, from the job to a client that is held, and in killed processes."""
+"""Enforcement against a broker: limits that expire, kills, operators, the command, and a throttled client."""
 
 import asyncio
 import contextlib
 import json
-import os
-import signal
 import socketserver
-import subprocess
-import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,11 +20,11 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.enforcement.audit import AuditTopic
+from barnabas.pipeline.enforcement.decision import decide
 from barnabas.pipeline.enforcement.enforcer import Enforcer
 from barnabas.pipeline.enforcement.entry import Entity, Entry, Verdict
 from barnabas.pipeline.enforcement.follower import EnforcementError, EnforcementFollower
-from barnabas.pipeline.enforcement.ledger import Ledger
-from barnabas.pipeline.enforcement.policy import Policy, parse_template
+from barnabas.pipeline.enforcement.policy import Policy, parse_template, wanted
 from barnabas.pipeline.events.types import POST
 from barnabas.pipeline.job import PLACE, Frames, Job, Mode, Parameters, TableOutput, TopicInput
 from barnabas.pipeline.jobs.security.judging import VERDICTS, Rule, Sign, judge
@@ -35,7 +32,6 @@ from barnabas.pipeline.runner.cluster import KafkaOptions
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_client_quotas import Peer
 from tests.patience import PATIENCE_S
-from tests.pipeline import enforcing
 from tests.pipeline.site import Site
 from tests.spark import forgets_sockets
 
@@ -72,17 +68,13 @@ class Place:
         return asyncio.run(run())
 
     def enforce(self, policy: Policy, verdicts: Sequence[Verdict] | None) -> list[Entry]:
-        """Do all that is to be done now, as a run that has just been started; gives the steps."""
+        """Run one round, as a run that has just been started; return the steps."""
         told: list[Entry] = []
 
         async def enforce(pool: Pool) -> list[Entry]:
             audit = AuditTopic(pool, self.audit_topic)
             await audit.create()
-            enforcer = Enforcer(pool, audit, policy, "security", told.append)
-            try:
-                assert await enforcer.round(verdicts)
-            finally:
-                await audit.close()
+            assert await Enforcer(pool, audit, policy, "security", told.append).round(verdicts)
             return told
 
         return self.do(enforce)
@@ -125,34 +117,16 @@ def place(cluster: RunningBroker, name: str) -> Iterator[Place]:
         place.operate(place.abuser.limited, dict.fromkeys(left))
 
 
-def test_an_abuser_is_limited_and_lifted_and_each_step_is_in_the_topic(place: Place):
-    place.enforce(place.policy(), [place.accuse()])
-    assert place.limits() == LIMITS
-    assert place.enforce(place.policy(), [place.accuse()]) == []
-    (lifted,) = place.enforce(place.policy(), [])
-    assert lifted.note == "no longer accused"
-    assert place.limits() == {}
-    assert place.steps() == ["limiting", "limited", "lifting", "lifted"]
-
-
 def test_a_dry_run_says_what_it_would_do(place: Place):
     (would,) = place.enforce(place.policy(is_dry=True), [place.accuse()])
     assert would.limits == LIMITS
     assert place.limits() == {}
-    assert place.steps() == ["would-limit"]
-    # And is not taken for the truth.
+    assert place.enforce(place.policy(is_dry=True), [place.accuse()]) == []
+    # A real run does not take it for the truth, nor the dry run the real limits for an operator's.
     place.enforce(place.policy(), [place.accuse()])
+    (would,) = place.enforce(place.policy(is_dry=True), [])
+    assert would.note == "no longer accused"
     assert place.limits() == LIMITS
-
-
-def test_an_operators_limits_stay_whatever_enforcement_does(place: Place):
-    operators = {"producer_byte_rate": 5e6, "consumer_byte_rate": 6e6}
-    place.operate(place.abuser.limited, operators)
-    (kept,) = place.enforce(place.policy(), [place.accuse()])
-    assert kept.note == "an operator has limited it: consumer_byte_rate=6e+06, producer_byte_rate=5e+06"
-    place.enforce(place.policy(), [])
-    assert place.limits() == operators
-    assert place.steps() == ["kept", "closed"]
 
 
 def test_an_operator_who_is_quicker_while_others_are_limited_keeps_his_limit(place: Place):
@@ -177,12 +151,9 @@ def test_an_operator_who_is_quicker_while_others_are_limited_keeps_his_limit(pla
         await audit.create()
         enforcer = Enforcer(pool, audit, place.policy(), "security")
         now_ms = time.time_ns() // 1_000_000
-        accused = place.policy().accused([first, second], now_ms)
-        one, two = Ledger(False).decide(place.policy(), "security", accused, {}, now_ms).acts
-        try:
-            return await enforcer.do([replace(one, changes=Meanwhile(one.changes or {})), two])
-        finally:
-            await audit.close()
+        targets = wanted([first, second], place.policy(), now_ms)
+        (one, two), _ = decide(place.policy(), "security", {}, targets, {}, now_ms)
+        return await enforcer.do([replace(one, changes=Meanwhile(one.changes)), two])
 
     try:
         assert not place.do(limit)
@@ -191,59 +162,45 @@ def test_an_operator_who_is_quicker_while_others_are_limited_keeps_his_limit(pla
         place.operate(other.limited, dict.fromkeys(LIMITS))
 
 
-def test_a_limit_that_an_operator_changes_is_his(place: Place):
-    place.enforce(place.policy(), [place.accuse()])
-    place.operate(place.abuser.limited, {"producer_byte_rate": 5e6})
-    place.enforce(place.policy(), [place.accuse()])
-    assert place.limits() == {"producer_byte_rate": 5e6}
-    place.enforce(place.policy(), [])
-    assert place.limits() == {"producer_byte_rate": 5e6}
-    assert place.steps() == ["limiting", "limited", "lifting", "taken-over", "closed"]
-
-
 class Killed(BaseException):
-    """Ends what is being done as a kill would: nothing of ours catches it."""
+    """Ends a round as a kill would: nothing catches it."""
 
 
-def die() -> None:
-    raise Killed
+def kill_before(effect: int, patch: Callable[..., None]) -> None:
+    """Raise `Killed` right before an effect on the cluster: a write to the audit topic, or a change of limits."""
+    left = effect
 
+    def killing(original: Any) -> Any:
+        async def counted(self: Any, what: Any, *arguments: Any) -> Any:
+            nonlocal left
+            # An append of nothing has no effect.
+            left -= bool(what)
+            if left == 0:
+                raise Killed
+            return await original(self, what, *arguments)
 
-def asked_of(place: Place) -> dict[str, Any]:
-    return {
-        "parent": os.getpid(),
-        "bootstrap_servers": place.broker.bootstrap_servers,
-        "audit_topic": place.audit_topic,
-        "limits": LIMITS,
-        "limit_for_ms": LONG_MS,
-        "verdicts": [_fields(place.accuse())],
-    }
+        return counted
+
+    patch(AuditTopic, "append", killing(AuditTopic.append))
+    patch(QuotaStateAdmin, "alter_limits", killing(QuotaStateAdmin.alter_limits))
 
 
 @pytest.mark.parametrize("is_still_accused", [True, False])
-def test_killed_before_each_thing_that_it_does_it_goes_on_where_it_stood(
+def test_killed_before_any_effect_enforcement_resumes(
     place: Place, monkeypatch: pytest.MonkeyPatch, is_still_accused: bool
 ):
     # Intent, limits, outcome; and the same for lifting.
-    for kill_at in range(1, 7):
+    for effect in range(1, 7):
         with monkeypatch.context() as patches:
-            enforcing.arm(kill_at, die, patches.setattr)
+            kill_before(effect, patches.setattr)
             with pytest.raises(Killed):
-                asyncio.run(enforcing.enforce(asked_of(place)))
-        assert place.limits() == (LIMITS if kill_at in (3, 4, 5) else {}), f"killed before {kill_at}"
+                deque(place.enforce(place.policy(), verdicts) for verdicts in ([place.accuse()], []))
+        assert place.limits() == (LIMITS if effect in (3, 4, 5) else {}), f"killed before {effect}"
         if is_still_accused:
             place.settle([place.accuse()])
-            assert place.limits() == LIMITS, f"killed before {kill_at}"
+            assert place.limits() == LIMITS, f"killed before {effect}"
         place.settle([])
-        assert place.limits() == {}, f"killed before {kill_at}"
-
-
-def test_a_killed_process_leaves_limits_that_the_next_one_lifts(place: Place):
-    command = [sys.executable, "-m", "tests.pipeline.enforcing", json.dumps({**asked_of(place), "kill_at": 3})]
-    assert subprocess.run(command, timeout=PATIENCE_S, check=False).returncode == -signal.SIGKILL
-    assert place.limits() == LIMITS
-    place.settle([])
-    assert place.limits() == {}
+        assert place.limits() == {}, f"killed before {effect}"
 
 
 def test_what_expired_while_nobody_ran_is_lifted_at_the_start(place: Place):
@@ -333,18 +290,14 @@ def test_limits_are_shown_and_lifted_by_hand(place: Place, capsys: pytest.Captur
     assert steps == ["limiting", "limited", "lifting", "pardoned"]
 
 
-def test_what_the_broker_refuses_is_said_and_not_tried_again(place: Place):
+def test_limits_that_the_broker_refuses_are_not_tried_again(place: Place):
+    (failed,) = place.enforce(place.policy(limits={"x" * 32_768: 1.0}), [place.accuse()])
+    assert failed.to_json()["step"] == "failed"
+    place.settle([])
     (failed,) = place.enforce(place.policy(limits={"no_such_rate": 1.0}), [verdict := place.accuse()])
     assert failed.to_json()["step"] == "failed"
     assert "no_such_rate" in failed.note
     assert place.enforce(place.policy(limits={"no_such_rate": 1.0}), [verdict]) == []
-    assert place.steps() == ["limiting", "failed"]
-
-
-def test_what_cannot_be_sent_is_a_failure_too(place: Place):
-    (failed,) = place.enforce(place.policy(limits={"x" * 32_768: 1.0}), [place.accuse()])
-    assert failed.to_json()["step"] == "failed"
-    assert place.steps() == ["limiting", "failed"]
 
 
 def test_a_run_that_stops_says_what_it_leaves(place: Place):
@@ -365,7 +318,7 @@ def test_a_run_that_stops_says_what_it_leaves(place: Place):
     assert place.limits() == LIMITS
 
 
-def test_a_dry_run_says_at_both_ends_which_limits_it_leaves(place: Place):
+def test_a_dry_run_warns_of_limits_that_it_leaves(place: Place):
     place.enforce(place.policy(), [place.accuse()])
     warnings: list[str] = []
     follower = EnforcementFollower(
@@ -379,7 +332,7 @@ def test_a_dry_run_says_at_both_ends_which_limits_it_leaves(place: Place):
     )
     assert warnings == [told]
     follower.close()
-    assert warnings == [told, told]
+    assert warnings == [told]
     assert place.limits() == LIMITS
 
 
@@ -389,10 +342,10 @@ def test_a_topic_that_would_forget_is_told_of(place: Place):
         from barnabas.clients.admin import NewTopic
 
         await Admin(pool).create_topic(NewTopic(place.audit_topic, 1, 1, {"retention.ms": "1000"}))
-        return await AuditTopic(pool, place.audit_topic).doubts()
+        return await AuditTopic(pool, place.audit_topic).create()
 
-    (doubt,) = place.do(made_by_an_operator)
-    assert doubt.startswith(f"topic {place.audit_topic} has retention.ms=1000: nobody lifts a limit")
+    (warning,) = place.do(made_by_an_operator)
+    assert warning.startswith(f"topic {place.audit_topic} has retention.ms=1000: ")
 
 
 def test_a_topic_that_was_made_anew_is_told_of(place: Place):
@@ -404,14 +357,13 @@ def test_a_topic_that_was_made_anew_is_told_of(place: Place):
         audit = AuditTopic(pool, place.audit_topic)
         before = await audit.read()
         await Admin(pool).delete_topic(place.audit_topic)
-        anew = None
+        is_created = False
         deadline = time.monotonic() + PATIENCE_S
-        while anew is None and time.monotonic() < deadline:
-            # Until the broker has heard of it.
-            await AuditTopic(pool, place.audit_topic).create()
+        while not is_created and time.monotonic() < deadline:
+            # The broker may still delete the first one.
             with contextlib.suppress(KafkaError):
-                anew = await AuditTopic(pool, place.audit_topic).read()
-        assert anew == []
+                is_created = not await AuditTopic(pool, place.audit_topic).create()
+        assert await AuditTopic(pool, place.audit_topic).read() == []
         with pytest.raises(KafkaError, match="is shorter than it was") as raised:
             await audit.read()
         assert raised.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
@@ -485,7 +437,3 @@ def poll_for_ever(follower: EnforcementFollower) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         follower.poll()
-
-
-def _fields(verdict: Verdict) -> dict[str, object]:
-    return {name: getattr(verdict, name) for name in Verdict.__slots__}

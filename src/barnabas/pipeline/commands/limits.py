@@ -63,78 +63,74 @@ async def _run(arguments: argparse.Namespace) -> int:
     security = feeder_security(arguments)
     async with Pool(arguments.bootstrap_server, _CLIENT_ID, security=security) as pool:
         audit = AuditTopic(pool, arguments.audit_topic)
-        try:
-            entries = await audit.read_if_there()
-            if arguments.history:
-                for entry in entries:
-                    print(to_json(entry.to_json()) if arguments.json else _told(entry))
-                return 0
-            return await _current(arguments, pool, audit, entries)
-        finally:
-            await audit.close()
+        entries = await audit.read()
+        if arguments.history:
+            for entry in entries:
+                print(to_json(entry.to_json()) if arguments.json else _text(entry))
+            return 0
+        return await _current(arguments, pool, audit, entries)
 
 
 async def _current(arguments: argparse.Namespace, pool: Pool, audit: AuditTopic, entries: Sequence[Entry]) -> int:
     from barnabas.clients.admin_quota_states import QuotaStateAdmin
+    from barnabas.pipeline.enforcement.decision import holding, lift
     from barnabas.pipeline.enforcement.enforcer import Enforcer
     from barnabas.pipeline.enforcement.entry import Step
-    from barnabas.pipeline.enforcement.ledger import Ledger, lift_now
     from barnabas.pipeline.enforcement.policy import Policy
 
-    ledger = Ledger(is_dry=False)
-    for entry in entries:
-        ledger.add(entry)
+    limited = holding({entry.entity: entry for entry in entries if not entry.is_dry})
+    found = await QuotaStateAdmin(pool).limits() if limited else {}
     now_ms = pool.env.clock.now_ms()
     if arguments.lift:
-        lifted, then, note = _named(arguments.lift, ledger.holding), Step.PARDONED, "by hand"
+        lifted, then, note = _named(arguments.lift, limited), Step.PARDONED, "by hand"
     elif arguments.lift_expired:
-        lifted = {entity: entry for entity, entry in ledger.holding.items() if now_ms >= entry.until_ms}
+        lifted = {entity: entry for entity, entry in limited.items() if now_ms >= entry.until_ms}
         then, note = Step.LIFTED, "expired"
     else:
-        found = await QuotaStateAdmin(pool).limits() if ledger.holding else {}
-        _show(arguments, ledger.holding, found, now_ms)
+        _show(arguments, limited, found, now_ms)
         return 0
-    found = await QuotaStateAdmin(pool).limits() if lifted else {}
-    enforcer = Enforcer(pool, audit, Policy(is_dry=False), _CLIENT_ID, lambda entry: print(_told(entry)))
-    acts = [lift_now(entry, found, entry.then or then, now_ms, note) for entry in lifted.values()]
+    enforcer = Enforcer(pool, audit, Policy(is_dry=False), _CLIENT_ID, lambda entry: print(_text(entry)))
+    acts = [
+        lift(entry, found.get(entity.limited, {}), entry.then or then, now_ms, note) for entity, entry in lifted.items()
+    ]
     if not await enforcer.do(acts):
-        raise PlanError("somebody changed limits at the same moment: look at what is left, and do it again")
+        raise PlanError("limits changed at the same moment: run the command again")
     print(f"{len(acts)} lifted")
     return 0
 
 
-def _named(wanted: Sequence[str], holding: dict[Entity, Entry]) -> dict[Entity, Entry]:
+def _named(wanted: Sequence[str], limited: dict[Entity, Entry]) -> dict[Entity, Entry]:
     from barnabas.pipeline.enforcement.entry import parse_entity
 
     if _ALL in wanted:
-        return holding
+        return limited
     found = {}
     for text in wanted:
         try:
             entity = parse_entity(text)
         except ValueError as error:
             raise PlanError(f"{error}, or {_ALL}") from None
-        if entity not in holding:
+        if entity not in limited:
             raise PlanError(f"{entity} is not limited by enforcement; barnabas quotas list shows all limits")
-        found[entity] = holding[entity]
+        found[entity] = limited[entity]
     return found
 
 
 def _show(
     arguments: argparse.Namespace,
-    holding: dict[Entity, Entry],
+    limited: dict[Entity, Entry],
     found: dict[Limited, dict[str, float]],
     now_ms: int,
 ) -> None:
     if arguments.json:
-        for entity, entry in sorted(holding.items()):
+        for entity, entry in sorted(limited.items()):
             said = {**entry.to_json(), "at_the_broker": found.get(entity.limited, {})}
             print(to_json(said))
         return
-    if not holding:
+    if not limited:
         print("enforcement limits nobody")
         return
-    for entity, entry in sorted(holding.items()):
+    for entity, entry in sorted(limited.items()):
         said, limits = entry.to_json(), found.get(entity.limited, {})
         told = [
             f"{name}={value:g}" + ("" if limits.get(name) == value else f" (now {limits.get(name, 'not set')})")
@@ -146,5 +142,5 @@ def _show(
         print(on_one_line(f"    {entry.verdict.what} {entry.verdict.subject}: {entry.verdict.why}"))
 
 
-def _told(entry: Entry) -> str:
+def _text(entry: Entry) -> str:
     return on_one_line(f"{entry.to_json()['time']} {line_of(entry)}")

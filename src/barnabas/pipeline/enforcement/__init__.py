@@ -1,8 +1,9 @@
-"""Enforcement: verdicts become limits that expire by themselves.
+"""Enforcement: turn the security job's verdicts into client quotas that expire.
 
-    verdicts ─► policy: whom they are about, for Kafka ─► ledger: what is to be done ─► enforcer: does it
-                                                              ▲                            │
-                                                              └──── audit topic ◄──────────┘
+    verdicts ─► policy: wanted quotas ─┐
+    audit topic: quotas set so far ────┼─► decision: differences ─► enforcer: applies them, appends to the audit topic
+    cluster: quotas that are set ──────┘
 
-`policy.py` and `ledger.py` are pure. The audit topic is the only state: what it does not say was not done by us.
+`policy.py` and `decision.py` are pure. The audit topic is the only state: quotas that it does not record belong to
+somebody else.
 """

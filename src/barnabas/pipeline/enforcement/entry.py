@@ -1,17 +1,15 @@
-"""A step of enforcement, as it stands in the audit topic: whom, what, why, since when, until when.
+"""An entry of the audit topic: one step of enforcement.
 
-Format of a record: its key is the entity (`user=alice`, `client-id=curl`), with `dry-run ` before it where nothing was
-changed; its value is a JSON object:
+The key of the record is the entity (`user=alice`, `client-id=curl`), after `dry-run ` in a dry run. Its value is a JSON
+object (docs/pipeline/enforcement.md lists the steps):
 
 | field | is |
 | --- | --- |
-| step | see `Step`; in a dry run would-limit, would-renew, would-keep, would-lift, would-close |
-| then | of `lifting`: the step that follows it |
+| step, then | the step; of `lifting`: the step that follows |
 | entity | `{"user": name}` or `{"client-id": name}` |
-| limits | what is ours at the broker, or may be: value by Kafka's name of the limit |
-| time, since, until | when this was written, the limit was decided, and it is to go; ISO 8601, UTC, milliseconds |
-| run | who wrote it |
-| note | what a person should know of this step |
+| limits | quotas that enforcement has set, or may have set: value by Kafka's name |
+| time, since, until | when the record was written, the limit was decided, and it expires; ISO 8601, UTC, milliseconds |
+| run, note | name of the run; detail for people |
 | verdict | subject_kind, subject, what, score, why, last_seen, until, evidence |
 """
 
@@ -27,54 +25,32 @@ from barnabas.clients.admin_quota_states import Limited
 USER, CLIENT_ID = "user", "client-id"
 
 _DRY_RUN = "dry-run "
+_TIMES = ("time", "since", "until", "last_seen")
+_NOT_IN_JSON = ("is_dry", "address", "agent", "user")
 
 
 class Step(Enum):
-    """A step that was taken, or is about to be."""
+    """A step; LIMITING and LIFTING are intents, written before the cluster's quotas change."""
 
     LIMITING = "limiting"
-    """The limits are about to be set. Whether they were, the broker knows."""
-
     LIMITED = "limited"
-    """The limits are set."""
-
     RENEWED = "renewed"
-    """The limits stay for longer: the accused went on."""
-
     LIFTING = "lifting"
-    """The limits are about to be removed. Whether they were, the broker knows."""
-
     LIFTED = "lifted"
-    """They were removed: they had expired, or the verdict was gone."""
-
     KEPT = "kept"
-    """Nothing was set: an operator has limited the entity himself."""
-
     TAKEN_OVER = "taken-over"
-    """An operator changed or removed what was set; what was left of it was removed. His word is the last."""
-
     PARDONED = "pardoned"
-    """The limits were removed by hand (`barnabas pipeline limits --lift`)."""
-
     FAILED = "failed"
-    """The broker refused to set the limits."""
-
     CLOSED = "closed"
-    """The verdict behind kept, taken-over, pardoned or failed is gone."""
 
 
-_WOULD = {
-    Step.LIMITED: "would-limit",
-    Step.RENEWED: "would-renew",
-    Step.KEPT: "would-keep",
-    Step.LIFTED: "would-lift",
-    Step.CLOSED: "would-close",
-}
+_DRY = (("limit", Step.LIMITED), ("renew", Step.RENEWED), ("keep", Step.KEPT), ("lift", Step.LIFTED))
+_WOULD = {step: f"would-{verb}" for verb, step in (*_DRY, ("close", Step.CLOSED))}
 _STEPS = {step.value: step for step in Step} | {text: step for step, text in _WOULD.items()}
 
 
 class Entity(NamedTuple):
-    """Whom Kafka limits: `kind` is USER or CLIENT_ID, `name` is not empty."""
+    """A user or client id; `kind` is USER or CLIENT_ID, `name` is not empty."""
 
     kind: str
     name: str
@@ -84,27 +60,23 @@ class Entity(NamedTuple):
 
     @property
     def limited(self) -> Limited:
-        """The same for the clients' administration."""
+        """The entity as `QuotaStateAdmin` names it."""
         return Limited(self.name, None) if self.kind == USER else Limited(None, self.name)
 
 
 def parse_entity(text: str) -> Entity:
-    """Read `user=NAME` or `client-id=NAME`.
-
-    Raises:
-        ValueError: it is neither; one line that says so.
-    """
+    """Read `user=NAME` or `client-id=NAME`; raise ValueError if `text` is neither."""
     kind, _, name = text.partition("=")
     if kind not in (USER, CLIENT_ID) or not name:
-        raise ValueError(f"{text!r} is no entity: write {USER}=NAME or {CLIENT_ID}=NAME")
+        raise ValueError(f"{text!r} is not an entity: write {USER}=NAME or {CLIENT_ID}=NAME")
     return Entity(kind, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The parts of a verdict that enforcement looks at (docs/pipeline/security.md); times in milliseconds since 1970.
+    """A verdict as enforcement needs it (docs/pipeline/security.md); times in milliseconds since 1970.
 
-    `address`, `agent` and `user` are those parts of the subject that it has.
+    `address`, `agent` and `user` are the parts of the subject; entries of the audit topic lack them.
     """
 
     subject_kind: str
@@ -122,7 +94,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One step; the fields are those of the record, `is_dry` the beginning of its key."""
+    """One entry; its fields are those of the record, `is_dry` is the prefix of the key."""
 
     step: Step
     entity: Entity
@@ -145,65 +117,46 @@ class Entry:
         return json.dumps(self.to_json(), ensure_ascii=False).encode()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the record's value says."""
-        verdict = self.verdict
-        return {
-            "step": _WOULD[self.step] if self.is_dry else self.step.value,
-            **({"then": self.then.value} if self.then else {}),
-            "entity": {self.entity.kind: self.entity.name},
-            "limits": dict(self.limits),
-            "time": _iso(self.time_ms),
-            "since": _iso(self.since_ms),
-            "until": _iso(self.until_ms),
-            "run": self.run,
-            **({"note": self.note} if self.note else {}),
-            "verdict": {
-                "subject_kind": verdict.subject_kind,
-                "subject": verdict.subject,
-                "what": verdict.what,
-                "score": verdict.score,
-                "why": verdict.why,
-                "last_seen": _iso(verdict.last_seen_ms),
-                "until": _iso(verdict.until_ms),
-                "evidence": dict(verdict.evidence),
-            },
-        }
+        """Return the record's value as an object."""
+        fields = _to_json(self)
+        fields |= {"step": _WOULD[self.step] if self.is_dry else self.step.value, "then": self.then and self.then.value}
+        fields |= {"entity": {self.entity.kind: self.entity.name}, "verdict": _to_json(self.verdict)}
+        return {name: value for name, value in fields.items() if value is not None and value != ""}
 
 
 def read_entry(key: bytes | None, value: bytes | None) -> Entry | None:
-    """Read a record of the audit topic; None: it is none of ours, such as a newer version's."""
+    """Read a record of the audit topic; return None if it is not an entry, or has a step of a newer version."""
     try:
-        said = json.loads(value or b"")
-        verdict = said["verdict"]
-        ((kind, name),) = said["entity"].items()
-        return Entry(
-            _STEPS[said["step"]],
-            parse_entity(f"{kind}={name}"),
-            {str(limit): float(number) for limit, number in said["limits"].items()},
-            Verdict(
-                verdict["subject_kind"],
-                verdict["subject"],
-                verdict["what"],
-                float(verdict["score"]),
-                verdict["why"],
-                _milliseconds(verdict["last_seen"]),
-                _milliseconds(verdict["until"]),
-                evidence=verdict["evidence"],
-            ),
-            said["run"],
-            _milliseconds(said["time"]),
-            _milliseconds(said["since"]),
-            _milliseconds(said["until"]),
-            _STEPS[said["then"]] if "then" in said else None,
-            said.get("note", ""),
-            (key or b"").startswith(_DRY_RUN.encode()),
-        )
+        fields = _from_json(Entry, json.loads(value or b""))
+        ((kind, name),) = fields["entity"].items()
+        fields |= {"step": _STEPS[fields["step"]], "then": _STEPS[fields["then"]] if "then" in fields else None}
+        fields |= {
+            "entity": parse_entity(f"{kind}={name}"),
+            "verdict": Verdict(**_from_json(Verdict, fields["verdict"])),
+        }
+        fields["limits"] = {str(limit): float(number) for limit, number in fields["limits"].items()}
+        return Entry(**fields, is_dry=(key or b"").startswith(_DRY_RUN.encode()))
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
+def _to_json(values: Entry | Verdict) -> dict[str, Any]:
+    fields = {name: getattr(values, name) for name in values.__dataclass_fields__ if name not in _NOT_IN_JSON}
+    return {name.removesuffix("_ms"): _iso(each) if name.endswith("_ms") else each for name, each in fields.items()}
+
+
+def _from_json(kind: type[Entry | Verdict], values: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {
+        f"{name}_ms" if name in _TIMES else name: _milliseconds(each) if name in _TIMES else each
+        for name, each in values.items()
+    }
+    return {
+        name: each for name, each in fields.items() if name in kind.__dataclass_fields__ and name not in _NOT_IN_JSON
+    }
+
+
 def _iso(time_ms: int) -> str:
-    # Not by way of a float: a millisecond must stay what it is.
+    # Without a float, which would round some milliseconds.
     moment = datetime.fromtimestamp(time_ms // 1000, UTC).replace(microsecond=time_ms % 1000 * 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

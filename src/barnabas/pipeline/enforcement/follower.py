@@ -1,8 +1,4 @@
-"""Enforcement beside a run: takes the verdicts of each refresh, and acts upon them in a thread of its own.
-
-Of its own, as a limit is to be lifted in time while a refresh takes a minute. A cluster that is away is waited for; one
-that refuses for good ends the run.
-"""
+"""Enforce a run's verdicts in a thread of its own, so that limits expire in time while a refresh is computed."""
 
 from __future__ import annotations
 
@@ -27,30 +23,24 @@ if TYPE_CHECKING:
 
 VERDICTS = "verdicts"
 
-_FIRST_RETRY_S = 0.5
-_LONGEST_RETRY_S = 10.0
-# Time heals none of these.
-_FOR_GOOD = frozenset(
-    {
-        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        ErrorCode.SASL_AUTHENTICATION_FAILED,
-        ErrorCode.UNSUPPORTED_SASL_MECHANISM,
-        ErrorCode.UNSUPPORTED_VERSION,
-    }
-)
+_RETRY_S = 2.0
+_LIFT_EXPIRED = "`barnabas pipeline limits --lift-expired`"
+# Errors that end the run, with what to do; after others the thread connects again.
+_PERMANENT = {
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "; the run's user needs DESCRIBE_CONFIGS and ALTER_CONFIGS on the cluster",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "",
+    ErrorCode.SASL_AUTHENTICATION_FAILED: "",
+    ErrorCode.UNSUPPORTED_SASL_MECHANISM: "",
+    ErrorCode.UNSUPPORTED_VERSION: "; setting limits over the wire needs Kafka 2.6 or later",
+}
 
 
 class EnforcementError(Exception):
-    """Verdicts can't be enforced: one line that says why and what to do."""
+    """Verdicts can't be enforced; one line with the reason and what to do."""
 
 
 class EnforcementFollower:
-    """Enforces the verdicts of one run; a `runner.follower.Follower`.
-
-    Attributes:
-        policy: What is enforced.
-    """
+    """Enforces the verdicts of one run; a `runner.follower.Follower`."""
 
     def __init__(
         self,
@@ -61,214 +51,139 @@ class EnforcementFollower:
         tell: Callable[[Entry], None] = lambda _: None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Nothing is asked of the cluster yet.
-
-        Args:
-            kafka: The cluster.
-            policy: What is enforced.
-            run: Whose limits these are.
-            audit_topic: Where the steps stand.
-            tell: Called with each step that was taken, intents aside; in another thread.
-            warn: Told in one line what a person should know; in another thread.
-        """
+        """Prepare; `start` connects. `tell` gets each outcome and `warn` lines for people, in the follower's thread."""
         self.policy = policy
         self._kafka = kafka
         self._run = run
         self._audit_topic = audit_topic
         self._tell = tell
         self._warn = warn
+        self._warned: set[str] = set()
         self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._wake: asyncio.Event | None = None
-        self._is_stopped = False
-        self._failure: Exception | None = None
-        self._last_warning = ""
-        self._is_doubt_told = self._is_dry_told = False
-        self._verdicts: list[Verdict] | None = None
-        # How many sets of verdicts were given, and how many of them were acted upon.
-        self._given_count = self._done_count = 0
+        # Guards what follows; the counts are of sets of verdicts.
         self._changed = threading.Condition()
+        self._is_stopped = False
+        self._verdicts: list[Verdict] | None = None
+        self._taken_count = self._enforced_count = 0
+        self._failure: Exception | None = None
+        self._last_error = ""
 
     def start(self) -> None:
-        """Begin; what has expired is lifted, whatever the verdicts say. Once it runs this does nothing."""
+        """Start the thread unless it runs; it lifts expired limits before the first verdicts arrive."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._main, name=f"enforcement of {self._run}", daemon=True)
             self._thread.start()
 
     def follow(self, output: str, rows: DataFrame) -> None:
-        """Take the verdicts as they are now; rows of another output are none."""
+        """Take the rows of the output `verdicts`; ignore other outputs."""
         if output == VERDICTS:
             self.take(read_verdicts(rows, self.policy))
 
     def take(self, verdicts: list[Verdict]) -> None:
-        """Take these verdicts for all that there are now."""
+        """Replace all earlier verdicts by these."""
         with self._changed:
             self._verdicts = verdicts
-            self._given_count += 1
-        self._wake_up()
+            self._taken_count += 1
+            self._changed.notify_all()
 
     def poll(self) -> None:
-        """Look whether it goes well.
-
-        Raises:
-            EnforcementError: it does not, and time will not heal it.
-        """
+        """Raise EnforcementError if enforcement has failed for good."""
         if self._failure is not None:
             raise self._failure
 
     def settle(self, timeout_s: float) -> None:
-        """Wait until all verdicts that were given are acted upon.
-
-        Raises:
-            EnforcementError: they were not, in this time.
-        """
+        """Wait until all verdicts are enforced; raise EnforcementError if they are not after this time."""
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._done_count == self._given_count or self._failure is not None, timeout_s
+            is_done = self._changed.wait_for(
+                lambda: self._enforced_count == self._taken_count or self._failure, timeout_s
             )
         self.poll()
-        if self._done_count < self._given_count:
-            why = f": {self._last_warning}" if self._last_warning else ""
-            raise EnforcementError(f"{self._run}: its last verdicts were not enforced within {timeout_s:.0f} s{why}")
+        if not is_done:
+            why = f": {self._last_error}" if self._last_error else ""
+            raise EnforcementError(f"{self._run}: last verdicts were not enforced within {timeout_s:.0f} s{why}")
 
     def close(self) -> None:
-        """Stop between two acts. Limits stay as they are, and the topic knows of them."""
-        self._is_stopped = True
-        self._wake_up()
+        """Stop between two rounds; limits stay until a run or `--lift-expired` lifts them."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
-    def _wake_up(self) -> None:
-        with self._changed:
-            if self._loop is not None and self._wake is not None:
-                self._loop.call_soon_threadsafe(self._wake.set)
-
     def _main(self) -> None:
-        try:
-            asyncio.run(self._enforce())
-        except Exception as error:
-            self._failure = error
+        while not self._is_stopped:
+            try:
+                # The loop rests between two rounds, while the thread waits.
+                with asyncio.Runner() as runner:
+                    self._enforce(runner)
+            except BarnabasError as error:
+                code = error.code if isinstance(error, KafkaError) else None
+                if isinstance(error, ConfigError) or code in _PERMANENT:
+                    advice = _PERMANENT[code] if code else ""
+                    return self._fail(EnforcementError(f"verdicts can't be enforced: {error}{advice}"))
+                if str(error) != self._last_error:
+                    self._last_error = str(error)
+                    self._warn(f"enforcement waits for the cluster: {error}")
+                with self._changed:
+                    self._changed.wait_for(lambda: self._is_stopped, _RETRY_S)
+            except Exception as error:
+                return self._fail(error)
+
+    def _fail(self, failure: Exception) -> None:
         with self._changed:
-            self._loop = None
+            self._failure = failure
             self._changed.notify_all()
 
-    async def _enforce(self) -> None:
-        with self._changed:
-            self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
-        retry_s = _FIRST_RETRY_S
-        while not self._is_stopped:
-            before_count = self._done_count
-            try:
-                await self._enforce_while_it_goes_well()
-            except BarnabasError as error:
-                if isinstance(error, ConfigError) or (isinstance(error, KafkaError) and error.code in _FOR_GOOD):
-                    raise EnforcementError(f"verdicts can't be enforced: {_said(error)}") from error
-                if str(error) != self._last_warning:
-                    self._last_warning = str(error)
-                    self._warn(f"enforcement waits for the cluster: {error}")
-                retry_s = _FIRST_RETRY_S if self._done_count > before_count else min(2 * retry_s, _LONGEST_RETRY_S)
-                # New verdicts don't bring a cluster back; the next round takes them.
-                self._wake.clear()
-                await self._wait(retry_s)
-
-    async def _enforce_while_it_goes_well(self) -> None:
+    def _enforce(self, runner: asyncio.Runner) -> None:
+        """Enforce until the follower is closed, or the cluster fails."""
         options = self._kafka.options
         client_id = options.get("client.id", "barnabas-enforcement")
-        async with Pool(self._kafka.bootstrap_servers, client_id, security=client_security(options)) as pool:
-            audit = AuditTopic(pool, self._audit_topic)
-            try:
-                await audit.create()
-                for doubt in [] if self._is_doubt_told else await audit.doubts():
-                    self._warn(doubt)
-                self._is_doubt_told = True
-                enforcer = Enforcer(pool, audit, self.policy, self._run, self._tell)
-                while not self._is_stopped:
-                    await self._round(enforcer)
-                if self.policy.is_dry:
-                    self._warn_of_limits(enforcer)
-                elif enforcer.in_force:
-                    self._warn(
-                        f"limits stay in force ({len(enforcer.in_force)}): the next run lifts them in time, or "
-                        "`barnabas pipeline limits --lift-expired` does"
-                    )
-            finally:
-                await audit.close()
-
-    async def _round(self, enforcer: Enforcer) -> None:
-        assert self._wake is not None
-        self._wake.clear()
-        with self._changed:
-            number, verdicts = self._given_count, self._verdicts
-        before_count = enforcer.waiting_count
-        is_done = await enforcer.round(verdicts)
-        if enforcer.waiting_count > before_count:
-            self._warn(
-                f"{enforcer.waiting_count} more are accused than the {self.policy.most} that may be limited at a time"
-            )
-        if not is_done:
-            return
-        if self.policy.is_dry and not self._is_dry_told:
-            self._is_dry_told = True
-            self._warn_of_limits(enforcer)
-        with self._changed:
-            self._done_count = number
-            self._last_warning = ""
-            self._changed.notify_all()
-        await self._wait(enforcer.wait_s())
-
-    def _warn_of_limits(self, enforcer: Enforcer) -> None:
-        """Say that a dry run leaves limits alone that runs in earnest have set, though their time may be over."""
-        if enforcer.in_force:
-            self._warn(
-                f"limits of earlier runs are in force ({len(enforcer.in_force)}), and a dry run lifts none: "
-                "`barnabas pipeline limits --lift-expired`"
-            )
-
-    async def _wait(self, timeout_s: float) -> None:
-        assert self._wake is not None
-        if self._is_stopped:
-            return
+        pool = Pool(self._kafka.bootstrap_servers, client_id, security=client_security(options))
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._wake.wait()
-        except TimeoutError:
+            audit = AuditTopic(pool, self._audit_topic)
+            for warning in runner.run(audit.create()):
+                self._warn_once(warning, warning)
+            enforcer = Enforcer(pool, audit, self.policy, self._run, self._tell)
+            while not self._is_stopped:
+                self._round(runner, enforcer)
+            if (count := len(enforcer.in_force)) and not self.policy.is_dry:
+                self._warn(f"limits stay in force ({count}): the next run lifts them in time, or {_LIFT_EXPIRED} does")
+        finally:
+            runner.run(pool.close())
+
+    def _round(self, runner: asyncio.Runner, enforcer: Enforcer) -> None:
+        number, verdicts = self._taken_count, self._verdicts
+        if not runner.run(enforcer.round(verdicts)):
             return
+        if count := enforcer.waiting_count:
+            self._warn_once(
+                "room", f"{count} more are accused than the {self.policy.most} that may be limited at a time"
+            )
+        if (count := len(enforcer.in_force)) and self.policy.is_dry:
+            text = f"limits of earlier runs are in force ({count}), and a dry run lifts none: {_LIFT_EXPIRED}"
+            self._warn_once("dry run", text)
+        with self._changed:
+            self._enforced_count, self._last_error = number, ""
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._is_stopped or self._taken_count > number, enforcer.wait_s())
+
+    def _warn_once(self, subject: str, text: str) -> None:
+        if subject not in self._warned:
+            self._warned.add(subject)
+            self._warn(text)
 
 
 def read_verdicts(verdicts: DataFrame, policy: Policy) -> list[Verdict]:
-    """Return those rows of the table `verdicts` that a policy may look at.
-
-    Args:
-        verdicts: Columns as in docs/pipeline/security.md.
-        policy: Which ones.
-    """
+    """Collect the rows of the table `verdicts` (docs/pipeline/security.md) that may count under a policy."""
     from pyspark.sql import functions as F
 
-    counts = (
+    rows = verdicts.where(
         F.col("subject_kind").isin(*policy.entities)
         & F.col("what").isin(*policy.enforced)
         & (F.col("score") >= policy.least_score)
-    )
-    rows = verdicts.where(counts).select(
-        "subject_kind",
-        "subject",
-        "what",
-        "score",
-        "why",
-        F.unix_millis("last_seen").alias("last_seen_ms"),
-        F.unix_millis("until").alias("until_ms"),
-        "address",
-        "agent",
-        "user",
-        F.to_json("evidence").alias("evidence"),
+    ).selectExpr(
+        *("subject_kind", "subject", "what", "score", "why", "address", "agent", "user"),
+        *("unix_millis(last_seen) AS last_seen_ms", "unix_millis(until) AS until_ms", "to_json(evidence) AS evidence"),
     )
     return [Verdict(**{**row.asDict(), "evidence": json.loads(row["evidence"] or "{}")}) for row in rows.collect()]
-
-
-def _said(error: BarnabasError) -> str:
-    if isinstance(error, KafkaError) and error.code is ErrorCode.UNSUPPORTED_VERSION:
-        return f"{error}; limits are set over the wire from Kafka 2.6 on"
-    if isinstance(error, KafkaError) and error.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-        return f"{error}; the run's user needs DESCRIBE_CONFIGS and ALTER_CONFIGS on the cluster"
-    return str(error)

@@ -72,9 +72,9 @@ def test_only_jobs_that_judge_are_enforced():
     [
         (["--dry-run"], "--dry-run and --no-dry-run are about --enforce"),
         (["--no-dry-run"], "--dry-run and --no-dry-run are about --enforce"),
-        (["--enforce", "--limit", "bytes=1"], "there is no limit 'bytes'; there are producer_byte_rate"),
+        (["--enforce", "--limit", "bytes=1"], "limit 'bytes' does not exist: use producer_byte_rate"),
         (["--enforce", "--limit-for", "soon"], "'soon' is no duration; write 90s, 15m, 1h or 7d"),
-        (["--enforce", "--subject", "bot=user"], "no subjects of kind 'bot'; they have user"),
+        (["--enforce", "--subject", "bot=user"], "subject kind 'bot' does not exist: use user"),
         (["--enforce", "--enforce-what", "spam"], "there is no verdict 'spam'; there are crawler"),
         (["--enforce", "--least-score", "2"], "--least-score: from 0 to 1"),
         (["--enforce", "--most-limited", "0"], "--most-limited: 1 or more"),

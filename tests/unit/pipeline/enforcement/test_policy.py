@@ -11,6 +11,7 @@ from barnabas.pipeline.enforcement.policy import (
     PolicyError,
     parse_limits,
     parse_template,
+    wanted,
 )
 
 NOW = 1_000_000
@@ -21,8 +22,20 @@ CRAWLER = Verdict(
 )
 
 
+def accused(policy: Policy, *verdicts: Verdict) -> dict[Entity, Verdict]:
+    return {entity: target.verdict for entity, target in wanted(verdicts, policy, NOW).items()}
+
+
+def test_wanted_limits_end_with_the_verdict_or_with_their_time():
+    assert wanted([SPAMMER], Policy({"request_percentage": 5.0}, 3), NOW) == {
+        Entity("user", "mallory"): ({"request_percentage": 5.0}, NOW + 3, SPAMMER)
+    }
+    (target,) = wanted([SPAMMER], Policy(limit_for_ms=30), NOW).values()
+    assert target.until_ms == SPAMMER.until_ms
+
+
 def test_only_users_are_known_to_kafka_unless_told():
-    assert Policy().accused([SPAMMER, STUFFER, CRAWLER], NOW) == {Entity("user", "mallory"): SPAMMER}
+    assert accused(Policy(), SPAMMER, STUFFER, CRAWLER) == {Entity("user", "mallory"): SPAMMER}
 
 
 def test_other_subjects_are_known_as_they_are_mapped():
@@ -30,8 +43,10 @@ def test_other_subjects_are_known_as_they_are_mapped():
         "address": parse_template("address", "client-id:web-{address}"),
         "visitor": parse_template("visitor", "client-id:{agent}@{address}"),
     }
-    accused = Policy(entities=entities).accused([SPAMMER, STUFFER, CRAWLER], NOW)
-    assert accused == {Entity("client-id", "web-192.0.2.7"): STUFFER, Entity("client-id", "curl/8@192.0.2.8"): CRAWLER}
+    assert accused(Policy(entities=entities), SPAMMER, STUFFER, CRAWLER) == {
+        Entity("client-id", "web-192.0.2.7"): STUFFER,
+        Entity("client-id", "curl/8@192.0.2.8"): CRAWLER,
+    }
 
 
 @pytest.mark.parametrize(
@@ -46,19 +61,19 @@ def test_other_subjects_are_known_as_they_are_mapped():
     ],
 )
 def test_who_is_not_limited(verdict):
-    assert Policy().accused([verdict], NOW) == {}
+    assert accused(Policy(), verdict) == {}
 
 
 def test_who_has_a_name_that_no_client_can_have_is_not_limited():
     longest = "é" * 16_383
-    found = Policy().accused([replace(SPAMMER, user=f"{longest}x"), replace(SPAMMER, user=f"{longest}xx")], NOW)
+    found = accused(Policy(), replace(SPAMMER, user=f"{longest}x"), replace(SPAMMER, user=f"{longest}xx"))
     assert list(found) == [Entity("user", f"{longest}x")]
 
 
 def test_never_is_by_the_name_that_kafka_knows():
     policy = Policy(never=frozenset({"mallory", "web-192.0.2.7"}))
     entities = {"user": EntityTemplate("user", "{user}"), "address": EntityTemplate("client-id", "web-{address}")}
-    assert replace(policy, entities=entities).accused([SPAMMER, STUFFER], NOW) == {}
+    assert accused(replace(policy, entities=entities), SPAMMER, STUFFER) == {}
 
 
 def test_of_several_verdicts_against_one_the_surest_counts_in_whatever_order():
@@ -66,12 +81,12 @@ def test_of_several_verdicts_against_one_the_surest_counts_in_whatever_order():
     surer = replace(CRAWLER, address="192.0.2.9", score=1.0, last_seen_ms=NOW)
     less = replace(CRAWLER, score=0.7, last_seen_ms=NOW + 5)
     for verdicts in ([surer, less, CRAWLER], [CRAWLER, less, surer]):
-        assert Policy(entities=entities).accused(verdicts, NOW) == {Entity("client-id", "curl/8"): surer}
+        assert accused(Policy(entities=entities), *verdicts) == {Entity("client-id", "curl/8"): surer}
 
 
 def test_a_name_with_braces_stands_for_itself():
     verdict = replace(SPAMMER, user="{address}", subject="{address}")
-    assert list(Policy().accused([verdict], NOW)) == [Entity("user", "{address}")]
+    assert list(accused(Policy(), verdict)) == [Entity("user", "{address}")]
 
 
 def test_limits():
@@ -93,10 +108,10 @@ def test_limits():
 @pytest.mark.parametrize(
     ("kind", "text", "reason"),
     [
-        ("bot", "user", "no subjects of kind 'bot'"),
+        ("bot", "user", "subject kind 'bot'"),
         ("user", "principal", "write user or client-id"),
         ("user", "user:", "write user or client-id"),
-        ("user", "user:{name}", "a verdict has no {name}"),
+        ("user", "user:{name}", "no part {name}"),
     ],
 )
 def test_what_is_no_template(kind, text, reason):
