@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, spark_session
+from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.spark.session import combined, spark_session
 from barnabas.pipeline.spark.stores import clients_for
 from barnabas.pipeline.tables.places import FORMATS, requirements_of
 
@@ -43,6 +44,16 @@ SHORT_LIVED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
+# Spark's own Kafka client, and Delta's and Iceberg's own readers and writers for Spark, with a driver for Iceberg's
+# catalogs in SQLite: tests hold Barnabas against them.
+KAFKA_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
+DELTA = "io.delta:delta-spark_2.13:4.0.0"
+DELTA_SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",
+}
+ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0,org.xerial:sqlite-jdbc:3.50.3.0"
 # For commands of `barnabas pipeline` in processes of their own.
 SHORT_LIVED_WORDS = tuple(word for name, value in SHORT_LIVED.items() for word in ("--conf", f"{name}={value}"))
 
@@ -66,11 +77,21 @@ def shared_session() -> SparkSession:
     scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
     needed = requirements_of(*FORMATS)
     clients = clients_for(["s3a://", "gs://", "abfss://"], {})
-    packages = ",".join([KAFKA_CONNECTOR, AVRO, *needed.packages, *clients.packages])
-    settings = {**needed.settings, **clients.settings, **SHORT_LIVED, "spark.jars.excludes": ",".join(clients.excludes)}
+    packages = ",".join([KAFKA_CONNECTOR, DELTA, ICEBERG, *needed.packages, *clients.packages])
+    settings = {**clients.settings, **SHORT_LIVED, "spark.jars.excludes": ",".join(clients.excludes)}
+    settings |= combined(needed.settings, DELTA_SETTINGS)
     return stack.enter_context(
         spark_session("barnabas-tests", scratch=Path(scratch), packages=packages, settings=settings)
     )
+
+
+def connector_options(kafka: KafkaOptions) -> dict[str, str]:
+    """Give a cluster's options as Spark's Kafka connector takes them."""
+    return {
+        "kafka.bootstrap.servers": kafka.bootstrap_servers,
+        "kafka.isolation.level": kafka.isolation_level,
+        **{f"kafka.{name}": value for name, value in kafka.options.items()},
+    }
 
 
 def frame_of(spark: SparkSession, rows: Sequence[Mapping[str, object]], ddl: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Spark's classes as its JVM maps them: a process that starts Spark and commits to a table needs a third less CPU.
+"""Spark's classes as its JVM maps them: a process that starts Spark and writes files needs a third less CPU.
 
 `python -m tests.spark_classes` lets one Spark work and keeps its classes in `.cache/`. Whatever is started by tests
 with `use_archive` takes them from there, in processes of its own as well; where they do not fit, the JVM does without.
@@ -45,27 +45,25 @@ def archive_classes() -> None:
         return
     archive.parent.mkdir(parents=True, exist_ok=True)
     os.environ[_VARIABLE] = "-XX:+RecordDynamicDumpInfo -Xlog:cds*=off"
-    from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
-    from barnabas.pipeline.tables.places import requirements_of
-    from tests.spark import SHORT_LIVED, frame_of
+    from barnabas.pipeline.spark.session import spark_session
+    from tests.spark import KAFKA_CONNECTOR, SHORT_LIVED, frame_of
 
-    needed = requirements_of("delta")
     staging = archive.with_name(f"{archive.name}.{os.getpid()}")
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory,
         spark_session(
             "barnabas-classes",
             scratch=Path(directory, "scratch"),
-            packages=",".join([KAFKA_CONNECTOR, *needed.packages]),
-            settings={**needed.settings, **SHORT_LIVED},
+            packages=KAFKA_CONNECTOR,
+            settings=SHORT_LIVED,
             log=Path(directory, "log"),
         ) as spark,
     ):
         table = str(Path(directory, "table"))
         for number in range(2):
             rows = frame_of(spark, [{"id": number, "name": "a"}, {"id": number, "name": "b"}], "id LONG, name STRING")
-            rows.dropDuplicates(["id"]).write.format("delta").mode("append").save(table)
-        spark.read.format("delta").load(table).groupBy("id").count().orderBy("id").collect()
+            rows.dropDuplicates(["id"]).write.mode("append").parquet(table)
+        spark.read.parquet(table).groupBy("id").count().orderBy("id").collect()
         pid = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
         command = ["jcmd", str(pid), "VM.cds", "dynamic_dump", str(staging)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -21,12 +21,12 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
-from barnabas.pipeline.tables.places import requirements_of
+from barnabas.pipeline.spark.session import spark_session
 from benchmarks.load import report
 from benchmarks.load.lines import Figures, Line
 from benchmarks.load.process import CPU_MICRO, cpu
 from benchmarks.load.targets import TARGETS, Running
+from tests.spark import DELTA, DELTA_SETTINGS, KAFKA_CONNECTOR
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -105,12 +105,11 @@ LOADS: dict[str, Callable[[SparkSession, str, str, Path], int]] = {
 @contextlib.contextmanager
 def session() -> Iterator[SparkSession]:
     """A session that can read topics and write Delta tables."""
-    needed = requirements_of("delta")
-    packages = ",".join([KAFKA_CONNECTOR, *needed.packages])
+    packages = ",".join([KAFKA_CONNECTOR, DELTA])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         place = Path(scratch)
         with spark_session(
-            "bench", scratch=place / "spark", packages=packages, settings=needed.settings, log=place / "log"
+            "bench", scratch=place / "spark", packages=packages, settings=DELTA_SETTINGS, log=place / "log"
         ) as spark:
             yield spark
 

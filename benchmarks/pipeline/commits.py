@@ -1,8 +1,9 @@
 """What a small commit costs, by what it does: `python -m benchmarks.pipeline.commits --format delta`.
 
 A thousand rows in two partitions, which Spark has in memory, are committed again and again as a run of a job does it:
-appended; put in the place of all rows; of a tenth of them; and of all, and then looked at. Printed are CPU milliseconds
-of Spark's JVM, milliseconds of the clock and Spark's jobs for each, after as many commits that are not counted.
+appended, by the driver alone and by Spark; put in the place of all rows; of a tenth of them; and of all, and then
+looked at. Printed are CPU milliseconds of all processes, milliseconds of the clock and Spark's jobs for each, after as
+many commits that are not counted.
 """
 
 import argparse
@@ -53,7 +54,16 @@ def main() -> None:
             table.replace(rows, progress)
             table.read().select("unit").distinct().collect()
 
+        arrow = rows.toArrow()
+
+        def commit_files(table: Table, progress: Progress) -> None:
+            writer = table.sink(rows.schema).open()
+            writer.write(arrow)
+            table.append_files(writer.close(), rows.schema, progress)
+
         kinds: dict[str, Callable[[Table, Progress], None]] = {
+            # Written here, as a task does: what a commit costs without Spark.
+            **({"append a file": commit_files} if arguments.format in ("delta", "iceberg") else {}),
             "append": lambda table, progress: table.append(rows, progress),
             "replace": lambda table, progress: table.replace(rows, progress),
             "replace a tenth": replace_some,
@@ -63,18 +73,25 @@ def main() -> None:
         print("| commit | CPU ms | ms | Spark's jobs |")
         print("| --- | --- | --- | --- |")
         for kind, commit in kinds.items():
-            place = Path(name, "warehouse", "table")
+            place = Path(name, kind.replace(" ", "-"), "warehouse", "table")
             table = open_table(spark, str(place), arguments.format)
             for sequence in range(1, 2 * arguments.commits + 1):
                 if sequence == arguments.commits + 1:
-                    began, began_s, job_count = jvm.cpu_times(), time.monotonic(), scheduler.numTotalJobs()
+                    began, began_s, job_count = cpu_s(jvm), time.monotonic(), scheduler.numTotalJobs()
                 commit(table, Progress("bench", sequence, "cluster", {"topic": {0: sequence}}, {}))
-            used = jvm.cpu_times()
-            cpu_ms = 1_000 * (used.user + used.system - began.user - began.system) / arguments.commits
+            cpu_ms = 1_000 * (cpu_s(jvm) - began) / arguments.commits
             wall_ms = 1_000 * (time.monotonic() - began_s) / arguments.commits
             jobs = (scheduler.numTotalJobs() - job_count) / arguments.commits
             print(f"| {kind} | {cpu_ms:.0f} | {wall_ms:.0f} | {jobs:.1f} |", flush=True)
-            shutil.rmtree(place.parent)
+            shutil.rmtree(place.parents[1])
+
+
+def cpu_s(jvm: psutil.Process) -> float:
+    """Return the CPU seconds of this process, of Spark's JVM and of its Python workers."""
+    spent = [process.cpu_times() for process in (psutil.Process(), jvm, *jvm.children(recursive=True))]
+    return sum(times.user + times.system + times.children_user + times.children_system for times in spent[1:]) + (
+        spent[0].user + spent[0].system
+    )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 """What a long history costs: `python -m benchmarks.pipeline.history --format delta --commits 100000`.
 
-A table has as many commits behind it as a run leaves, with a compaction every hundred of them; those are made by hand
-(Delta: its log's files, with a checkpoint now and then; Iceberg: commits of files that were never written, of which
-as many snapshots are kept as six hours of a commit each ten seconds make). Then a new session, which has used another
-table before, plans a query of one day, as a person's would, and a run commits. Printed are milliseconds of the first
-plan (the log is read), of later ones, and of a commit: at the first hundred commits, and at all.
+The benchmark makes a table with as many commits as a run leaves, of files that were never written, with a compaction
+after each hundred; of Iceberg's snapshots it keeps the number that six hours of a commit each ten seconds leave. A new
+session, which has used another table before, then finds the files of a query, and a run commits. It prints milliseconds
+of the first search (the log is read), of later ones, and of a commit, after a hundred commits and after all.
 """
 
 import argparse
-import json
+import copy
 import statistics
 import tempfile
 import time
@@ -20,17 +19,18 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import deltalake
+from deltalake.transaction import AddAction, RemoveAction
+from pyiceberg.manifest import DataFile as IcebergFile
 from pyspark.sql import SparkSession
 
 from barnabas.pipeline.spark.session import spark_session
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
-from barnabas.pipeline.tables.iceberg_files import DataFiles
 from barnabas.pipeline.tables.places import open_table, requirements_of
 from barnabas.pipeline.tables.table import Progress
 
 _COMPACTED = 100
 _FEW = 100
-_CHECKPOINT = 5_000
 _SNAPSHOTS = 2_160
 _QUERIES = 5
 
@@ -84,9 +84,13 @@ def _plan_ms(spark: SparkSession, place: Path, table_format: str) -> tuple[float
     took = []
     for _ in range(1 + _QUERIES):
         start = time.monotonic()
-        rows = open_table(spark, str(place), table_format).read().where("time >= '2026-03-02' AND time < '2026-03-03'")
-        # The files that it is to read are found out here.
-        rows._jdf.queryExecution().toRdd().getNumPartitions()
+        if table_format == "delta":
+            deltalake.DeltaTable(place).file_uris()
+        else:
+            rows = open_table(spark, str(place), table_format).read()
+            rows = rows.where("time >= '2026-03-02' AND time < '2026-03-03'")
+            # Spark finds the files to read here.
+            rows._jdf.queryExecution().toRdd().getNumPartitions()
         took.append(1_000 * (time.monotonic() - start))
     return took[0], statistics.median(took[1:])
 
@@ -109,64 +113,49 @@ def _row(spark: SparkSession) -> Any:
 
 
 def _add_to_delta(spark: SparkSession, place: Path, commits: int, wanted: int) -> None:
-    """Write the files of Delta's log for commits that add a file each, and one that takes the place of a hundred."""
-    log = place / "_delta_log"
+    """Commit files that were never written, and after each hundred a file that replaces them."""
     if not commits:
         open_table(spark, str(place), "delta").append(_row(spark), Progress("bench", 1, "cluster", {}, {}))
-    head = max(int(file.stem) for file in log.glob("*.json"))
-    template = (log / f"{head:020}.json").read_text().splitlines()
-    by_kind = {next(iter(action)): action for action in map(json.loads, template)}
-    small: list[str] = []
-    for version in range(head + 1, head + 1 + wanted - commits):
-        actions = [by_kind["commitInfo"]]
+    table, small = deltalake.DeltaTable(place), list[str]()
+    for number in range(wanted - commits):
+        now_ms = int(time.time() * 1000)
+        path = f"part-{commits + number}.parquet"
+        actions: list[AddAction | RemoveAction] = [AddAction(path, 1_000, {}, now_ms, True, '{"numRecords": 1}')]
         if len(small) == _COMPACTED:
-            now_ms = int(time.time() * 1000)
-            actions += [{"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": False}} for path in small]
+            actions += [RemoveAction(each, False, now_ms) for each in small]
             small.clear()
-        path = f"part-{version}.parquet"
-        actions.append({"add": {**by_kind["add"]["add"], "path": path}})
-        if version % _COMPACTED:
+        else:
             small.append(path)
-        text = "\n".join(json.dumps(action, separators=(",", ":")) for action in actions)
-        (log / f"{version:020}.json").write_text(text)
-        if version % _CHECKPOINT == 0:
-            _checkpoint(spark, place)
-    _checkpoint(spark, place)
-
-
-def _checkpoint(spark: SparkSession, place: Path) -> None:
-    """Write one, from the one before and the commits since."""
-    java: Any = spark.sparkContext._jvm
-    java.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    delta_log = java.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(place))
-    nothing = java.scala.Option.empty()
-    delta_log.checkpoint(delta_log.update(False, nothing, nothing), nothing)
+        table.create_write_transaction(actions, "append", table.schema())
+        table.update_incremental()
 
 
 def _add_to_iceberg(spark: SparkSession, place: Path, commits: int, wanted: int) -> None:
     """Commit files that are not there; of the snapshots as many are kept as the usual history has."""
     if not commits:
         open_table(spark, str(place), "iceberg").append(_row(spark), Progress("bench", 1, "cluster", {}, {}))
-    java: Any = spark.sparkContext._jvm
-    iceberg = java.org.apache.iceberg
-    table = CatalogEntry(spark, str(place)).load()
-    text = table.currentSnapshot().summary().get("barnabas.progress")
-    small: list[Any] = []
-    template = DataFiles(spark).tasks_of(table)[0]
+    table = CatalogEntry({}, str(place)).load()
+    assert table is not None
+    progress = table.current_snapshot().summary.additional_properties["barnabas.progress"]
+    (template,) = (task.file for task in table.scan().plan_files())
+    small: list[IcebergFile] = []
     for number in range(commits, wanted):
-        builder = iceberg.DataFiles.builder(table.spec()).copy(template.file())
-        file = builder.withPath(f"{place}/data/{uuid.uuid4()}.parquet").build()
-        if len(small) == _COMPACTED:
-            update = table.newOverwrite()
-            for old in small:
-                update.deleteFile(old)
-            update.addFile(file).set("barnabas.progress", text).commit()
-            small.clear()
-        else:
-            table.newAppend().appendFile(file).set("barnabas.progress", text).commit()
-            small.append(file)
+        file = copy.copy(template)
+        file._data = [*template._data]
+        file._data[1] = f"{place}/data/{uuid.uuid4()}.parquet"
+        with table.transaction() as transaction:
+            snapshot = transaction.update_snapshot(snapshot_properties={"barnabas.progress": progress})
+            update = snapshot.overwrite() if len(small) == _COMPACTED else snapshot.merge_append()
+            if len(small) == _COMPACTED:
+                for old in small:
+                    update.delete_data_file(old)
+                small.clear()
+            else:
+                small.append(file)
+            update.append_data_file(file).commit()
         if number % _SNAPSHOTS == _SNAPSHOTS - 1:
-            table.expireSnapshots().retainLast(_SNAPSHOTS).expireOlderThan(int(time.time() * 1000)).commit()
+            expired = sorted(table.snapshots(), key=lambda each: each.timestamp_ms)[:-_SNAPSHOTS]
+            table.maintenance.expire_snapshots().by_ids([each.snapshot_id for each in expired]).commit()
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.supervisor import run_jobs
-from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
+from barnabas.pipeline.spark.session import spark_session
 from barnabas.testing import Broker
 from tools.kafka.server import BROKER_JVM_OPTIONS, ONE_BROKER, KafkaServer, free_port
 
@@ -223,7 +223,6 @@ def main() -> None:
             spark_session(
                 "benchmark",
                 scratch=directory / "spark",
-                packages=KAFKA_CONNECTOR,
                 settings={**_SHORT_LIVED, "spark.master": f"local[{2 * arguments.jobs}]"},
                 log=directory / "log",
             )

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
-from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
+from barnabas.pipeline.runner.outputs import TableWriter, open_tables
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.session import SessionOptions, session_for
-from barnabas.pipeline.runner.writing import Writing
+from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from benchmarks.load.targets import TARGETS, Running
 
@@ -79,7 +79,7 @@ class Refreshes:
         writers = {each.name: TableWriter(opened[each.name], each, f"{run}/{each.name}", "") for each in outputs}
         self._sources = {name: each for name, each in writers.items() if each.declared.mode is Mode.APPEND}
         self._derived = {name: each for name, each in writers.items() if name not in self._sources}
-        self._cluster = Cluster(spark, self._plan.kafka)
+        self._cluster = Cluster(self._plan.kafka)
         self._parameters = job.defaults()
         (self._facts_name,) = self._sources
         facts = job.transform(dict(self._inputs(events)), self._parameters)[self._facts_name]
@@ -131,7 +131,7 @@ class Refreshes:
 
     def _refresh(self) -> None:
         topics = {
-            output.name: TopicWriter(self._cluster, output, self._plan, Writing(None))
+            output.name: TopicWriter(self._cluster, output, self._plan)
             for output in self._job.outputs
             if isinstance(output, TopicOutput)
         }

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipeline.demo.plain_count import count_file, read_counts
+from tests.access_log_counts import count_file, read_counts
 from tests.patience import PATIENCE_S
 
 ONE_VIEW = b'192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n'
@@ -51,7 +51,7 @@ class Demo:
 
     def wait(self) -> int:
         assert self.process is not None
-        # Three jobs of Spark, started over five times: on a slow core that is much, and no hang.
+        # Four jobs on Spark, started over several times: on a slow core that takes long.
         return self.process.wait(4 * PATIENCE_S)
 
     def child(self, *words: str) -> int:
@@ -70,16 +70,6 @@ class Demo:
             # Nothing tells us: these are other processes' files.
             time.sleep(0.002)
         return value
-
-    @contextmanager
-    def held_up(self) -> Iterator[None]:
-        """Let the demo itself stand still, so that it starts nothing again meanwhile."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.process.send_signal(signal.SIGCONT)
 
     def said(self) -> str:
         return self.output.read_text(errors="replace")
@@ -142,54 +132,36 @@ def assert_equal_to_plain_count(demo: Demo) -> None:
 
 
 @pytest.mark.whole
-def test_result_is_the_plain_count(tmp_path: Path, real_access_log: Path):
-    with running_demo(tmp_path / "demo", real_access_log, 0) as demo:
-        top = demo.process.pid
-        assert_equal_to_plain_count(demo)
-        assert list(descendants(top)) == []
-
-
-@pytest.mark.whole
 @pytest.mark.timeout(8 * PATIENCE_S)
-def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_log: Path):
+def test_result_is_the_plain_count_after_each_process_was_killed(tmp_path: Path, real_access_log: Path):
     # So slow that the log does not end before the first kill, however long the parts take to start.
-    with running_demo(tmp_path / "demo", real_access_log, 500) as demo:
+    with running_demo(tmp_path / "demo", real_access_log, 1_000) as demo:
+        top = demo.process.pid
         demo.until(lambda: demo.topic_bytes() > 5_000)
         kill(demo.child("barnabas.pipeline", "replay"))
-        before = demo.topic_bytes()
-        demo.until(lambda: demo.topic_bytes() > before + 5_000)
-        kill(demo.child("barnabas.broker.server.main"))
-        # A job that has begun, with its first batch under way or just done.
-        demo.until(lambda: demo.count("checkpoint/*/status.json"))
-        kill(demo.child("barnabas.pipeline.demo.spark_side"))
-        # Rows that count already: they must not be written again.
+        jobs = demo.child("barnabas.pipeline", "run")
+        spark = demo.child("org.apache.spark.deploy.SparkSubmit")
+        kill(jobs)
+        demo.until(lambda: is_gone(spark))
+        # Rows that are committed: they must not be loaded again.
         demo.until(lambda: demo.count("tables/load/page-views/_delta_log/*.json"))
-        with demo.held_up():
-            spark = demo.child("org.apache.spark.deploy.SparkSubmit")
-            kill(spark)
-            demo.until(lambda: is_gone(spark))
-        demo.child("org.apache.spark.deploy.SparkSubmit")
-        demo.kill()
-        demo.start()
+        kill(demo.child("org.apache.spark.deploy.SparkSubmit"))
         assert_equal_to_plain_count(demo)
-        for who in ("replay", "broker", "Spark jobs"):
-            assert f"{who} was killed (signal 9): starting it again" in demo.said()
-        assert "going on with the run" in demo.said()
+        assert list(descendants(top)) == []
+        for notice in ("replay was killed (signal 9)", "jobs was killed (signal 9)", "jobs ended with code 1"):
+            assert f"{notice}: starting it again" in demo.said()
 
 
 @pytest.mark.timeout(8 * PATIENCE_S)
-def test_a_killed_demo_goes_on_with_its_log_alone_and_a_finished_one_starts_over(tmp_path: Path, real_access_log: Path):
+def test_a_killed_demo_resumes_with_its_log_alone_and_a_finished_one_starts_over(tmp_path: Path, real_access_log: Path):
     log, other_log = tmp_path / "access.log", tmp_path / "other.log"
     log.write_bytes(gzip.decompress(real_access_log.read_bytes()) + CUT_SHORT)
     other_log.write_bytes(ONE_VIEW)
     # So slow that the log does not end before the first kill, however long the parts take to start.
-    with running_demo(tmp_path / "demo", log, 1_000) as demo:
+    with running_demo(tmp_path / "demo", log, 2_000) as demo:
         demo.until(lambda: demo.topic_bytes() > 5_000)
         kill(demo.child("barnabas.pipeline", "replay"))
-        before = demo.topic_bytes()
-        demo.until(lambda: demo.topic_bytes() > before + 5_000)
-        kill(demo.child("barnabas.broker.server.main"))
-        # Rows that count already: they must not be written again.
+        # Rows that are committed: they must not be loaded again.
         demo.until(lambda: demo.count("tables/load/page-views/_delta_log/*.json"))
         demo.kill()
         command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
@@ -198,17 +170,21 @@ def test_a_killed_demo_goes_on_with_its_log_alone_and_a_finished_one_starts_over
         assert "holds an unfinished run" in refused.stderr
         demo.start()
         assert_equal_to_plain_count(demo)
-        for who in ("replay", "broker"):
-            assert f"{who} was killed (signal 9): starting it again" in demo.said()
-        assert "going on with the run" in demo.said()
+        assert demo.count("report.html") == 1
+        # The demo kills its broker itself, in each of its runs.
+        assert demo.said().count("broker was killed (signal 9): starting it again") == 2
+        assert "replay was killed (signal 9): starting it again" in demo.said()
+        assert "resuming the run" in demo.said()
         assert "1 line was no view, and not counted: first at line 10,001: '192.0.2.7 - - [17/May" in demo.said()
-    # Finished, it starts over with any log; unfinished again, when it is told to.
+    # Once complete it starts over with any log; while unfinished only if told to.
     for words in (["--access-log", str(other_log)], ["--access-log", str(log), "--fresh"]):
         with running_demo(tmp_path / "demo", log, 1_000, *words) as again:
             again.until(lambda again=again: "ready in" in again.said())
-            assert not (again.directory / "views.csv").exists()
-            assert again.count("tables/*") == 0
-            assert "going on" not in again.said()
+            assert again.count("views.csv") + again.count("tables/*") == 0
+            assert "resuming" not in again.said()
+            again.process.send_signal(signal.SIGINT)
+            assert again.wait() == 130
+            assert "The same command resumes." in again.said()
 
 
 def assert_ends_at_once_saying(directory: Path, log: Path, text: str, remedy: str, **options: Any) -> None:

@@ -1,126 +1,82 @@
-"""Child processes: they come back when killed, are given up when they can't work, and die with their parent."""
+"""Child processes of the demo: their output, how they end, and that they die with their parent."""
 
-import asyncio
 import errno
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.demo.children import HOPELESS, Child, ChildFailedError, Event
+from barnabas.pipeline.demo.children import Child, ChildFailedError
 from tests.patience import PATIENCE_S
 
-SAY = 'import json,os;print(json.dumps({"pid": os.getpid()}), flush=True);'
+
+def started(tmp_path: Path, program: str) -> Child:
+    child = Child("it", tmp_path)
+    child.start([sys.executable, "-c", f"import os, sys\n{program}"])
+    return child
 
 
-class Told:
-    """What a child printed and what was noticed about it."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.notices: list[str] = []
+def run(tmp_path: Path, program: str) -> tuple[list[str], str]:
+    child = started(tmp_path, program)
+    return list(child.lines(lambda: None)), child.end()
 
 
-def child(
-    tmp_path: Path, *programs: str, on_event: Callable[[Event], None] | None = None, log: Path | None = None
-) -> tuple[Child, Told]:
-    """Give a child that runs one program after the other, the last one again and again."""
-    told = Told()
-    left = list(programs)
-
-    def command() -> list[str]:
-        return [sys.executable, "-c", left.pop(0) if len(left) > 1 else left[0]]
-
-    def take(event: Event) -> None:
-        told.events.append(event)
-        if on_event is not None:
-            on_event(event)
-
-    return Child("it", command, log or tmp_path / "it.log", take, told.notices.append), told
+def test_lines_are_given_as_they_come_and_a_long_one_whole(tmp_path: Path):
+    program = "print('x' * 1_000_000, flush=True)\nprint('a', file=sys.stderr)\nprint('end')"
+    assert run(tmp_path, program) == (["x" * 1_000_000, "end"], "")
+    # A second process gets the same files.
+    assert run(tmp_path, "print('again')\nprint('b', file=sys.stderr)") == (["again"], "")
+    assert (tmp_path / "it.log").read_text() == "a\nb\n"
 
 
-def failure(made: Child) -> ChildFailedError:
+def test_a_killed_child_can_be_started_again(tmp_path: Path):
+    assert run(tmp_path, "os.kill(os.getpid(), 9)") == ([], "was killed (signal 9)")
+
+
+def test_a_child_that_fails_again_and_again_is_given_up_with_its_log(tmp_path: Path):
+    child = Child("it", tmp_path)
+
+    def end() -> str:
+        child.start([sys.executable, "-c", "import sys; print('no', 'luck', sep='\\n', file=sys.stderr); sys.exit(1)"])
+        return child.end()
+
+    assert [end(), end()] == ["ended with code 1"] * 2
     with pytest.raises(ChildFailedError) as caught:
-        asyncio.run(made.run())
-    return caught.value
+        end()
+    assert str(caught.value) == f"it failed: luck (log: {tmp_path / 'it.log'})"
+    assert caught.value.last_lines == ["no", "luck"]
 
 
-def test_child_that_is_done_is_done(tmp_path: Path):
-    made, told = child(tmp_path, SAY)
-    asyncio.run(made.run())
-    assert len(told.events) == 1
-    assert told.notices == []
-
-
-def test_killed_child_comes_back(tmp_path: Path):
-    made, told = child(tmp_path, SAY + "os.kill(os.getpid(), 9)", SAY)
-    asyncio.run(made.run())
-    assert len(told.events) == 2
-    assert told.notices == ["it was killed (signal 9): starting it again"]
-
-
-def test_hopeless_child_is_given_up_with_its_last_words(tmp_path: Path):
-    made, _ = child(tmp_path, f"import sys;print('no java', file=sys.stderr);sys.exit({HOPELESS})")
+def test_a_child_that_refuses_its_options_is_given_up_at_once(tmp_path: Path):
     with pytest.raises(ChildFailedError, match="it failed: no java"):
-        asyncio.run(made.run())
-    assert made.restart_count == 0
+        run(tmp_path, "print('no java', file=sys.stderr)\nsys.exit(2)")
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS])
-def test_child_whose_disk_is_full_is_given_up_with_what_to_do(tmp_path: Path, error: int):
+def test_a_child_whose_disk_is_full_is_given_up_with_what_to_do(tmp_path: Path, error: int):
     text = os.strerror(error)
-    # As Spark does it: the cause, then a long stack trace, and all that after it has worked for a while.
-    program = SAY + f"import sys;sys.stderr.write('x.IOException: {text}\\n' + '\\tat x\\n' * 60);sys.exit(1)"
-    made, told = child(tmp_path, program)
-    failed = failure(made)
-    assert str(failed).startswith(f"it failed: x.IOException: {text}; ")
-    assert "run the same command again" in str(failed) or "--directory" in str(failed)
-    assert failed.last_lines[-1] == "\tat x"
-    assert made.restart_count == 0
-    assert told.notices == []
+    # As Spark does: the cause, then a long stack trace.
+    program = f"sys.stderr.write('x.IOException: {text}\\n' + '\\tat x\\n' * 60)\nsys.exit(1)"
+    with pytest.raises(ChildFailedError) as caught:
+        run(tmp_path, program)
+    assert str(caught.value).startswith(f"it failed: x.IOException: {text}; ")
+    assert caught.value.last_lines[-1] == "\tat x"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
-def test_last_words_are_told_where_the_log_cannot_be_written(tmp_path: Path):
-    program = f"import sys;print('one', 'two', sep='\\n', file=sys.stderr);sys.exit({HOPELESS})"
-    failed = failure(child(tmp_path, program, log=Path("/dev/full"))[0])
-    assert str(failed) == "it failed: two (log: /dev/full)"
-    assert failed.last_lines == ["one", "two"]
-
-
-def test_a_long_line_of_a_child_does_not_end_it(tmp_path: Path):
-    made, told = child(tmp_path, "import sys;print('x' * 5_000_000);print('y' * 5_000_000, file=sys.stderr);" + SAY)
-    asyncio.run(made.run())
-    assert len(told.events) == 1
-    assert (tmp_path / "it.log").stat().st_size == 10_000_002
-
-
-def test_what_is_no_json_goes_to_the_log(tmp_path: Path):
-    made, told = child(tmp_path, "print('hello');print('[1]')")
-    asyncio.run(made.run())
-    assert told.events == []
-    assert (tmp_path / "it.log").read_text() == "hello\n[1]\n"
-
-
-def test_stopped_child_takes_its_own_processes_with_it(tmp_path: Path):
-    grandchild = "import subprocess,sys;p=subprocess.Popen([sys.executable,'-c','import time;time.sleep(600)']);"
-    program = "import json;" + grandchild + "print(json.dumps({'pid': p.pid}), flush=True);p.wait()"
-
-    async def stop_when_it_runs() -> int:
-        has_told = asyncio.Event()
-        made, told = child(tmp_path, program, on_event=lambda _: has_told.set())
-        task = asyncio.create_task(made.run())
-        await has_told.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return int(str(told.events[0]["pid"]))
-
-    assert_ends(asyncio.run(stop_when_it_runs()))
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_what_a_child_has_started_ends_with_it(tmp_path: Path, is_stopped: bool):
+    program = "import subprocess; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    child = started(tmp_path, program + f"print(p.pid, flush=True)\n{'p.wait()' if is_stopped else ''}")
+    lines = child.lines(lambda: None)
+    pid = int(next(lines))
+    if is_stopped:
+        child.stop()
+    else:
+        assert list(lines) == []
+    assert_ends(pid)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel kills children with their parent on Linux only")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from barnabas.pipeline.spark.catalogs import catalog_settings
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table, packages_of_catalogs, requirements_of
+from barnabas.pipeline.tables.places import open_table, requirements_of
 from barnabas.pipeline.tables.table import Progress
 
 ROW_COUNT = 100
@@ -22,10 +22,9 @@ RUN = "load"
 def main(format_name: str, location: str, commit_count: int) -> None:
     needed = requirements_of(format_name)
     settings = {**needed.settings, **(catalog_settings(location, {}) if format_name == "iceberg" else {})}
-    packages = [*needed.packages, *packages_of_catalogs(settings)]
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
-        spark_session("append", scratch=Path(scratch), packages=",".join(packages), settings=settings) as spark,
+        spark_session("append", scratch=Path(scratch), packages=",".join(needed.packages), settings=settings) as spark,
     ):
         table = open_table(spark, location, format_name)
         while True:

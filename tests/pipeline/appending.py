@@ -1,10 +1,10 @@
 """A program that commits to a table until it has made so many commits, to be killed meanwhile.
 
-    python -m tests.pipeline.appending FORMAT LOCATION COUNT SCRATCH [DIES_AFTER [DIES_BEFORE_MOVE]]
+    python -m tests.pipeline.appending FORMAT LOCATION COUNT SCRATCH [DIES_AFTER]
 
 It goes on where the table says that its run is, and prints a line for each commit. Most commits add rows; every fourth
 writes the whole table anew, and after every third its small files are written together. DIES_AFTER is the commit after
-which it kills itself at once, DIES_BEFORE_MOVE counts the directories that it gives another place.
+which it kills itself at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.hadoop import Directory
 from barnabas.pipeline.tables.places import open_table, requirements_of
 from barnabas.pipeline.tables.table import Progress
 
@@ -59,25 +58,8 @@ def commit_until(spark: SparkSession, format_name: str, location: str, count: in
             table.compact()
 
 
-def die_before_move(number: int) -> None:
-    """Kill this process when it is about to give a directory another place for the time with this number."""
-    move = Directory.move
-    count = 0
-
-    def counted(directory: Directory, name: str, to: Directory, new_name: str) -> bool:
-        nonlocal count
-        count += 1
-        if count == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return move(directory, name, to, new_name)
-
-    Directory.move = counted  # type: ignore[assignment, method-assign]  # a test's own process
-
-
 def main() -> None:
     format_name, location, count, scratch, *rest = sys.argv[1:]
-    if len(rest) > 1:
-        die_before_move(int(rest[1]))
     packages, settings = requirements_of(format_name)
     with spark_session(
         "appending", scratch=Path(scratch), packages=",".join(packages), settings={**settings, "spark.log.level": "OFF"}

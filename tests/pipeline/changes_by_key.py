@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tests.pipeline.site import Site
+from tests.spark import connector_options
 
 RECORD_COUNT = 6_000
 # Records of a key: about ten.
@@ -80,7 +81,7 @@ def _last(changes: list[Change]) -> Change | None:
 def _changes(site: Site, topic: str) -> Iterator[Change]:
     records = (
         site.spark.read.format("kafka")
-        .options(**site.kafka.for_spark())
+        .options(**connector_options(site.kafka))
         .options(subscribe=topic, startingOffsets="earliest")
         .load()
     )

@@ -20,9 +20,8 @@ from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.supervisor import run_jobs
-from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, checkpoint_lock, spark_session
+from barnabas.pipeline.spark.session import checkpoint_lock, spark_session
 from barnabas.pipeline.spark.stores import clients_for
-from barnabas.pipeline.tables.lease import release
 from barnabas.pipeline.tables.places import requirements_of
 from tests.spark import SHORT_LIVED
 
@@ -63,7 +62,7 @@ def main() -> None:
         spark_session(
             "barnabas-killed",
             scratch=Path(scratch) / "spark",
-            packages=",".join([KAFKA_CONNECTOR, *needed.packages, *clients.packages]),
+            packages=",".join([*needed.packages, *clients.packages]),
             settings=settings,
             locks=[lock],
             log=Path(asked["log"]),
@@ -71,25 +70,27 @@ def main() -> None:
     ):
         say("ready")
         run_jobs(spark, [plan], Metrics(), lambda figures: say("batch"), lambda text: say("warning", text=text))
-        release(lambda text: say("warning", text=text))
     say("done")
 
 
 def arm(asked: dict[str, Any]) -> None:
     """Make the process kill itself at the commit that it was asked to."""
     count = 0
-    put = outputs.TableWriter._put
 
-    def counted(self: outputs.TableWriter, *arguments: Any) -> None:
-        nonlocal count
-        count += 1
-        if count == asked.get("kill_before_commit"):
-            os.kill(os.getpid(), signal.SIGKILL)
-        put(self, *arguments)
-        if count == asked.get("kill_after_commit"):
-            os.kill(os.getpid(), signal.SIGKILL)
+    def counted(put: Any) -> Any:
+        def counting(self: outputs.TableWriter, *arguments: Any) -> None:
+            nonlocal count
+            count += 1
+            if count == asked.get("kill_before_commit"):
+                os.kill(os.getpid(), signal.SIGKILL)
+            put(self, *arguments)
+            if count == asked.get("kill_after_commit"):
+                os.kill(os.getpid(), signal.SIGKILL)
 
-    outputs.TableWriter._put = counted  # type: ignore[method-assign, assignment]
+        return counting
+
+    for name in ("_put", "_put_files"):
+        setattr(outputs.TableWriter, name, counted(getattr(outputs.TableWriter, name)))
 
 
 def say(event: str, **fields: str) -> None:

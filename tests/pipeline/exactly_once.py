@@ -19,6 +19,7 @@ from barnabas.pipeline.tables.places import open_table
 from tests.pipeline.changes_by_key import latest_rows, send_changes
 from tests.pipeline.lives import Lives, job_lives, missing_and_doubled, wait_for_own_kill
 from tests.pipeline.site import Site
+from tests.spark import connector_options
 
 RECORD_COUNT = 6_000
 PARTITION_COUNT = 3
@@ -173,7 +174,7 @@ def records_of(site: Site, topic: str) -> list[tuple[Any, ...]]:
     """Give what the topic itself holds, read by Spark in one go."""
     frame = (
         site.spark.read.format("kafka")
-        .options(**site.kafka.for_spark())
+        .options(**connector_options(site.kafka))
         .options(subscribe=topic, startingOffsets="earliest")
         .load()
     )

@@ -1,23 +1,22 @@
-"""An S3 store in this process for tests: moto's, behind a real HTTP port, which can be told to fail."""
+"""An S3 store for tests: moto's in a process of its own, which can be made to fail."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import boto3
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from moto.s3.models import s3_backends
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REGION = "us-east-1"
-_ACCOUNT = "123456789012"
 _FAULT = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>as the test asked</Message></Error>'
 
 
@@ -27,24 +26,35 @@ class _Quiet(WSGIRequestHandler):
 
 
 class ObjectStore:
-    """The store.
-
-    Attributes:
-        url: Its endpoint.
-        fault: Status and code that it answers everything with; None: it works.
-        faulty_count: How many requests were answered so.
-    """
+    """The store. It has a process of its own: delta-rs holds the interpreter's lock while it waits for an answer."""
 
     def __init__(self) -> None:
-        self._moto = DomainDispatcherApplication(create_backend_app)
-        self._one_at_a_time = threading.Lock()
-        self._server = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=_Quiet)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self.fault: tuple[str, str] | None = None
-        self.faulty_count = 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.pipeline.object_store"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._fault: tuple[str, str] | None = None
+        self.url = self._ask("")
         self.client: Any = boto3.client("s3", region_name=REGION, **self._login)
+
+    @property
+    def fault(self) -> tuple[str, str] | None:
+        """Status and code that it answers everything with; None: it works."""
+        return self._fault
+
+    @fault.setter
+    def fault(self, fault: tuple[str, str] | None) -> None:
+        self._fault = fault
+        self._ask("|".join(fault or ()))
+
+    def _ask(self, words: str) -> str:
+        """Send a line to the process: a fault, or nothing; return its answer, the endpoint."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(words, file=self._process.stdin, flush=True)
+        return self._process.stdout.readline().strip()
 
     @property
     def _login(self) -> dict[str, str]:
@@ -74,36 +84,42 @@ class ObjectStore:
             "retry.limit": "1",
         }.items():
             configuration.set(f"fs.s3a.{name}", value)
+            spark.conf.set(f"spark.hadoop.fs.s3a.{name}", value)
 
     def names(self, bucket: str, prefix: str = "") -> list[str]:
         """List the objects of a bucket."""
         return [each["Key"] for each in self.client.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", ())]
 
-    def age(self, bucket: str, name: str, seconds: float) -> None:
-        """Have an object be older than it is."""
-        s3_backends[_ACCOUNT]["aws"].buckets[bucket].keys[name].last_modified -= timedelta(seconds=seconds)
-
-    def age_leases(self, bucket: str) -> None:
-        """Have all leases of tables have run out."""
-        for name in self.names(bucket):
-            if name.endswith("_barnabas.lease"):
-                self.age(bucket, name, 60)
-
     def close(self) -> None:
         self.client.close()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        with self._process:
+            # It ends with its input.
+            pass
+
+
+class _Server:
+    """Moto's S3 behind an HTTP port."""
+
+    def __init__(self) -> None:
+        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._one_at_a_time = threading.Lock()
+        self._fault: list[str] = []
+        self.http = make_server("127.0.0.1", 0, self._answer, threaded=True, request_handler=_Quiet)
+
+    def serve(self) -> None:
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        for line in sys.stdin:
+            self._fault = line.strip().split("|") if line.strip() else []
+            print(f"http://127.0.0.1:{self.http.server_port}", flush=True)
 
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        if self.fault is None:
+        if not self._fault:
             if not {"HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"} & environ.keys():
                 return self._moto(environ, start_response)
             # Moto looks at a condition and then writes; a store does both at once.
             with self._one_at_a_time:
                 return self._moto(environ, start_response)
-        status, code = self.fault
-        self.faulty_count += 1
+        status, code = self._fault
         environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start_response(status, [("Content-Type", "application/xml")])
         return [_FAULT.format(code=code).encode()]
@@ -116,3 +132,7 @@ def object_store() -> Iterator[ObjectStore]:
         yield store
     finally:
         store.close()
+
+
+if __name__ == "__main__":
+    _Server().serve()

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
 from barnabas.clients import Admin, Pool, Producer
 from barnabas.clients.admin import NewTopic
 from barnabas.pipeline.events import EVENT_TYPES
@@ -22,6 +24,7 @@ from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import RunPlan, check_plan
 from barnabas.pipeline.runner.supervisor import run_jobs
 from barnabas.pipeline.tables.places import open_table
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -159,17 +162,26 @@ class Site:
 
     def records(self, topic: str) -> list[tuple[str | None, Any, dict[str, str]]]:
         """Give what is in a topic, as (key, value read as JSON, headers), in no order between partitions."""
-        frame = (
-            self.spark.read.format("kafka")
-            .options(**self.kafka.for_spark())
-            .options(subscribe=topic, startingOffsets="earliest", includeHeaders="true")
-            .load()
-        )
-        result = []
-        for row in frame.orderBy("partition", "offset").collect():
-            headers = {header["key"]: bytes(header["value"]).decode() for header in row["headers"] or ()}
-            key = None if row["key"] is None else bytes(row["key"]).decode(errors="backslashreplace")
-            result.append((key, _loaded(row["value"]), headers))
+        settings = {"enable.partition.eof": "true", "auto.offset.reset": "earliest"}
+        consumer = Consumer({**self.kafka.for_consumer(), **settings})
+        result, end_count = [], 0
+        try:
+            partitions = consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions
+            consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+            while end_count < len(partitions):
+                for message in consumer.consume(1_000, 0.1):
+                    error = message.error()
+                    if error is not None:
+                        assert error.code() == KafkaError._PARTITION_EOF, error
+                        end_count += 1
+                        continue
+                    pairs: Any = message.headers() or ()
+                    headers = {name: bytes(value).decode() for name, value in pairs}
+                    key = message.key()
+                    text = None if key is None else bytes(key).decode(errors="backslashreplace")
+                    result.append((text, _loaded(message.value()), headers))
+        finally:
+            consumer.close()
         return result
 
     def latest(self, topic: str) -> dict[str, Any]:

@@ -85,7 +85,6 @@ def _run(stack: ExitStack, name: str, arguments: argparse.Namespace) -> tuple[in
         trial = table_trial(
             site, broker, directory, "delta", seed=arguments.seed, tables="s3a://lake", records_per_batch=100
         )
-        trial.lives.after_kill = lambda: store.age_leases("lake")
         _kill_drivers(trial, arguments.kills)
     else:
         table_format = name.removesuffix(_BY_KEY)

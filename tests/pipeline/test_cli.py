@@ -146,7 +146,7 @@ def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
         (("run", "load"), "job load reads any topics: name them with --topics"),
         (("run", "ranking", "--set", "half_life=3"), "job ranking has no parameter 'half_life'"),
         (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is no time; write 2026-11-17T14:00"),
-        (("run", "ranking", "--enforce"), "--enforce wants a job that gives verdicts"),
+        (("run", "ranking", "--enforce"), "--enforce needs a job that gives verdicts"),
         (("limits", "--bootstrap-server", "127.0.0.1:1"), "127.0.0.1:1"),
         (("status", "--checkpoint", "nowhere"), "nowhere holds the status of no run"),
         (("rewind", "ranking", "--to", "latest"), "--to: a time, offsets, or earliest"),
@@ -180,7 +180,7 @@ def test_a_run_gives_up_on_what_takes_connections_and_never_answers(give: Callab
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         words = ["run", "ranking", "--once", "--bootstrap-server", address, "--give-up", "0", "--ignore-quotas"]
         options = ["--kafka-option", "default.api.timeout.ms=1000", "--kafka-option", "request.timeout.ms=500"]
-        assert give(*words, *options, code=1).startswith(f"barnabas pipeline: {address}: TimeoutException")
+        assert give(*words, *options, code=1).startswith(f"barnabas pipeline: {address}: Failed to get metadata: ")
 
 
 def test_a_run_of_what_is_there_now_says_at_once_that_its_topics_are_not(terminal: Terminal, give: Callable[..., str]):

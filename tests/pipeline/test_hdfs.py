@@ -1,9 +1,8 @@
-"""Tables on HDFS in Parquet, Delta and Iceberg: the life of one, of `test_tables.py`; kills of its writer; restarts."""
+"""Tables on HDFS in Delta: the life of one, of `test_tables.py`; restarts of HDFS."""
 
 from __future__ import annotations
 
 import contextlib
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from barnabas.pipeline.tables.places import open_table
-from tests.pipeline.appending import RUN, expected_offsets
-from tests.pipeline.test_table_kills import Driver
+from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.test_tables import (
     Place,
     offsets_in,
@@ -37,7 +35,7 @@ __all__ = [
 
 pytestmark = forgets_sockets
 
-FORMATS = ["parquet", *(pytest.param(each, marks=pytest.mark.whole) for each in ("delta", "iceberg"))]
+FORMATS = ["delta"]
 
 
 @pytest.fixture(scope="module")
@@ -66,17 +64,6 @@ def test_nodes_may_restart_between_commits(other_place: Place, hdfs: Hdfs) -> No
     assert place.open().progress("load") == progress_of("load", 3, 30)
 
 
-# The second is a commit's own move; the fourth, a compaction's, is made under the lock, with `swap.json` written.
-@pytest.mark.whole
-@pytest.mark.parametrize("move", [2, 4])
-def test_a_kill_between_staging_and_rename_loses_and_doubles_nothing(
-    spark: SparkSession, hdfs: Hdfs, tmp_path: Path, move: int
-) -> None:
-    location = f"{hdfs.uri}/{tmp_path.name}/table"
-    assert Driver("parquet", location, 6, tmp_path / "scratch", 0, move).finish() == -signal.SIGKILL
-    seen = open_table(spark, location, "parquet")
-    done = seen.progress(RUN).sequence
-    assert done < 6
-    assert offsets_in(seen) == expected_offsets(done)
-    assert Driver("parquet", location, 6, tmp_path / "scratch").finish() == 0
-    assert offsets_in(seen) == expected_offsets(6)
+def test_a_parquet_table_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(TableError, match="must be on a local disk: use --format delta"):
+        open_table(spark, "hdfs://name-node:8020/table", "parquet")

@@ -10,7 +10,7 @@ import pytest
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.facts import of_same
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
-from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError
+from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import Bound, Delivery, PlanError
@@ -18,7 +18,7 @@ from barnabas.pipeline.runner.supervisor import RunFailedError
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress, TableError
 from tests.pipeline.site import Site
-from tests.spark import forgets_sockets
+from tests.spark import connector_options, forgets_sockets
 
 pytestmark = forgets_sockets
 
@@ -139,7 +139,7 @@ def test_digest_computes_anew_the_units_and_subjects_that_have_changed(site: Sit
     assert site.rows(job, "people", "address", "count") == people()
     # What is read again is made anew, be it as many facts as before.
     plan = site.plan(job, start=Bound(offsets={site.topic("page_view"): {0: 0, 1: 0, 2: 0}}))
-    cluster = Cluster(site.spark, plan.kafka)
+    cluster = Cluster(plan.kafka)
     try:
         JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=False)
     finally:
@@ -237,7 +237,7 @@ def test_what_is_no_event_is_kept_with_its_reason_and_place_and_counted_in_the_s
     assert ids(site) == list(range(10))
     letters = (
         site.spark.read.format("kafka")
-        .options(**site.kafka.for_spark())
+        .options(**connector_options(site.kafka))
         .options(subscribe=f"{topic}.dlq", startingOffsets="earliest", includeHeaders="true")
         .load()
         .collect()
@@ -353,16 +353,3 @@ def test_a_job_that_writes_topics_alone_goes_on_where_it_stopped(site: Site):
     assert sorted(value["id"] for _, value, _ in site.records(f"{site.name}-out")) == sorted(
         f"view:{number}" for number in range(15)
     )
-
-
-def test_a_cluster_that_is_not_there_is_told(site: Site):
-    from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
-
-    cluster = Cluster(
-        site.spark, KafkaOptions("127.0.0.1:1", {"default.api.timeout.ms": "1000", "request.timeout.ms": "500"})
-    )
-    try:
-        with pytest.raises(ClusterUnavailableError, match=r"127.0.0.1:1: TimeoutException"):
-            cluster.cluster_id()
-    finally:
-        cluster.close()

@@ -112,7 +112,7 @@ def test_rewinding_cuts_the_table_and_the_next_run_reads_again(site: Site):
     from barnabas.pipeline.runner.job_run import JobRun
 
     plan = site.plan(VIEWS, start=Bound(offsets={topic: {0: 8}}))
-    cluster = Cluster(site.spark, plan.kafka)
+    cluster = Cluster(plan.kafka)
     try:
         told = JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=True)
         assert told == [f"table facts: {topic}-0 goes back from offset 20 to 8"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 import pytest
-from delta.tables import DeltaTable
+from deltalake import DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import IdentityTransform, MonthTransform
 
@@ -130,11 +131,11 @@ def test_a_layout_that_can_not_be_is_refused(spark: SparkSession, table_format: 
 def made_by_others(spark: SparkSession, table_format: str, location: str) -> None:
     """Make a table by other means, with partitions, columns and a row that a load knows nothing of."""
     if table_format == "delta":
-        builder = DeltaTable.create(spark).location(location)
-        for name, kind in (column.split() for column in f"{COLUMNS}, country STRING, score DOUBLE".split(", ")):
-            builder = builder.addColumn(name, kind)
-        builder = builder.addColumn("month", "STRING", generatedAlwaysAs="date_format(time, 'yyyy-MM')")
-        builder.partitionedBy("month", "country").execute()
+        columns = "id integer, user string, time timestamp, country string, score double, month string"
+        fields = [Field(name, PrimitiveType(kind)) for name, kind in (each.split() for each in columns.split(", "))]
+        generation = {"delta.generationExpression": "date_format(time, 'yyyy-MM')"}
+        fields[-1] = Field("month", PrimitiveType("string"), metadata=generation)
+        DeltaTable.create(location, Schema(fields), partition_by=["month", "country"])
         spark.sql(
             f"INSERT INTO delta.`{location}` (id, user, time, country, score) "
             "VALUES (-1, 'theirs', TIMESTAMP'2020-01-01', 'de', 0.5)"
@@ -144,8 +145,8 @@ def made_by_others(spark: SparkSession, table_format: str, location: str) -> Non
     warehouse.mkdir(parents=True)
     catalog = SqlCatalog("barnabas", uri=f"sqlite:///{warehouse}/catalog.db", warehouse=str(warehouse))
     catalog.create_namespace("site")
-    columns = {"id": pa.int32(), "user": pa.string(), "time": pa.timestamp("us", "UTC"), "country": pa.string()}
-    schema = pa.schema({**columns, "score": pa.float64()})
+    own = {"id": pa.int32(), "user": pa.string(), "time": pa.timestamp("us", "UTC"), "country": pa.string()}
+    schema = pa.schema({**own, "score": pa.float64()})
     table = catalog.create_table("site.views", schema, location=location)
     time = datetime(2020, 1, 1, tzinfo=UTC)
     row = {"id": -1, "user": "theirs", "time": time, "country": "de", "score": 0.5}
@@ -177,7 +178,7 @@ def versions_of(spark: SparkSession, table_format: str, location: str) -> int:
     """Return how many states of a table are kept; of Delta how many files."""
     if table_format == "delta":
         return len(data_files(location))
-    return len(list(CatalogEntry(spark, location).load().snapshots()))
+    return len(CatalogEntry({}, location).load().snapshots())
 
 
 def test_history_goes_when_a_table_says_so(spark: SparkSession, table_format: str, location: str) -> None:

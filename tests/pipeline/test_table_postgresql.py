@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from psycopg import sql
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from barnabas.pipeline.tables.postgresql import PostgresqlTable
-from barnabas.pipeline.tables.table import TableError
+from barnabas.pipeline.tables.postgresql_rows import read_rows, selected
+from barnabas.pipeline.tables.table import RowsRefusedError, TableError
 from tests.patience import PATIENCE_S
 from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
 from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
@@ -21,6 +28,9 @@ from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+    from barnabas.pipeline.tables.data_files import DataFile
 
 __all__ = ["forgotten_sockets", "postgresql"]  # fixtures
 
@@ -123,6 +133,133 @@ def test_nothing_is_lost_of_texts_with_nul(
         table.update(spark.createDataFrame(values[:1], schema), ["text"], progress_of("load", 3, 1))
     table.update(spark.createDataFrame([(1, "a", None, None)], schema), ["id"], progress_of("load", 3, 1))
     assert table.read().where("id = 1").collect()[0]["text"] == "a"
+
+
+def columns_of(rows: pa.Table) -> StructType:
+    return from_arrow_schema(rows.schema)
+
+
+def copied(table: PostgresqlTable, *tasks: pa.Table) -> list[DataFile]:
+    """Let a task write each of these, for the run `load`."""
+    table.progress("load")
+    sink = pickle.loads(pickle.dumps(table.sink(columns_of(tasks[0]))))
+    files = []
+    for rows in tasks:
+        writer = sink.open()
+        writer.write(rows)
+        files += writer.close()
+    return files
+
+
+def test_rows_of_tasks_are_there_once_they_are_committed(postgresql: PostgresqlServer, table: PostgresqlTable) -> None:
+    first, second = (pa.table({"id": list(range(start, start + 10))}) for start in (0, 10))
+    copied(table, first)  # a killed driver's
+    table.discard(copied(table, first))
+    writer = table.sink(columns_of(first)).open()
+    writer.write(first)
+    writer.abort()
+    files = copied(table, first, second, first.slice(0, 0))
+    assert [file.row_count for file in files] == [10, 10]
+    assert not table.exists()
+    assert len(staging_tables(postgresql)) == 3
+    table.append_files(files, columns_of(first), progress_of("load", 1, 20))
+    table.append_files([], columns_of(first), progress_of("load", 2, 25))
+    assert table.progress("load") == progress_of("load", 2, 25)
+    assert sorted(row["id"] for row in table.read().collect()) == list(range(20))
+    assert staging_tables(postgresql) == []
+    # Columns that are new come with the rows.
+    wider = pa.table({"ID": [20], "name": ["x"]})
+    table.append_files(copied(table, wider), columns_of(wider), progress_of("load", 3, 26))
+    assert table.read().where("id >= 19").orderBy("id").collect() == [(19, None), (20, "x")]
+    with pytest.raises(TableError, match="column name is string in the table and bigint in"):
+        table.sink(columns_of(pa.table({"name": [1]})))
+
+
+def test_values_that_are_special_in_csv_or_far_away_come_back(table: PostgresqlTable) -> None:
+    # Years 1 to 32767.
+    moments = pa.array([0, -1, -62_135_596_800_000_000, 971_890_963_199_999_999, None])
+    rows = pa.table(
+        {
+            "text": ["", None, "\\.", 'a\n\\.\n"b"', "\r\n,\\N"],
+            "at": moments.cast(pa.timestamp("us", "UTC")),
+            "local": moments.cast(pa.timestamp("us")),
+            "day": pa.array([0, -1, -719_162, 11_248_737, None], pa.int32()).cast(pa.date32()),
+            "raw": [b"", None, b"\0", b"\xff", b","],
+            "number": [float("nan"), float("-inf"), 5e-324, None, 1e300],
+            "nothing": pa.nulls(5, pa.string()),
+        }
+    )
+    table.append_files(copied(table, rows), columns_of(rows), progress_of("load", 1, 5))
+    for chosen in (rows, rows.select(["nothing"])):
+        target = sql.Identifier(table._schema, table._name)
+        query = selected(chosen.column_names, chosen.schema, target).as_string(None)
+        found = pa.Table.from_batches(read_rows(table._server.conninfo, query, chosen.schema))
+        # As texts, as NaN is equal to nothing; pyarrow's, as Python has no year 32767.
+        assert [str(column) for column in found.columns] == [str(column) for column in chosen.columns]
+
+
+def test_objects_are_stored_as_json(postgresql: PostgresqlServer, table: PostgresqlTable, name: str) -> None:
+    moment = datetime(2015, 5, 17, 10, 5, 3, 1, UTC)
+    inner = {"price": Decimal("0.000000000001"), "at": moment, "day": date(1969, 7, 20), "none": None, "raw": b"a\0"}
+    kind = pa.struct(
+        [
+            ("price", pa.decimal128(38, 12)),
+            ("at", pa.timestamp("us", "UTC")),
+            ("day", pa.date32()),
+            ("none", pa.string()),
+            ("raw", pa.binary()),
+        ]
+    )
+    values = {
+        "object": pa.array([inner, None, {}], kind),
+        "list": pa.array([[inner], [None], None], pa.list_(kind)),
+        "map": pa.array([[("a", 0.1), ("b", None)], [], [("c", float("inf"))]], pa.map_(pa.string(), pa.float32())),
+    }
+    # Of a slice the rows alone count.
+    rows = pa.concat_tables([pa.table(values)] * 2).slice(2, 3)
+    table.append_files(copied(table, rows), columns_of(rows), progress_of("load", 1, 3))
+    shown = '{"at": "2015-05-17T10:05:03.000001Z", "day": "1969-07-20", "raw": "YQA=", "price": 0.000000000001}'
+    found = postgresql.query(f'SELECT object::text, list::text, map::text FROM "{name}" ORDER BY 3')
+    assert sorted(found, key=str) == sorted(
+        [("{}", None, '{"c": "Infinity"}'), (shown, f"[{shown}]", '{"a": 0.1, "b": null}'), (None, "[null]", "{}")],
+        key=str,
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ({f"n{number}": [number] for number in range(1_500)}, "row is too big"),
+        ({"at": pa.array([2**62], pa.timestamp("us", "UTC"))}, "out of range"),
+        ({"price": [-1]}, "violates check constraint"),
+    ],
+)
+def test_rows_that_the_server_refuses_change_nothing(
+    postgresql: PostgresqlServer, table: PostgresqlTable, name: str, bad: dict[str, list[int]], reason: str
+) -> None:
+    postgresql.query(f'CREATE TABLE "{name}" (price bigint CHECK (price > 0))')
+    rows = pa.table(bad)
+    files = copied(table, rows.slice(0, 0), rows)
+    with pytest.raises(RowsRefusedError, match=reason):
+        table.append_files(files, columns_of(rows), progress_of("load", 1, 1))
+    assert table.progress("load") is None
+    table.discard(files)
+    assert staging_tables(postgresql) == []
+    assert postgresql.query(f'SELECT * FROM "{name}"') == []
+
+
+def test_a_server_that_is_gone_refuses_no_rows(spark: SparkSession, name: str) -> None:
+    rows = pa.table({"id": [1]})
+    with PostgresqlServer() as server:
+        table = PostgresqlTable(spark, server.table_url(name))
+        writer = table.sink(columns_of(rows)).open()
+        writer.write(rows)
+        server.crash()
+        files = writer.close()
+        server.start()
+        with pytest.raises(TableError, match="rows could not be copied: connection failed") as raised:
+            table.append_files(files, columns_of(rows), progress_of("load", 1, 1))
+    assert not isinstance(raised.value, RowsRefusedError)
 
 
 def test_a_record_is_not_there_twice(spark: SparkSession, table: PostgresqlTable) -> None:

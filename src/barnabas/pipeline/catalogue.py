@@ -40,7 +40,13 @@ def find_job(name: str) -> Job:
 
 def describe(job: Job) -> str:
     """Return the docstring of the module that declares a job."""
-    return (sys.modules[job.transform.__module__].__doc__ or "").strip()
+    # Others may have imported it by its name.
+    declares = (
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith(("barnabas.pipeline.jobs.", "barnabas_job_")) and getattr(module, "JOB", None) is job
+    )
+    return (getattr(next(declares, None), "__doc__", None) or "").strip()
 
 
 def _job_of_file(path: Path) -> Job:

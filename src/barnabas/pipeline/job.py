@@ -146,6 +146,8 @@ Summarize = Callable[[Frames, Parameters], "list[Summary]"]
 class Job:
     """One job. Its docstring for people is that of the module which declares it.
 
+    Without `transform` the rows of inputs go as they are into the outputs of their names.
+
     `digest` gives the rows of all outputs of `Mode.DIGEST`, with the unit's number since 1970 in the column `unit`, and
     of each unit that has a fact at least one row in one of them. What it gives depends on the facts of that unit and
     the parameters, and on nothing else but what `mark` says of the facts. Outputs with a key have no units: their rows
@@ -160,7 +162,7 @@ class Job:
     does: str
     inputs: tuple[TopicInput | TableInput, ...]
     outputs: tuple[TopicOutput | TableOutput, ...]
-    transform: Transform
+    transform: Transform | None
     refresh: Transform | None = None
     digest: Transform | None = None
     mark: Mark | None = None

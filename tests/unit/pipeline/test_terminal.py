@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from barnabas.pipeline.demo.display import print_top_pages
+from barnabas.pipeline.demo.show import print_top_pages
 from barnabas.pipeline.terminal import print_table
 
 COLUMNS = ["day", "page_views", "visitor_count", "crawler_views", "error_count", "bounce_rate", "search_terms"]

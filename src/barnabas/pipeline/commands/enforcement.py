@@ -1,4 +1,4 @@
-"""Options of `barnabas pipeline run security --enforce`, and what they make of a run."""
+"""Options of `barnabas pipeline run security --enforce`, and the followers that they add to runs."""
 
 from __future__ import annotations
 
@@ -30,67 +30,73 @@ _DEFAULTS = Policy()
 
 
 def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
-    """Add how verdicts become limits."""
+    """Add the options of enforcement."""
     group = parser.add_argument_group("enforcement (security; docs/pipeline/enforcement.md)")
     group.add_argument("--enforce", action="store_true", help="turn verdicts into limits that expire")
     group.add_argument(
         "--dry-run",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="only say what would be limited, and write it to the audit topic (the default)",
+        help="only report what would be limited, and write it to the audit topic (the default)",
     )
     group.add_argument(
         "--limit",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="what the accused are limited to, by Kafka's names "
+        help="a quota of the accused, by Kafka's name "
         f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
     )
     group.add_argument(
-        "--limit-for", default="1h", metavar="DURATION", help="and for how long: 90s, 15m, 1h, 7d; default: %(default)s"
+        "--limit-for",
+        default="1h",
+        metavar="DURATION",
+        help="how long a limit lasts: 90s, 15m, 1h, 7d; default: %(default)s",
     )
     group.add_argument(
         "--enforce-what",
         default=",".join(ENFORCED),
         metavar="WHAT,...",
-        help="which verdicts (%(default)s; declared_bot is one, too)",
+        help="which verdicts count (%(default)s; declared_bot is possible, too)",
     )
     group.add_argument(
         "--least-score",
         type=float,
         default=_DEFAULTS.least_score,
         metavar="N",
-        help="from 0 to 1; default: %(default)s",
+        help="verdicts below this score (0 to 1) don't count; default: %(default)s",
     )
     group.add_argument(
         "--subject",
         action="append",
         default=[],
         metavar="KIND=ENTITY",
-        help="whom Kafka knows subjects of a kind as: user, client-id, or one of them and :TEMPLATE, such as "
+        help="how subjects of a kind are named in Kafka: user, client-id, or one of them and :TEMPLATE, such as "
         "address=client-id:web-{address} (user=user)",
     )
     group.add_argument(
         "--never",
         default="",
         metavar="NAME,...",
-        help="users and client ids that are not limited, beside the run's own",
+        help="users and client ids that are never limited, besides the run's own",
     )
     group.add_argument(
         "--most-limited",
         type=int,
         default=_DEFAULTS.most,
         metavar="N",
-        help="at a time (%(default)s); the surest first",
+        help="maximum number of limited users and client ids (%(default)s); the highest scores first",
     )
     add_audit_option(group)
 
 
 def add_audit_option(parser: argparse._ActionsContainer) -> None:
-    """Add where the steps of enforcement stand."""
+    """Add the name of the audit topic."""
     parser.add_argument(
-        "--audit-topic", default=AUDIT_TOPIC, metavar="TOPIC", help="where the steps stand; default: %(default)s"
+        "--audit-topic",
+        default=AUDIT_TOPIC,
+        metavar="TOPIC",
+        help="topic with all steps of enforcement; default: %(default)s",
     )
 
 
@@ -100,24 +106,24 @@ def enforcement_followers(
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> dict[str, Follower]:
-    """Return what enforces the verdicts of runs, by the run's name; nothing where nobody asked for it.
+    """Return followers that enforce the verdicts of runs, by the run's name; none without `--enforce`.
 
     Args:
         arguments: Of the command.
         plans: The runs.
-        say: Told in one line of each step.
-        warn: Told in one line what a person should know.
+        say: Called with a line for each step.
+        warn: Called with each warning, one line.
 
     Raises:
-        PlanError: it can't be as asked.
+        PlanError: an option is invalid.
     """
     if not arguments.enforce:
         if arguments.dry_run is not None:
-            raise PlanError("--dry-run and --no-dry-run are about --enforce: give that, too")
+            raise PlanError("--dry-run and --no-dry-run need --enforce")
         return {}
     judging = [plan for plan in plans if _has_verdicts(plan)]
     if not judging:
-        raise PlanError("--enforce wants a job that gives verdicts: run security --enforce")
+        raise PlanError("--enforce needs a job that gives verdicts: run security --enforce")
     from barnabas.pipeline.enforcement.follower import EnforcementFollower
 
     followers: dict[str, Follower] = {}
@@ -127,12 +133,12 @@ def enforcement_followers(
             plan.kafka, policy, plan.run, arguments.audit_topic, lambda entry: say(line_of(entry)), warn
         )
     if _is_dry(arguments):
-        warn("a dry run: nobody is limited; look at what would be, then run it with --no-dry-run")
+        warn("dry run: nobody is limited; check the reported limits, then use --no-dry-run")
     return followers
 
 
 def line_of(entry: Entry) -> str:
-    """Say a step in one line."""
+    """Return a line that describes a step."""
     said = entry.to_json()
     limits = ", ".join(f"{name}={value:g}" for name, value in sorted(entry.limits.items()))
     what = f" to {limits} until {said['until']}" if limits else ""
@@ -157,11 +163,11 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
     enforced = _names(arguments.enforce_what)
     for what in enforced:
         if what not in ACCUSATIONS:
-            raise PlanError(f"there is no verdict {what!r}; there are {', '.join(ACCUSATIONS)}")
+            raise PlanError(f"verdict {what!r} does not exist: use {', '.join(ACCUSATIONS)}")
     if not 0 <= arguments.least_score <= 1:
-        raise PlanError("--least-score: from 0 to 1")
+        raise PlanError(f"--least-score {arguments.least_score} is invalid: must be from 0 to 1")
     if arguments.most_limited < 1:
-        raise PlanError("--most-limited: 1 or more")
+        raise PlanError(f"--most-limited {arguments.most_limited} is invalid: must be at least 1")
     return Policy(
         limits,
         parse_duration(arguments.limit_for),
@@ -183,7 +189,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _own_names(options: Mapping[str, str]) -> frozenset[str]:
-    """Return the run's own client id and user: one that limits itself can't lift it in time."""
+    """Return the run's own client id and user: a run that limits itself can't lift limits in time."""
     try:
         security = client_security(options)
     except ConfigError as error:

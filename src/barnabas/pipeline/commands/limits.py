@@ -1,6 +1,6 @@
-"""`barnabas pipeline limits`: whom enforcement limits, since when, until when and why; and lifts limits by hand.
+"""`barnabas pipeline limits`: show whom enforcement limits, since when, until when and why; lift limits by hand.
 
-Without an option it shows what is in force; where the broker has another value by now, that one beside it.
+Without an option it shows the limits in force, and the broker's value beside each one that has changed since.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from barnabas.pipeline.enforcement.entry import Entity, Entry
 
 NAME = "limits"
-HELP = "whom enforcement limits, and why; lift limits by hand"
+HELP = "show whom enforcement limits, and why; lift limits by hand"
 
 _CLIENT_ID = "barnabas-limits"
 _ALL = "all"
@@ -33,16 +33,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_cluster_options(parser)
     add_audit_option(parser)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--history", action="store_true", help="all steps that were ever taken, dry runs included")
+    what.add_argument("--history", action="store_true", help="show all steps that were ever taken, dry runs included")
     what.add_argument(
         "--lift",
         action="append",
         default=[],
         metavar="ENTITY",
-        help=f"lift now, and don't limit again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
+        help=f"lift limits now, and set none again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
     )
     what.add_argument(
-        "--lift-expired", action="store_true", help="lift what has expired while no run was there to lift it"
+        "--lift-expired", action="store_true", help="lift limits that expired while no run could lift them"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line, with the evidence")
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command.
 
     Raises:
-        PlanError: what is to be lifted is no entity, or not limited by enforcement.
+        PlanError: an argument of --lift is not an entity, or not limited by enforcement.
     """
     return asyncio.run(_run(arguments))
 
@@ -124,21 +124,21 @@ def _show(
 ) -> None:
     if arguments.json:
         for entity, entry in sorted(limited.items()):
-            said = {**entry.to_json(), "at_the_broker": found.get(entity.limited, {})}
-            print(to_json(said))
+            fields = {**entry.to_json(), "at_the_broker": found.get(entity.limited, {})}
+            print(to_json(fields))
         return
     if not limited:
         print("enforcement limits nobody")
         return
     for entity, entry in sorted(limited.items()):
-        said, limits = entry.to_json(), found.get(entity.limited, {})
-        told = [
+        fields, limits = entry.to_json(), found.get(entity.limited, {})
+        texts = [
             f"{name}={value:g}" + ("" if limits.get(name) == value else f" (now {limits.get(name, 'not set')})")
             for name, value in sorted(entry.limits.items())
         ]
-        expired = " (expired: --lift-expired lifts it, and so does a run)" if now_ms >= entry.until_ms else ""
-        print(on_one_line(f"{entity}: {', '.join(told)}"))
-        print(f"    since {said['since']} until {said['until']}{expired}, by run {entry.run}")
+        expired = " (expired: a run or --lift-expired lifts it)" if now_ms >= entry.until_ms else ""
+        print(on_one_line(f"{entity}: {', '.join(texts)}"))
+        print(f"    since {fields['since']} until {fields['until']}{expired}, by run {entry.run}")
         print(on_one_line(f"    {entry.verdict.what} {entry.verdict.subject}: {entry.verdict.why}"))
 
 

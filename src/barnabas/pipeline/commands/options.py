@@ -79,9 +79,7 @@ def settle_format(arguments: argparse.Namespace) -> None:
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
     """Add how Spark is started."""
     group = parser.add_argument_group("Spark")
-    group.add_argument(
-        "--master", metavar="URL", help="local[N], spark://HOST:PORT, yarn, k8s://... (local[2]; local[4] for two runs)"
-    )
+    group.add_argument("--master", metavar="URL", help="local[N], spark://HOST:PORT, yarn, k8s://... (local[CORES])")
     group.add_argument(
         "--conf",
         action="append",
@@ -104,7 +102,6 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
             raise PlanError(str(error)) from None
     return SessionOptions(
         table_format,
-        bool(getattr(arguments, "schema_registry", None)),
         arguments.master,
         settings,
         arguments.scratch,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 
 NAME = "report"
 HELP = "write an HTML page of what the jobs have found"
+TITLE = "Activity report"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="Default: %(default)s")
-    parser.add_argument("--title", default="Activity report", help="of the page; default: %(default)s")
+    parser.add_argument("--title", default=TITLE, help="of the page; default: %(default)s")
     add_table_options(parser)
     add_spark_options(parser)
 
@@ -37,18 +39,23 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         PlanError: there is no table of a job.
     """
-    from barnabas.pipeline.report.collect import collect
-    from barnabas.pipeline.report.page import render
-
     with session_for(session_options(arguments), [], print) as (spark, _):
         tables = _tables(spark, tables_place(arguments), arguments.format)
         if not tables:
             raise PlanError(f"{arguments.tables} holds no {arguments.format} table of a job: run jobs first")
-        lags = _lags(Path(arguments.checkpoint)) if "://" not in arguments.checkpoint else []
-        page = render(collect(tables, title=arguments.title, made_at=datetime.now(UTC), lags=lags))
-    arguments.output.write_text(page)
-    print(f"{arguments.output}: {len(page) // 1024} KB, from {len(tables)} tables")
+        print(write_report(arguments.output, tables, arguments.checkpoint, arguments.title))
     return 0
+
+
+def write_report(output: Path, tables: Mapping[str, DataFrame], checkpoint: str, title: str = TITLE) -> str:
+    """Write the page of these tables and of the lag of a checkpoint's runs; return a line for people."""
+    from barnabas.pipeline.report.collect import collect
+    from barnabas.pipeline.report.page import render
+
+    lags = _lags(Path(checkpoint)) if "://" not in checkpoint else []
+    page = render(collect(tables, title=title, made_at=datetime.now(UTC), lags=lags))
+    output.write_text(page)
+    return f"{output}: {len(page) // 1024} KB, from {len(tables)} tables"
 
 
 def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, DataFrame]:

@@ -77,7 +77,7 @@ def _rewind(spark: SparkSession, plan: RunPlan, is_dry: bool) -> int:
     from barnabas.pipeline.runner.figures import Metrics
     from barnabas.pipeline.runner.job_run import JobRun
 
-    cluster = Cluster(spark, plan.kafka)
+    cluster = Cluster(plan.kafka)
     try:
         job_run = JobRun(spark, plan, cluster, Metrics(), lambda figures: None, print)
         for line in job_run.rewind(is_dry):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.core.errors import ConfigError
@@ -182,6 +183,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_enforcement_options(parser)
     add_spark_options(parser)
     add_seen_options(parser)
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write the page of barnabas pipeline report when the jobs end"
+    )
     parser.add_argument("--no-summary", action="store_true", help="do not show what the jobs found when they end")
     parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
 
@@ -242,6 +246,12 @@ def _run_in_session(
 
         for each in runs:
             print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
+    if arguments.report is not None:
+        from barnabas.pipeline.commands.report import write_report
+
+        tables = {name: table for each in runs for name, table in each.tables().items()}
+        write_report(arguments.report, tables, arguments.checkpoint)
+        tell(arguments, "report", file=str(arguments.report), table_count=len(tables))
     return 0
 
 

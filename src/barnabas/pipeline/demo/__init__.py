@@ -1,1 +1,1 @@
-"""The demo: a broker, a replayed log, jobs on Spark and a report, in processes that may be killed."""
+"""The demo: a broker, a replayed access log, jobs on Spark and a report, in child processes that may be killed."""

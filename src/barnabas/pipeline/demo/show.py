@@ -1,30 +1,32 @@
-"""The demo: a broker, a replayed access log and Spark jobs, from one command, to tables and a report.
+"""The demo: from an access log to tables and a report, with one command, while the broker is killed.
 
-Invariants: every process can be killed and started again, this one as well, and the result is that of an undisturbed
-run: the log's place is in the topics, each job's in its tables, and the rest in the directory (`directory.py`).
-At the end the loaded table is held against a plain Python count of the log (`plain_count.py`).
+The children are commands that users have as well: `barnabas broker`, `barnabas pipeline replay`, and `barnabas pipeline
+run load reporting ranking security --once --report`. Any of them, and the demo itself, can be killed and started again
+at any moment: the replay resumes where the topics end, and the jobs resume where their tables end. So in the end no
+view is lost or loaded twice: the demo counts the views of the log and of the table, and compares.
 """
 
 from __future__ import annotations
 
-import asyncio
+import csv
+import json
 import os
 import shlex
 import signal
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.core.command_line import ENVIRONMENT
-from barnabas.pipeline.demo.children import HOPELESS, Child, Event
+from barnabas.pipeline.demo.children import Child
 from barnabas.pipeline.demo.directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
-from barnabas.pipeline.demo.display import Gauges, gauges, print_top_pages
-from barnabas.pipeline.demo.plain_count import Counts, count_file, read_counts
-from barnabas.pipeline.demo.spark_side import JOBS
-from barnabas.pipeline.sources.access_log import Survey, survey
+from barnabas.pipeline.events.types import PAGE_VIEW
+from barnabas.pipeline.sources.access_log import Survey, parse_line, read_lines, survey
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from barnabas.pipeline.terminal import print_table
 
@@ -32,16 +34,30 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 DEFAULT_DIRECTORY = Path("demo-data")
+JOBS = ("load", "reporting", "ranking", "security")
 PARTITION_COUNT = 4
-# Two hours of a made-up site's evening, some 8,000 requests.
+# Two hours of a made-up site's evening, some 4,000 requests.
 MADE_UP = SitePlan(start=datetime(2026, 3, 6, 18, tzinfo=UTC), duration_s=7_200, events_per_s=1.6, users=500, items=800)
+
 _INTERRUPTED = 130
-_SHOWN_CHARACTERS = 80
+_MAX_SHOWN_CHARACTERS = 80
+_BAR_WIDTH = 24
+_INDENT = "  "
+_PROGRESS_EVERY_S = 5.0
+# Settings for a JVM that lives for a minute and sees few rows: its optimizing compiler, and plans that adapt to the
+# number of rows, would cost more than they save.
+_SETTINGS = (
+    "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.sql.adaptive.enabled=false",
+)
+
+# Views by minute and page.
+Counts = Counter[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class DemoPlan:
-    """The demo's options; `access_log` None means the made-up one."""
+    """The demo's options; `access_log` None means the made-up log."""
 
     directory: Path
     access_log: Path | None
@@ -51,247 +67,243 @@ class DemoPlan:
 
 
 def run_demo(plan: DemoPlan, console: Console) -> int:
-    """Run the demo, or go on with one that was stopped; gives the exit code.
+    """Run the demo, or resume one that was stopped; return the exit code, which is 1 if views were lost or doubled.
 
     Raises:
         DemoDirectoryError: the directory or the log can't be used.
-        ChildFailedError: the broker, the replay or the job can't be run.
+        ChildFailedError: the broker, the replay or the jobs fail.
     """
     directory = DemoDirectory(plan.directory)
-    # An access log says who did what: neither it nor what is made of it is everybody's.
+    # An access log shows who did what: its files are for this user alone.
     os.umask(0o077)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     with directory.lock():
-        log = plan.access_log
-        if log is None:
-            log = directory.sample
+        log = plan.access_log or directory.sample
+        if plan.access_log is None:
             write_access_log(MADE_UP, log)
         run, found = _prepare(plan, directory, log, console)
-        show = _Show(plan, directory, log, found, console)
-        if not asyncio.run(show.play()):
-            console.print("Stopped. The same command goes on from here.")
+        processes = _Processes(plan, directory, log, found, console)
+        try:
+            processes.run()
+        except KeyboardInterrupt:
+            console.print("Stopped. The same command resumes.")
             return _INTERRUPTED
-        for summary in show.summaries:
-            print_table(console, str(summary["title"]), _list(summary["columns"]), _list(summary["rows"]))
-        return _conclude(plan, directory, log, run, console)
-
-
-def _list(value: object) -> list[Any]:
-    assert isinstance(value, list)
-    return value
+        finally:
+            processes.stop()
+        code = _compare(plan, directory, log, console)
+        directory.save(replace(run, state=COMPLETE))
+        return code
 
 
 def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Console) -> tuple[Run, Survey]:
-    """Look at the log, and take up the run that is in the directory or begin a new one."""
+    """Read the log, and resume the run in the directory or begin a new one."""
     digest, found = digest_of(log), survey(log)
+    other = ""
+    if found.first_other is not None:
+        number, text = found.first_other
+        # repr: the text may contain control characters.
+        other = f": first at line {number:,}: {text[:_MAX_SHOWN_CHARACTERS]!r}"
     if found.view_count == 0:
-        raise DemoDirectoryError(f"{log} holds no page view in the combined log format{_first_other(found)}")
+        raise DemoDirectoryError(f"{log} has no page view in the combined log format{other}")
     kind = "page views" if plan.access_log else "made-up page views"
     console.print(f"[bold]Barnabas[/bold]: {found.view_count:,} {kind} → Kafka topics → Spark → tables, a report")
     if other_count := found.line_count - found.view_count:
         lines = "1 line was no view" if other_count == 1 else f"{other_count:,} lines were no views"
-        console.print(f"  {lines}, and not counted{_first_other(found)}", highlight=False, markup=False, soft_wrap=True)
-    earlier = directory.load()
-    if earlier is not None and earlier.state == RUNNING and not plan.is_fresh:
-        if earlier.digest != digest:
+        console.print(f"  {lines}, and not counted{other}", highlight=False, markup=False, soft_wrap=True)
+    run = directory.load()
+    if run is not None and run.state == RUNNING and not plan.is_fresh:
+        if run.digest != digest:
             raise DemoDirectoryError(
-                f"{directory.root} holds an unfinished run of {earlier.access_log}: go on with that log, "
+                f"{directory.root} holds an unfinished run of {run.access_log}: resume with that log, "
                 "or give --fresh or another --directory"
             )
-        console.print(f"  going on with the run in {directory.root} (--fresh starts over)")
-        return earlier, found
+        console.print(f"  resuming the run in {directory.root} (--fresh starts over)")
+        return run, found
     run = Run(RUNNING, str(log), digest)
     directory.begin(run)
     return run, found
 
 
-def _first_other(found: Survey) -> str:
-    """Return the number and the beginning of the first line that is no view; empty where there is none."""
-    if found.first_other is None:
-        return ""
-    number, text = found.first_other
-    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
-    # repr: what is there may move a terminal's cursor.
-    return f": first at line {number:,}: {shown!r}"
-
-
-class _Show:
-    """The processes and what is shown of them."""
+class _Processes:
+    """The broker, the replay and the jobs, one after the other beside the broker."""
 
     def __init__(self, plan: DemoPlan, directory: DemoDirectory, log: Path, found: Survey, console: Console) -> None:
         self._plan = plan
         self._directory = directory
         self._log = log
-        self._found = found
+        self._line_count = found.line_count
         self._console = console
         self._port = 0
-        self._started_s = time.monotonic()
-        self._broker_ready = asyncio.Event()
-        self.summaries: list[Event] = []
-        self._has_begun = False
-        self._gauges: Gauges | None = None
-        logs = directory.logs
-        self._broker = Child(
-            "broker",
-            self._broker_command,
-            logs / "broker.log",
-            self._on_broker,
-            self._notice,
-            is_service=True,
-            # With 1 it ends by itself, having said why: a disk that is full, a port that is taken.
-            hopeless_codes=(1, HOPELESS),
-        )
-        self._replay = Child(
-            "replay",
-            self._replay_command,
-            logs / "replay.log",
-            self._on_replay,
-            self._notice,
-            # The demo's broker is its own: a file for another cluster does not apply.
-            {ENVIRONMENT["--command-config"]: ""},
-        )
-        self._job = Child(
-            "Spark jobs",
-            self._job_command,
-            logs / "spark.log",
-            self._on_job,
-            self._notice,
-            {"TMPDIR": str(directory.scratch.absolute())},
-        )
+        self._is_broker_killed = False
+        self._next_progress_s = 0.0
+        # The demo's broker is its own: settings for another cluster do not apply.
+        own = {ENVIRONMENT["--command-config"]: "", "COLUMNS": str(console.width - len(_INDENT))}
+        self._broker = Child("broker", directory.logs)
+        self._replay = Child("replay", directory.logs, own)
+        self._jobs = Child("jobs", directory.logs, {**own, "TMPDIR": str(directory.scratch.absolute())})
 
-    async def play(self) -> bool:
-        """Run all until the jobs have the whole log; False when a signal stopped it."""
-        this_task = asyncio.current_task()
-        assert this_task is not None
-        is_stopped = False
+    def run(self) -> None:
+        """Run all until the jobs have the whole log."""
+        self._start_broker()
+        self._finish(self._replay, self._replay_command())
+        self._kill_broker()
+        self._say("jobs", f"Spark starts and runs {', '.join(JOBS)}; the first time it downloads its packages")
+        self._finish(self._jobs, self._jobs_command())
 
-        def stop() -> None:
-            nonlocal is_stopped
-            is_stopped = True
-            this_task.cancel()
+    def stop(self) -> None:
+        """Stop all processes that run."""
+        for child in (self._jobs, self._replay, self._broker):
+            child.stop()
 
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, stop)
-        try:
-            with gauges(self._console, self._found.line_count) as self._gauges:
-                await self._run_children()
-            return True
-        except asyncio.CancelledError:
-            if not is_stopped:
-                raise
-            return False
-        except ExceptionGroup as failures:
-            # The first failure has stopped the others; it is the one to tell.
-            raise failures.exceptions[0] from None
+    def _start_broker(self) -> None:
+        began_s = time.monotonic()
+        while True:
+            ready, ready_end = os.pipe()
+            with os.fdopen(ready) as lines:
+                self._broker.start(self._broker_command(ready_end), [ready_end])
+                os.close(ready_end)
+                # Ends without a line if the broker does.
+                line = lines.readline()
+            if line:
+                break
+            self._notice(self._broker, self._broker.end())
+        started = json.loads(line)
+        self._port = started["port"]
+        ready_s = time.monotonic() - began_s
+        self._say("broker", f"127.0.0.1:{self._port}, cluster {started['cluster_id']}, ready in {ready_s:.2f} s")
 
-    async def _run_children(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            self._started_s = time.monotonic()
-            broker = tasks.create_task(self._broker.run())
-            await self._broker_ready.wait()
-            await self._replay.run()
-            self._say("Spark", "starting; the first time it downloads its packages")
-            await self._job.run()
-            broker.cancel()
+    def _kill_broker(self) -> None:
+        """Kill the broker once, to show that nothing is lost; it is started again as after any other kill."""
+        if not self._is_broker_killed:
+            self._is_broker_killed = True
+            self._say("demo", "kills the broker, to show that nothing is lost")
+            self._broker.kill()
+            self._watch_broker()
 
-    def _broker_command(self) -> list[str]:
-        options = ["--host", "127.0.0.1", "--port", str(self._port), "--data-dir", str(self._directory.broker)]
-        broker = [sys.executable, "-P", "-m", "barnabas.broker.server.main", *options, "--ready-fd", "3"]
-        broker += ["--die-with-parent", "--parent-pid", str(os.getpid())]
-        # Its line of JSON goes where a child's do, and what else it says to the log.
-        return ["/bin/sh", "-c", 'exec "$@" 3>&1 1>&2', "broker", *broker]
+    def _watch_broker(self) -> None:
+        if self._broker.has_ended():
+            self._notice(self._broker, self._broker.end())
+            self._start_broker()
+
+    def _finish(self, child: Child, command: Sequence[str]) -> None:
+        """Run a child until it ends in good order, and start it again if it is killed."""
+        while True:
+            child.start(command)
+            for line in child.lines(self._watch_broker):
+                (self._on_replay if child is self._replay else self._on_jobs)(line)
+            if not (how := child.end()):
+                return
+            self._notice(child, how)
+
+    def _notice(self, child: Child, how: str) -> None:
+        self._console.print(f"  [yellow]{child.name} {how or 'ended'}: starting it again[/yellow]", highlight=False)
+
+    def _broker_command(self, ready: int) -> list[str]:
+        return [
+            *(sys.executable, "-P", "-m", "barnabas.broker.server.main", "--host", "127.0.0.1"),
+            *("--port", str(self._port), "--data-dir", str(self._directory.broker), "--ready-fd", str(ready)),
+            *("--die-with-parent", "--parent-pid", str(os.getpid())),
+        ]
+
+    def _pipeline(self, *words: str) -> list[str]:
+        own = ["--bootstrap-server", f"127.0.0.1:{self._port}", "--parent", str(os.getpid())]
+        return [sys.executable, "-P", "-m", "barnabas.pipeline", *words, *own]
 
     def _replay_command(self) -> list[str]:
-        return [
-            *(sys.executable, "-P", "-m", "barnabas.pipeline", "replay", str(self._log)),
-            *("--bootstrap-server", f"127.0.0.1:{self._port}", "--partitions", str(PARTITION_COUNT)),
-            *("--rate", str(self._plan.lines_per_s), "--json", "--parent", str(os.getpid())),
-        ]
+        rate = ("--rate", str(self._plan.lines_per_s))
+        return self._pipeline("replay", str(self._log), "--partitions", str(PARTITION_COUNT), *rate, "--json")
 
-    def _job_command(self) -> list[str]:
-        return [
-            *(sys.executable, "-P", "-m", "barnabas.pipeline.demo.spark_side"),
-            *("--bootstrap-server", f"127.0.0.1:{self._port}"),
-            *("--directory", str(self._directory.root), "--parent", str(os.getpid())),
-        ]
+    def _jobs_command(self) -> list[str]:
+        places = self._directory
+        return self._pipeline(
+            *("run", *JOBS, "--once", "--topics", PAGE_VIEW.topic, "--tables", str(places.tables)),
+            *("--checkpoint", str(places.checkpoint), "--report", str(places.report)),
+            *("--scratch", str(places.scratch), "--master", "local[2]", "--verbose"),
+            *(word for setting in _SETTINGS for word in ("--conf", setting)),
+        )
 
-    def _on_broker(self, event: Event) -> None:
-        if "port" not in event:
+    def _on_replay(self, line: str) -> None:
+        event = json.loads(line)
+        if event["event"] == "warning":
+            self._say("replay", event["text"])
             return
-        self._port = int(str(event["port"]))
-        ready_s = time.monotonic() - self._started_s
-        if not self._broker_ready.is_set():
-            self._say("broker", f"127.0.0.1:{self._port}, cluster {event.get('cluster_id')}, ready in {ready_s:.2f} s")
-        self._broker_ready.set()
+        count, now_s = event["line_count"], time.monotonic()
+        if now_s >= self._next_progress_s or event["event"] == "done":
+            self._say("replay", f"{count:,} of {self._line_count:,} lines in topics of {PARTITION_COUNT} partitions")
+            self._next_progress_s = now_s + _PROGRESS_EVERY_S
+        if 2 * count >= self._line_count:
+            self._kill_broker()
 
-    def _on_replay(self, event: Event) -> None:
-        match event:
-            case {"event": "progress", "line_count": int(line_count)}:
-                if not self._has_begun:
-                    self._say("replay", f"into topics of {PARTITION_COUNT} partitions each")
-                    self._has_begun = True
-                if self._gauges is not None:
-                    self._gauges.replayed(line_count)
-            case {"event": "warning", "text": str(text)}:
-                self._notice(f"replay: {text}")
-
-    def _on_job(self, event: Event) -> None:
-        match event:
-            case {"event": "session", "seconds": float(seconds)}:
-                self._say("Spark", f"session up in {seconds:.1f} s, running {', '.join(JOBS)}")
-                # One that was killed told some already.
-                self.summaries.clear()
-            case {"event": "batch", "run": str(run), "record_count": int(count)}:
-                if self._gauges is not None:
-                    self._gauges.counted(run, count)
-            case {"event": "summary"}:
-                self.summaries.append(event)
-            case {"event": "warning", "text": str(text)}:
-                self._notice(f"Spark jobs: {text}")
+    def _on_jobs(self, line: str) -> None:
+        # Ivy's lines go to standard output.
+        if not line.startswith("::"):
+            self._console.print(f"{_INDENT}{line}", highlight=False, markup=False, soft_wrap=True)
 
     def _say(self, who: str, what: str) -> None:
-        self._console.print(f"  [bold]{who:<8}[/bold]{what}", highlight=False)
-
-    def _notice(self, text: str) -> None:
-        self._console.print(f"  [yellow]{text}[/yellow]", highlight=False)
+        self._console.print(f"  [bold]{who:<8}[/bold]{what}", highlight=False, soft_wrap=True)
 
 
-def _conclude(plan: DemoPlan, directory: DemoDirectory, log: Path, run: Run, console: Console) -> int:
-    """Show the result, hold it against the plain count, and say where everything is."""
-    counted, expected = read_counts(directory.summary), count_file(log)
+def count_log(log: Path) -> Counts:
+    """Count the views of an access log by minute and page."""
+    views = (view for number, text in read_lines(log) if (view := parse_line(number, text)) is not None)
+    return Counter((_minute(datetime.fromtimestamp(view.time_s, UTC)), view.page) for view in views)
+
+
+def count_table(table: Path) -> Counts:
+    """Count the views of a Delta table by minute and page; an event that was sent twice counts once."""
+    from deltalake import DeltaTable
+
+    rows = DeltaTable(table).to_pyarrow_table(columns=["id", "time", "page"])
+    events = {event: (_minute(time), page) for event, time, page in zip(*rows.to_pydict().values(), strict=True)}
+    return Counter(events.values())
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:00Z}"
+
+
+def _compare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Console) -> int:
+    """Show the most viewed pages, and whether the table has the log's views."""
+    expected, loaded = count_log(log), count_table(directory.tables / "load" / PAGE_VIEW.topic)
+    with directory.summary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("minute", "page", "views"))
+        writer.writerows((*key, views) for key, views in sorted(loaded.items()))
     console.print()
-    print_top_pages(console, counted, plan.top_count, "Top pages, as Spark loaded them")
-    is_equal = counted == expected
-    if is_equal:
+    print_top_pages(console, loaded, plan.top_count, "Top pages, as Spark loaded them")
+    if loaded == expected:
         console.print("[green]Equal to a plain Python count of the log, page by page and minute by minute.[/green]")
     else:
-        _print_difference(counted, expected, console)
-    _print_places(directory, log, console)
-    directory.save(replace(run, state=COMPLETE))
-    return 0 if is_equal else 1
-
-
-def _print_difference(counted: Counts, expected: Counts, console: Console) -> None:
-    lost, doubled = expected - counted, counted - expected
-    console.print(
-        f"[red]Not equal to a plain Python count: {lost.total():,} views lost, {doubled.total():,} too many[/red]"
-    )
-    for minute, page in list(lost + doubled)[:10]:
-        console.print(f"  {minute} {page}: Spark {counted[minute, page]}, plain {expected[minute, page]}", markup=False)
-
-
-def _print_places(directory: DemoDirectory, log: Path, console: Console) -> None:
-    python = shlex.quote(min(sys.executable, os.path.relpath(sys.executable), key=len))
-    places = (
-        ("the report", f"{directory.report} (open it in a browser)"),
-        ("tables", f"{directory.tables} (Delta)"),
-        ("one file", f"{directory.summary}"),
-        ("the topics", f"{directory.broker}"),
-        ("the log", f"{log}"),
-        ("messages", f"{directory.logs}"),
-    )
-    console.print("\nWhere it is")
-    for name, place in places:
+        lost, doubled = expected - loaded, loaded - expected
+        console.print(f"[red]Not equal to a plain Python count: {lost.total()} lost, {doubled.total()} too many[/red]")
+        for key in list(lost + doubled)[:10]:
+            console.print(f"  {' '.join(key)}: Spark {loaded[key]}, plain {expected[key]}", markup=False)
+    console.print("\nFiles")
+    for name, place in {
+        "report": f"{directory.report} (open it in a browser)",
+        "tables": f"{directory.tables} (Delta)",
+        "views": f"{directory.summary}",
+        "topics": f"{directory.broker}",
+        "access log": f"{log}",
+        "messages": f"{directory.logs}",
+    }.items():
         console.print(f"  {name:<11}{place}", highlight=False, markup=False, soft_wrap=True)
-    command = f"{python} -m barnabas.pipeline list"
-    console.print(f"\nWhat else there is:\n  {command}", highlight=False, markup=False, soft_wrap=True)
+    python = shlex.quote(min(sys.executable, os.path.relpath(sys.executable), key=len))
+    console.print(f"\nMore:\n  {python} -m barnabas.pipeline list", highlight=False, markup=False, soft_wrap=True)
+    return 0 if loaded == expected else 1
+
+
+def print_top_pages(console: Console, counts: Counts, row_count: int, title: str) -> None:
+    """Print a table of the pages with the most views."""
+    totals: Counter[str] = Counter()
+    for (_, page), views in counts.items():
+        totals[page] += views
+    top = sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:row_count]
+    rows: list[list[object]] = [
+        [rank, page, views, f"{views / counts.total():.1%}", "█" * max(1, round(_BAR_WIDTH * views / top[0][1]))]
+        for rank, (page, views) in enumerate(top, start=1)
+    ]
+    print_table(console, title, ["", "page", "views", "share", ""], rows, can_drop_last=True)
+    minutes = {minute for minute, _ in counts}
+    console.print(f"{counts.total():,} views of {len(totals):,} pages in {len(minutes):,} minutes with a view")

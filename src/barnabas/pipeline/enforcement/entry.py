@@ -44,8 +44,13 @@ class Step(Enum):
     CLOSED = "closed"
 
 
-_DRY = (("limit", Step.LIMITED), ("renew", Step.RENEWED), ("keep", Step.KEPT), ("lift", Step.LIFTED))
-_WOULD = {step: f"would-{verb}" for verb, step in (*_DRY, ("close", Step.CLOSED))}
+_WOULD = {
+    Step.LIMITED: "would-limit",
+    Step.RENEWED: "would-renew",
+    Step.KEPT: "would-keep",
+    Step.LIFTED: "would-lift",
+    Step.CLOSED: "would-close",
+}
 _STEPS = {step.value: step for step in Step} | {text: step for step, text in _WOULD.items()}
 
 

@@ -131,11 +131,7 @@ class EventReader:
             try:
                 columns.append(column(field.kind, values))
             except (ValueError, pa.ArrowException):
-                wrong = [
-                    number
-                    for number, value in enumerate(values)
-                    if value is not None and right_value(field.kind, value) != value
-                ]
+                wrong = doubtful(field.kind, values)
                 suspects.update(wrong)
                 for number in wrong:
                     values[number] = None
@@ -229,6 +225,24 @@ def column(kind: Kind, values: list[Any]) -> pa.Array:
     if kind is Kind.DOUBLE and pc.all(pc.is_finite(made)).as_py() is False:
         raise ValueError
     return made
+
+
+def doubtful(kind: Kind, values: Sequence[Any]) -> list[int]:
+    """Find the values that keep a column from being made; some of them may be good when they are read one by one."""
+    wrong = [number for number, value in enumerate(values) if value is not None and type(value) not in _PYTHON[kind]]
+    rest = list(values)
+    for number in wrong:
+        rest[number] = None
+    try:
+        if kind is Kind.TIME:
+            is_plain = pc.match_substring_regex(pa.array(rest, pa.string()), _PLAIN_TIME)
+            for number in pc.indices_nonzero(pc.invert(is_plain)).to_pylist():
+                wrong.append(number)
+                rest[number] = None
+        column(kind, rest)
+    except (ValueError, pa.ArrowException):
+        return [n for n, value in enumerate(values) if value is not None and right_value(kind, value) != value]
+    return wrong
 
 
 def right_value(kind: Kind, value: Any) -> object:

@@ -1,167 +1,368 @@
-"""Reads JSON records as rows of a table, column by column, where that takes no more than a look.
+"""Reads JSON records as rows of a table whose columns grow with the records.
 
-What is plainly none has a reason, in the words of `tables/evolution.py`: a value that is no JSON, a text where a number
-is wanted. The rest is left to that module, which is slower and knows all: a field that has no column, one that stands
-twice, a time in a form of its own.
+| record | result |
+| --- | --- |
+| fits the columns | a row; fields that are missing, null, `{}` or `[]` need no column |
+| has values in fields that are not columns | its shape is counted: the caller adds columns (`grown`), and reads again |
+| anything else | a reason, which names the field, its type and the value |
+
+orjson parses the records, and `values.py` converts whole columns at once. A doubtful record (a field that may occur
+twice, an unknown field, a value that does not convert) is judged alone: it is parsed again if digits may be lost, then
+checked by its shape (`tables/shapes.py`), then value by value.
+
+It needs pyarrow and no Spark session: Spark's Python workers run it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
-import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
-from barnabas.pipeline.events.read import ARROW, column, right_value
-from barnabas.pipeline.events.types import Kind
-from barnabas.pipeline.tables.shapes import MISREAD, NO_JSON, NO_UTF8, NO_VALUE, VALUE_LENGTH, dotted
+from barnabas.pipeline.events.values import DOUBTS, Object, has_decimals, record_column, shown
+from barnabas.pipeline.tables.shapes import (
+    HALF_A_PAIR,
+    MAXIMUM_SHAPE_COUNT,
+    NO_JSON,
+    NO_UTF8,
+    NO_VALUE,
+    RESERVED,
+    TOO_DEEP,
+    TOO_MANY_KINDS,
+    WHOLE_BEYOND,
+    Columns,
+    MisfitError,
+    Number,
+    shape_of,
+)
+from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_KINDS = {kind.value.lower(): kind for kind in Kind}
-# Between a name and its colon. Without it there are as many `":` as fields, or more where a text has one.
-_BLANK_BEFORE_COLON = re.compile(rb'"\s+:')
-# A whole number of more digits fits no column, and the parser does not tell it from one with a fraction.
-_WHOLE_BEYOND = float(1 << 63)
-_DIGIT = re.compile(r"\d")
+_NAME_END = re.compile(rb'"[ \t\n\r]*:')
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_MAY_BE_HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_HALF = re.compile(r".{0,60}\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
-_NUMBERS = (Kind.INT, Kind.LONG, Kind.DOUBLE)
-_COLUMN_TYPES = {Kind.LONG: "bigint", Kind.TIME: "timestamp"}
-_DESCRIBED = {str: "a string", int: "a whole number", bool: "a boolean"}
+# Of whole numbers that surely have, or may have, 64 bits.
+_SHORT_WHOLE_LENGTH, _LONG_WHOLE_LENGTH = 18, 20
+_SIMPLE = frozenset({str, int, float, bool, type(None)})
+_NO_FIELDS: dict[str, Any] = {}
 
 
 class RowReader:
-    """Reads values as rows with certain columns."""
+    """Reads values as rows with certain columns.
 
-    def __init__(self, kinds: Mapping[str, Kind]) -> None:
-        """Args:
-        kinds: By column; a field of a record is the column of its name.
+    Attributes:
+        type: The rows' type: the columns without the reserved ones.
+        shapes: How many records of each shape need more columns, or more fields within columns.
+    """
+
+    def __init__(
+        self,
+        columns: StructType | None,
+        limits: ColumnLimits = USUAL_LIMITS,
+        reserved: Sequence[str] = RESERVED,
+        is_final: bool = False,
+    ) -> None:
+        """Create a reader.
+
+        Args:
+            columns: The table's columns; None when it does not exist yet.
+            limits: The columns that the table can have.
+            reserved: Columns that are not the records'; a field of such a name has a column with `_` appended.
+            is_final: Whether columns are no longer added: a record that needs more has a reason then.
         """
-        self._kinds = dict(kinds)
-        self.type = pa.struct([pa.field(name, ARROW[kind]) for name, kind in kinds.items()])
+        self._limits, self._reserved, self._is_final = limits, tuple(reserved), is_final
+        known = Columns(columns, reserved, limits)
+        self._columns = known.schema
+        self._record: Object = record_column(known.schema, known.field_of)
+        self._field_of = known.field_of
+        self._keeps_digits = has_decimals(known.schema)
+        self.type: pa.StructType = self._record.type
+        self.shapes: Counter[str] = Counter()
+        # Of records without objects and arrays, by the names and types of their fields.
+        self._shapes: dict[tuple[tuple[str, ...], tuple[type, ...]], str] = {}
+        # By shape whether it needs more columns, or why it does not fit.
+        self._verdicts: dict[str, bool | MisfitError] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was created with."""
+        return RowReader, (self._columns, self._limits, self._reserved, self._is_final)
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Return rows, null where a value is not plainly one; and why it can be none, None where that is not plain."""
+        """Read records' values.
+
+        Returns:
+            The rows, null where there is none; and why a value is not a row, None for rows and for records whose shape
+            was counted.
+        """
         # hot path: benchmarks/pipeline (every record)
-        objects = [self._object(value) for value in values]
-        index: list[int | None] = []
-        rows: list[dict[str, Any]] = []
-        for each in objects:
-            index.append(None if each is None else len(rows))
-            if each is not None:
-                rows.append(each)
-        struct, misfits = self._struct(rows)
-        reasons: list[str | None] = [None] * len(values)
-        if len(rows) == len(values) and not misfits:
-            return struct, reasons
-        for number, row in enumerate(index):
-            if row is None:
-                reasons[number] = _why_no_json(values[number])
-            elif row in misfits:
-                index[number], reasons[number] = None, self._why_misfit(rows[row])
-        return struct.take(pa.array(index, pa.int32())), reasons
+        objects, doubtful = self._parsed(values)
 
-    def _object(self, value: bytes | None) -> dict[str, Any] | None:
-        if not value:
-            return None
+        def parsed(number: int) -> Any:
+            value = values[number]
+            found = objects[number]
+            return found if found and not _may_lack_digits(found) else _parsed_exactly(value)
+
+        return self._rows(objects, doubtful, [None] * len(values), parsed)
+
+    def read_objects(
+        self, objects: Sequence[object], reasons: list[str | None]
+    ) -> tuple[pa.StructArray, list[str | None]]:
+        """Read records that are parsed already, as `read` does.
+
+        Args:
+            objects: JSON values. A number of which no digit must be lost, and a float beyond 64 bits, is a `Number`.
+            reasons: Why an object is not one, None where it is; the other reasons are put here.
+        """
+        doubtful = {
+            number
+            for number, (found, reason) in enumerate(zip(objects, reasons, strict=True))
+            if reason is None and type(found) is not dict
+        }
+        dicts = [found if type(found) is dict else _NO_FIELDS for found in objects]
+        if not self._record.knows(dicts):
+            doubtful.update(number for number, found in enumerate(dicts) if not self._record.knows([found]))
+        return self._rows(dicts, doubtful, reasons, lambda number: objects[number])
+
+    def _parsed(self, values: Sequence[bytes | None]) -> tuple[list[dict[str, Any]], set[int]]:
+        """Parse values.
+
+        Returns:
+            The objects, empty where a value is not one; and the numbers of those that may not fit the columns: their
+            object is empty, unless it is certain that no field occurs twice.
+        """
+        doubtful: set[int] = set()
+        if self._keeps_digits:
+            return [_NO_FIELDS] * len(values), set(range(len(values)))
         try:
-            found = orjson.loads(value)
+            objects: list[Any] = list(map(orjson.loads, values))  # type: ignore[arg-type]  # None raises
+            are_objects = set(map(type, objects)) <= {dict}
         except ValueError:
-            return None
-        if type(found) is not dict or not found.keys() <= self._kinds.keys():
-            return None
-        is_each_once = value.count(b'":') == len(found) and not _BLANK_BEFORE_COLON.search(value)
-        return found if is_each_once else None
+            objects, are_objects = [_parsed_or_none(value) for value in values], False
+        if not are_objects:
+            for number, found in enumerate(objects):
+                if type(found) is not dict:
+                    objects[number] = _NO_FIELDS
+                    doubtful.add(number)
+            texts = [b"" if number in doubtful else value or b"" for number, value in enumerate(values)]
+        else:
+            texts = values  # type: ignore[assignment]  # None was refused
+        # Each name of an object ends with `":`, so there are as many as fields if no name occurs twice.
+        ends = [text.count(b'":') for text in texts]
+        if ends != list(map(len, objects)) or _has_blank_before_colon(texts):
+            for number, (text, found, count) in enumerate(zip(texts, objects, ends, strict=True)):
+                if number not in doubtful and not _has_each_name_once(text, found, count):
+                    objects[number] = _NO_FIELDS
+                    doubtful.add(number)
+        if not self._record.knows(objects):
+            doubtful.update(number for number, found in enumerate(objects) if not self._record.knows([found]))
+        return objects, doubtful
 
-    def _struct(self, rows: Sequence[dict[str, Any]]) -> tuple[pa.StructArray, set[int]]:
-        """Make the columns; and tell which rows have a value that does not plainly fit: it is null."""
-        columns, misfits = [], set()
-        for name, kind in self._kinds.items():
-            values = [each.get(name) for each in rows]
+    def _rows(
+        self,
+        objects: Sequence[dict[str, Any]],
+        doubtful: set[int],
+        reasons: list[str | None],
+        parsed: Callable[[int], Any],
+    ) -> tuple[pa.StructArray, list[str | None]]:
+        """Convert objects to rows, and judge those that are doubtful.
+
+        Args:
+            objects: The records.
+            doubtful: The numbers of those to be judged.
+            reasons: Why a record is bad; filled.
+            parsed: Returns a record by its number as it is to be judged; raises MisfitError.
+        """
+        columns = []
+        for name, (_, column) in self._record.fields.items():
+            values = [found.get(name) for found in objects]
+            for number in doubtful:
+                values[number] = None
             try:
-                made = _plain_column(kind, values)
-            except (ValueError, pa.ArrowException):
-                wrong = [number for number, value in enumerate(values) if not _is_plain(kind, value)]
-                for number in wrong:
-                    values[number] = None
-                misfits.update(wrong)
-                made = _plain_column(kind, values)
-            columns.append(made)
-        return pa.StructArray.from_arrays(columns, fields=list(self.type)), misfits
-
-    def _why_misfit(self, row: Mapping[str, Any]) -> str | None:
-        """Say which field does not fit, the first by name as in a record's shape; None where that is not plain."""
-        is_misread = False
-        for name in sorted(row):
-            kind, value = self._kinds[name], row[name]
-            if _is_plain(kind, value):
+                columns.append(column.build(values))
+            except DOUBTS:
+                for number, value in enumerate(values):
+                    try:
+                        if value is not None:
+                            values[number] = column.fit(value, (name,), False)
+                    except MisfitError:
+                        values[number] = None
+                        doubtful.add(number)
+                columns.append(pa.array(values, column.type))
+        if columns:
+            rows = pa.StructArray.from_arrays(columns, fields=list(self.type))
+        else:
+            rows = pa.array([_NO_FIELDS] * len(objects), self.type)
+        index = [number if reason is None else None for number, reason in enumerate(reasons)]
+        fitted: list[object] = []
+        for number in sorted(doubtful):
+            index[number] = None
+            try:
+                row = self._judged(parsed(number))
+            except MisfitError as misfit:
+                reasons[number] = misfit.reason
                 continue
-            if kind is Kind.TIME and isinstance(value, str) and not _DIGIT.search(value):
-                is_misread = True
-            elif type(value) in _DESCRIBED and (kind not in _NUMBERS or type(value) is not int):
-                if kind is Kind.TIME and isinstance(value, str):
-                    return None
-                there, here = _COLUMN_TYPES.get(kind, kind.value.lower()), _DESCRIBED[type(value)]
-                shown = value if isinstance(value, str) else json.dumps(value)
-                return f"field {dotted((name,))} is {there} in the table, and {here} here: {shown[:VALUE_LENGTH]}"
-            else:
-                return None
-        return MISREAD if is_misread else None
+            if row is not None:
+                index[number] = len(objects) + len(fitted)
+                fitted.append(row)
+        if fitted:
+            rows = pa.concat_arrays([rows, pa.array(fitted, self.type)])
+        return (rows.take(pa.array(index, pa.int32())) if None in index or fitted else rows), reasons
+
+    def _judged(self, found: Any) -> object:
+        """Return a record as a row; None if its shape needs more columns, and was counted.
+
+        Raises:
+            MisfitError: it does not fit.
+        """
+        shape = self._shape(found)
+        verdict = self._verdict(shape)
+        if isinstance(verdict, MisfitError):
+            value = found
+            for name in verdict.names:
+                if not isinstance(value, dict):
+                    break
+                value = value.get(self._field_of(name) if value is found else name)
+            raise MisfitError(f"{verdict.reason}: {shown(value)}" if verdict.names else verdict.reason)
+        if verdict:
+            if self._is_final:
+                raise MisfitError(TOO_MANY_KINDS)
+            self.shapes[shape] += 1
+            return None
+        return self._record.fit(found, (), True)
+
+    def _shape(self, found: Any) -> str:
+        types = tuple(map(type, found.values())) if type(found) is dict else (dict,)
+        if not _SIMPLE.issuperset(types):
+            return shape_of(found)
+        # Most records have the fields of others.
+        key = (tuple(found), types)
+        if (shape := self._shapes.get(key)) is None:
+            shape = shape_of(found)
+            if len(self._shapes) < MAXIMUM_SHAPE_COUNT:
+                self._shapes[key] = shape
+        return shape
+
+    def _verdict(self, shape: str) -> bool | MisfitError:
+        """Return whether a shape needs more columns, or why it does not fit."""
+        if shape not in self._verdicts:
+            if len(self._verdicts) >= MAXIMUM_SHAPE_COUNT:
+                # Which of them have columns is decided for the most frequent ones alone.
+                return True
+            columns = Columns(self._columns, self._reserved, self._limits)
+            try:
+                columns.add(shape)
+                self._verdicts[shape] = columns.has_grown
+            except MisfitError as misfit:
+                self._verdicts[shape] = misfit
+        return self._verdicts[shape]
 
 
-def _plain_column(kind: Kind, values: list[Any]) -> pa.Array:
-    """Make a column.
-
-    Raises:
-        ValueError: a value does not plainly fit.
-    """
-    made = column(kind, values)
-    if kind is Kind.DOUBLE and pc.any(pc.greater_equal(pc.abs(made), _WHOLE_BEYOND)).as_py():
-        raise ValueError
-    return made
-
-
-def _is_plain(kind: Kind, value: Any) -> bool:
-    if value is None:
-        return True
-    return right_value(kind, value) == value and not (kind is Kind.DOUBLE and abs(value) >= _WHOLE_BEYOND)
-
-
-def _why_no_json(value: bytes | None) -> str | None:
-    """Say why a value is no record at all; None where another one may take it for one."""
-    if value is None:
-        return NO_VALUE
+def _parsed_or_none(value: bytes | None) -> Any:
     try:
-        json.loads(value.decode())
-    except UnicodeDecodeError:
-        return NO_UTF8
+        return orjson.loads(value or b"")
     except ValueError:
-        return NO_JSON
-    except RecursionError:
-        pass
-    return None
+        return None
 
 
-def row_reader(columns: StructType, reserved: Sequence[str]) -> RowReader | None:
-    """Return what reads rows of a table; None where it has columns of other types, or such as have another name than
-    their field.
+def _has_blank_before_colon(texts: Sequence[bytes]) -> bool:
+    """Return whether one of many texts may have a blank between a name and its colon."""
+    text = b",".join(texts)
+    return b" :" in text or any(blank in text and blank + b":" in text for blank in (b"\n", b"\r", b"\t"))
+
+
+def _has_each_name_once(text: bytes, found: dict[str, Any], ends: int) -> bool:
+    """Return whether it is certain that no field of an object occurs twice.
 
     Args:
-        columns: The table's.
-        reserved: Those that are not the records'.
+        text: The object.
+        found: The object.
+        ends: How many `":` the text has.
     """
-    names = {name.lower() for name in reserved}
-    kinds = {}
-    for field in columns.fields:
-        if field.name.lower() in names:
-            continue
-        kind = _KINDS.get(field.dataType.simpleString())
-        if kind is None or field.name.removesuffix("_").lower() in names:
-            return None
-        kinds[field.name] = kind
-    return RowReader(kinds) if kinds else None
+    count = _field_count(found)
+    if count == ends and not _has_blank_before_colon([text]):
+        return True
+    return count == len(_NAME_END.findall(_ESCAPE.sub(b"", text) if b"\\" in text else text))
+
+
+def _may_lack_digits(value: Any) -> bool:
+    """Return whether an object has a number of 64 bits or more, of which the quick parser may have lost digits."""
+    open_values = [value]
+    while open_values:
+        each = open_values.pop()
+        for inner in each.values() if type(each) is dict else each:
+            kind = type(inner)
+            if kind is float or kind is int:
+                if not -WHOLE_BEYOND < inner < WHOLE_BEYOND:
+                    return True
+            elif kind is dict or kind is list:
+                open_values.append(inner)
+    return False
+
+
+def _field_count(value: Any) -> int:
+    """Return how many fields an object has, with those of objects within it."""
+    count = 0
+    open_values = [value]
+    while open_values:
+        each = open_values.pop()
+        if type(each) is dict:
+            count += len(each)
+            each = each.values()
+        open_values += [inner for inner in each if type(inner) is dict or type(inner) is list]
+    return count
+
+
+def _parsed_exactly(value: bytes | None) -> Any:
+    """Parse JSON so that no digit is lost and no field is left out.
+
+    Raises:
+        MisfitError: it is not one JSON value.
+    """
+    if value is None:
+        raise MisfitError(NO_VALUE)
+    try:
+        text = value.decode()
+        found = _PARSE(text)
+    except UnicodeDecodeError:
+        raise MisfitError(NO_UTF8) from None
+    except RecursionError:
+        raise MisfitError(TOO_DEEP) from None
+    except ValueError:
+        raise MisfitError(NO_JSON) from None
+    if _MAY_BE_HALF_A_PAIR.search(text) and (half := _HALF.search(_PAIR.sub("__", text.replace("\\\\", "__")))):
+        raise MisfitError(f"{HALF_A_PAIR}: {half[0]}")
+    return found
+
+
+def _fields_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _whole(text: str) -> int | Number:
+    if len(text) <= _SHORT_WHOLE_LENGTH:
+        return int(text)
+    # Python's int() refuses texts of thousands of digits.
+    is_held = len(text) <= _LONG_WHOLE_LENGTH and -(1 << 63) <= int(text) < 1 << 63
+    return int(text) if is_held else Number(text)
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(word)
+
+
+_PARSE = json.JSONDecoder(
+    object_pairs_hook=_fields_once, parse_float=Number, parse_int=_whole, parse_constant=_refuse
+).decode

@@ -55,6 +55,10 @@ def registry_settings(options: Mapping[str, str]) -> tuple[dict[str, str], dict[
     return own, {name: value for name, value in options.items() if name not in own}
 
 
+# Of the copies in this process, by place.
+_KNOWN_BY_PLACE: dict[str, dict[int, Schema]] = {}
+
+
 @dataclass
 class SchemaRegistry:
     """Gives schemas by their ids.
@@ -95,6 +99,19 @@ class SchemaRegistry:
         tls = {name.removeprefix(_SETTINGS): value for name, value in self.settings.items()}
         security = client_security({**tls, "security.protocol": "SSL"}) if url.scheme == "https" else None
         self._opener = build_opener(HTTPSHandler(context=security.context() if security else None))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy in another process needs: no open connection."""
+        names = ("place", "settings", "is_waited_for", "timeout_s", "_known")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Share the schemas with earlier copies: a Python worker asks for each once, however many tasks it runs."""
+        self.__dict__.update(state)
+        shared = _KNOWN_BY_PLACE.setdefault(self.place, {})
+        shared.update(self._known)
+        self._known = shared
+        self.__post_init__()
 
     def schema(self, schema_id: int) -> Schema:
         """Return a schema.

@@ -1,40 +1,47 @@
-"""One batch of a stateless job: parse, count, put dead letters aside, transform, write."""
+"""One micro-batch of a job: ingest, dead letters, columns that tables lack, commits.
+
+Tasks of one Spark job read the batch (`ingest/`). Rows of topics that a table takes as they are go into the table's
+files at once, and the driver commits these. Rows that Spark has to work on first (a job's `transform`, tables by key)
+are staged as Parquet files.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import offset_count
+from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
-from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TopicInput
-from barnabas.pipeline.runner.by_key import ALIVE, KEY_AS_TEXT, judged_keys, tombstones
-from barnabas.pipeline.runner.changes import changed_rows, is_truncate, reader_of_changes
-from barnabas.pipeline.runner.cluster import mark_of
+from barnabas.pipeline.ingest.ingest import ingest
+from barnabas.pipeline.ingest.parse import OP, STAGED_OP, RecordParser
+from barnabas.pipeline.ingest.task import Result, TopicTask
+from barnabas.pipeline.job import DELETED, KEY, PLACE, Job, Mode, Parameters, TopicInput
+from barnabas.pipeline.runner.by_key import truncated
 from barnabas.pipeline.runner.dead_letters import DeadLetters
-from barnabas.pipeline.runner.evolving import conformed, reader_of_rows, rows_read
-from barnabas.pipeline.runner.freshness import Waits, step_expression, waits_of
-from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, events_of
-from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
+from barnabas.pipeline.runner.freshness import Waits, waits_of
+from barnabas.pipeline.runner.outputs import TableWriter, at_or_after, write_rows
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
-from barnabas.pipeline.tables.columns import quoted
-from barnabas.pipeline.tables.table import Mark, Offsets
+from barnabas.pipeline.runner.staging import Staging
+from barnabas.pipeline.runner.topic_output import TopicWriter
+from barnabas.pipeline.tables.columns import widened
+from barnabas.pipeline.tables.shapes import RESERVED
+from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-    from barnabas.pipeline.events.parse import Reader
+    from barnabas.pipeline.events.types import EventType
+    from barnabas.pipeline.ingest.parse import Reader
 
-# Each task of a batch goes over all of its partitions, once for each input, and makes a file. That costs tens of ms of
-# CPU whatever it does, so small batches have few; two, as tasks wait for the broker.
-_TASKS_PER_CORE = 2
-_LEAST_TASKS = 2
-_OFFSETS_PER_TASK = 10_000
+_BY_TOPIC = {event.topic: event for event in EVENT_TYPES.values()}
+_PLACE = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +56,12 @@ class BatchReport:
     waits: Waits = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    record_count: int
-    dead_letter_count: int
-    payload_bytes: int
-    marks: dict[str, dict[int, Mark]]
-    unread: set[str]
-    steps: Counter[int | None]
-
-
 class BatchRunner:
     """Takes a job's batches, one at a time and in order."""
 
     def __init__(
         self,
+        spark: SparkSession,
         job: Job,
         parameters: Parameters,
         inputs: Mapping[str, TopicInput],
@@ -71,189 +69,278 @@ class BatchRunner:
         writers: Mapping[str, TableWriter],
         topics: Mapping[str, TopicWriter],
         dead_letters: DeadLetters,
-        absent: Mapping[str, DataFrame],
+        staging: Staging,
         delivery: Delivery,
         progress_file: ProgressFile | None,
         registry: SchemaRegistry | None = None,
         is_enveloped: bool = False,
     ) -> None:
-        """Describe what is to be done with each batch.
+        """Describe what is done with each batch.
 
         Args:
+            spark: The session.
             job: The job.
             parameters: Of the run.
             inputs: By topic.
             event_format: json or avro.
             writers: Tables that `transform` fills, by output.
             topics: Topics that `transform` fills, by output.
-            dead_letters: Where what is no event goes.
-            absent: Empty events of inputs whose topics are not there.
+            dead_letters: Takes the refused records.
+            staging: Keeps rows for Spark.
             delivery: How often a row may be there.
-            progress_file: Where it is noted how far the run is, if no table says it.
-            registry: Whose frames the values of topics without a schema have; None: they are JSON.
+            progress_file: Keeps the run's progress, if no table does.
+            registry: Decodes values of topics without a schema; None: they are JSON.
             is_enveloped: Whether those values are Debezium's envelopes.
         """
+        self._spark = spark
         self._job = job
         self._parameters = parameters
         self._inputs = inputs
-        self._parser = RecordParser(inputs, event_format)
+        self._event_format: Format = event_format
         self._writers = writers
-        self._by_key = [
-            topic
-            for topic, declared in inputs.items()
-            if declared.name in writers and writers[declared.name].declared.mode is Mode.LATEST
-        ]
         self._topics = topics
         self._dead_letters = dead_letters
-        self._absent = absent
+        self._staging = staging
         self._delivery = delivery
         self._progress_file = progress_file
         self._registry = registry
         self._is_enveloped = is_enveloped
+        # Topics without a schema; of these the ones whose tables are by key; and those whose rows tasks write at once.
+        self._loaded = {topic for topic, declared in inputs.items() if declared.event is None}
+        self._by_key = {topic for topic in self._loaded if writers[inputs[topic].name].declared.mode is Mode.LATEST}
+        # Places of the batch's records that have a dead letter already: parts of a batch may be read again.
+        self._lettered: set[tuple[str, int, int]] = set()
+        self._direct = self._loaded - self._by_key if job.transform is None else set()
 
-    def run(self, records: DataFrame, starts: Offsets, ends: Offsets) -> BatchReport:
+    def run(self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
 
         Args:
-            records: The batch's records (`inputs.py`).
+            consumer: librdkafka's options.
             starts: Where it begins.
-            ends: Where it ends.
+            ends: Where it ends at the latest; the report has the offsets that it came to.
         """
-        began_s = time.monotonic()
-        most = _TASKS_PER_CORE * records.sparkSession.sparkContext.defaultParallelism
-        records = records.coalesce(min(most, max(_LEAST_TASKS, offset_count(starts, ends) // _OFFSETS_PER_TASK)))
-        readers = self._readers_of_rows(records, ends)
-        parsed = self._parser.parse(records, readers)
-        if self._by_key:
-            truncates = [is_truncate(topic) for topic in self._by_key if self._is_enveloped]
-            parsed = judged_keys(parsed, self._by_key, " OR ".join(truncates) or "false")
-        parsed.persist()
+        self._lettered.clear()
+        return self._halved(consumer, starts, ends)
+
+    def _halved(self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets) -> BatchReport:
         try:
+            return self._run(consumer, starts, ends)
+        except RowsRefusedError as error:
+            # A rule that only the table's system knows: the records that break it are found by halves.
+            if offset_count(starts, ends) <= 1:
+                return self._run(consumer, starts, ends, str(error))
+            first = self._halved(consumer, starts, _middle(starts, ends))
+            return _joined(first, self._halved(consumer, first.ends, ends))
+
+    def _run(
+        self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets, refusal: str = ""
+    ) -> BatchReport:
+        began_s = time.monotonic()
+        try:
+            result, known = self._ingested(consumer, self._unread(starts), ends, refusal)
             counted_s = time.time()
-            # A change has yet to become a row.
-            read_as_rows = () if self._is_enveloped else readers
-            counted = _count(parsed, read_as_rows, counted_s)
-            span = Span(starts, ends, counted.marks)
-            frames, misfits = self._frames(parsed, read_as_rows, counted.unread)
-            misfit_count = sum(rows.count() for rows in misfits)
-
-            def compute(from_offsets: Offsets | None) -> Mapping[str, DataFrame]:
-                own = {
-                    name: rows if from_offsets is None else at_or_after(rows, from_offsets)
-                    for name, rows in frames.items()
-                }
-                return self._job.transform({**own, **self._absent}, self._parameters)
-
+            span = Span(starts, result.ends, result.marks)
             is_noted_first = self._delivery is Delivery.AT_MOST_ONCE
             if self._progress_file is not None and is_noted_first:
                 self._progress_file.advance(span)
-            if counted.dead_letter_count:
-                self._dead_letters.write(parsed.where(f"{REASON} IS NOT NULL"))
-            if misfit_count:
-                for rows in misfits:
-                    self._dead_letters.write(rows)
-            write_rows(self._job, self._writers, self._topics, compute, span, self._delivery)
+            places = {(each.topic, each.partition, each.offset): each for each in result.refused}
+            if letters := [each for place, each in places.items() if place not in self._lettered]:
+                self._dead_letters.write(letters)
+            self._lettered |= places.keys()
+            for topic in self._direct:
+                writer = self._writers[self._inputs[topic].name]
+                if not writer.has(span.ends):
+                    writer.write_files(result.files.get(topic, []), self._of_table(known[topic]), span, self._delivery)
+            self._write_staged(result, known, span)
             if self._progress_file is not None and not is_noted_first:
                 self._progress_file.advance(span)
         finally:
-            parsed.unpersist()
+            self._staging.clear()
         return BatchReport(
-            counted.record_count,
-            counted.dead_letter_count + misfit_count,
-            counted.payload_bytes,
+            result.record_count,
+            len(result.refused),
+            result.payload_bytes,
             time.monotonic() - began_s,
-            ends,
-            waits_of(counted.steps, time.time() - counted_s),
+            result.ends,
+            waits_of(result.waits, time.time() - counted_s),
         )
 
-    def _readers_of_rows(self, records: DataFrame, ends: Offsets) -> dict[str, Reader]:
-        readers: dict[str, Reader] = {}
-        for topic, declared in self._inputs.items():
-            if declared.event is not None or self._registry is not None:
-                continue
-            if self._is_enveloped:
-                readers[topic] = reader_of_changes(topic not in self._by_key or len(ends[topic]) == 1)
-            else:
-                reader = reader_of_rows(records, self._writers[declared.name].table, topic)
-                if reader is not None:
-                    readers[topic] = reader
-        return readers
+    def _unread(self, starts: Offsets) -> Offsets:
+        """Return where a batch begins in each topic: a loaded one is not read again where its table is ahead."""
+        unread = dict(starts)
+        for topic in self._direct & starts.keys():
+            done = self._writers[self._inputs[topic].name].offsets.get(topic, {})
+            unread[topic] = {number: max(start, done.get(number, 0)) for number, start in starts[topic].items()}
+        return unread
 
-    def _frames(
-        self, parsed: DataFrame, readers: Collection[str], unread: Collection[str]
-    ) -> tuple[dict[str, DataFrame], list[DataFrame]]:
-        """Return each input's good rows by its name; and what does not fit the table of a topic without a schema.
+    def _ingested(
+        self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets, refusal: str
+    ) -> tuple[Result, dict[str, StructType | None]]:
+        """Read a batch; once more with new columns if records need such, or if a table has rows and no columns before.
 
-        Args:
-            parsed: The batch.
-            readers: The topics whose records were read as rows.
-            unread: Topics that have records which were read as none.
+        Returns:
+            What was read; and by topic without a schema the columns of its rows, None where nothing says them yet.
         """
-        frames: dict[str, DataFrame] = {}
-        misfits: list[DataFrame] = []
-        for topic, declared in self._inputs.items():
-            of_record = (KEY_AS_TEXT, ALIVE) if topic in self._by_key else ()
-            if self._is_enveloped and declared.event is None:
-                rows = parsed.where("false").select(*PLACE)
-                if topic in unread:
-                    rows, misfit = changed_rows(parsed, topic, self._writers[declared.name].table, of_record)
-                    misfits.append(misfit)
-            elif topic in readers:
-                rows, records = rows_read(parsed, topic, of_record)
-                if topic in unread:
-                    table = self._writers[declared.name].table
-                    others, misfit = conformed(records, table, topic, self._registry, of_record)
-                    rows = rows.unionByName(others, allowMissingColumns=True)
-                    misfits.append(misfit)
-            else:
-                rows = events_of(parsed, topic, declared)
-                if declared.event is None:
-                    table = self._writers[declared.name].table
-                    rows = rows.where("value IS NOT NULL") if of_record else rows
-                    rows, misfit = conformed(rows, table, topic, self._registry, of_record)
-                    misfits.append(misfit)
-            if of_record:
-                rows = rows.unionByName(tombstones(parsed, topic), allowMissingColumns=True)
-            frames[declared.name] = rows
-        return frames, misfits
+        from barnabas.pipeline.tables.shapes import grown
+
+        known = {topic: self._columns_of(topic) for topic in self._loaded}
+        result = self._ingest(consumer, starts, ends, known, refusal, is_final=False)
+        unknown = {topic for topic in self._direct if known[topic] is None}
+        if result.shapes or any(result.files.get(topic) for topic in unknown):
+            self._discard(result, self._direct - unknown)
+            for topic, shapes in result.shapes.items():
+                limits = self._table(topic).column_limits
+                known[topic] = grown(known[topic], shapes, limits, self._reserved(topic))
+            result = self._ingest(consumer, starts, result.ends, known, refusal, is_final=True)
+        return result, known
+
+    def _of_table(self, columns: StructType | None) -> StructType:
+        return with_place(columns, [OP] if self._is_enveloped else [])
+
+    def _ingest(
+        self,
+        consumer: Mapping[str, str | int | bool],
+        starts: Offsets,
+        ends: Offsets,
+        known: Mapping[str, StructType | None],
+        refusal: str,
+        is_final: bool,
+    ) -> Result:
+        tasks = {
+            topic: self._task_of(topic, known.get(topic), len(starts[topic]), refusal, is_final)
+            for topic in self._inputs
+            if topic in starts
+        }
+        return ingest(self._spark, consumer, tasks, starts, ends)
+
+    def _task_of(
+        self, topic: str, columns: StructType | None, partition_count: int, refusal: str, is_final: bool
+    ) -> TopicTask:
+        # They need pyarrow, which is not there where only the command line is.
+        from barnabas.pipeline.events.envelope import EnvelopeReader
+        from barnabas.pipeline.events.read import EventReader
+        from barnabas.pipeline.events.registered import FramedReader
+        from barnabas.pipeline.events.rows import RowReader
+
+        declared = self._inputs[topic]
+        if declared.event is not None:
+            parser = RecordParser(EventReader(declared.event, self._event_format), refusal=refusal)
+            return TopicTask(parser, self._staging.sink())
+        table, by_key, envelope = self._table(topic), topic in self._by_key, None
+        reserved = self._reserved(topic)
+        reader: Reader = RowReader(columns, table.column_limits, reserved, is_final)
+        if self._registry is not None:
+            reader = FramedReader(self._registry, columns, table.column_limits, reserved, is_final)
+        elif self._is_enveloped:
+            envelope = EnvelopeReader(not by_key or partition_count == 1)
+        parser = RecordParser(reader, by_key, envelope, refusal)
+        if topic not in self._direct or (columns is None and not is_final):
+            # A sink of a table checks its layout, or makes the table: that needs the columns.
+            return TopicTask(parser, self._staging.sink())
+        return TopicTask(parser, table.sink(self._of_table(columns)))
+
+    def _discard(self, result: Result, topics: Iterable[str]) -> None:
+        for topic in topics:
+            if files := result.files.get(topic):
+                self._table(topic).discard(files)
+
+    def _write_staged(self, result: Result, known: Mapping[str, StructType | None], span: Span) -> None:
+        """Write the rows that Spark has to work on: those of tables by key, and of a job that transforms its inputs."""
+        staged = {topic: declared.name for topic, declared in self._inputs.items() if topic not in self._direct}
+        if not staged:
+            return
+        frames = {name: self._staged_rows(topic, result, known.get(topic)) for topic, name in staged.items()}
+        for each in self._job.inputs:
+            if isinstance(each, TopicInput) and each.event is not None and each.name not in frames:
+                frames[each.name] = self._staging.read([], with_place(self._schema_of(each.event)))
+
+        def compute(from_offsets: Offsets | None) -> Mapping[str, DataFrame]:
+            own = {
+                name: rows if from_offsets is None else at_or_after(rows, from_offsets) for name, rows in frames.items()
+            }
+            return own if self._job.transform is None else self._job.transform(own, self._parameters)
+
+        direct = {self._inputs[topic].name for topic in self._direct}
+        writers = {name: writer for name, writer in self._writers.items() if name not in direct}
+        write_rows(self._job, writers, self._topics, compute, span, self._delivery)
+
+    def _staged_rows(self, topic: str, result: Result, known: StructType | None) -> DataFrame:
+        files, event = result.files.get(topic, []), self._inputs[topic].event
+        if event is not None:
+            return self._staging.read(files, with_place(self._schema_of(event)))
+        if topic not in self._by_key:
+            return self._staging.read(files, self._of_table(known))
+        more = [STAGED_OP] if self._is_enveloped else []
+        rows = self._staging.read(files, with_place(known, [*more, KEY, DELETED]))
+        return truncated(rows, self._table(topic)) if self._is_enveloped else rows
+
+    def _reserved(self, topic: str) -> tuple[str, ...]:
+        """Return the columns of a topic's table that are not the records'."""
+        return (*RESERVED, OP) if self._is_enveloped and topic not in self._by_key else RESERVED
+
+    def _table(self, topic: str) -> Table:
+        return self._writers[self._inputs[topic].name].table
+
+    def _columns_of(self, topic: str) -> StructType | None:
+        """Return the columns of a topic's table, before there is one those of its activity type, if it has one.
+
+        Numbers in them are BIGINT and DOUBLE: a column never becomes wider.
+        """
+        from pyspark.sql.types import StructType
+
+        event = _BY_TOPIC.get(topic)
+        there = self._table(topic).schema()
+        if there is not None or event is None:
+            return there
+        columns = widened(self._schema_of(event))
+        assert isinstance(columns, StructType)
+        return columns
+
+    def _schema_of(self, event: EventType) -> StructType:
+        return _ddl(event.ddl)
 
 
-def _count(parsed: DataFrame, readers: Collection[str], now_s: float) -> _Counted:
-    """Count a batch's records, in one pass that also puts it into the cache.
+def with_place(columns: StructType | None, more: Sequence[str] = ()) -> StructType:
+    """Return columns of records, those of their place behind them, then others of the pipeline's own."""
+    from pyspark.sql.types import StructField, StructType
 
-    Args:
-        parsed: The batch.
-        readers: The topics whose records were read as rows.
-        now_s: The time of day.
-    """
-    from pyspark.sql import functions as F
-
-    is_read = F.lit(False)
-    for topic in readers:
-        is_read = is_read | F.col(quoted(topic)).isNotNull()
-
-    mark = mark_of("_offset", "_timestamp")
-    rows = (
-        parsed.groupBy("_topic", "_partition", F.expr(step_expression(now_s)).alias("step"))
-        .agg(
-            F.count(F.lit(1)).alias("records"),
-            F.count(REASON).alias("dead_letters"),
-            F.count_if(~is_read & F.col(REASON).isNull() & F.col("value").isNotNull()).alias("unread"),
-            F.expr("sum(coalesce(length(key), 0) + coalesce(length(value), 0))").alias("bytes"),
-            F.expr(f"max_by({mark}, _offset)").alias("mark"),
-        )
-        .collect()
+    own = [] if columns is None else [each for each in columns.fields if each.name.lower() not in RESERVED]
+    places = _ddl(f"{_PLACE}, {OP} STRING, {STAGED_OP} STRING, {KEY} STRING, {DELETED} BOOLEAN").fields
+    return StructType(
+        [*(StructField(each.name, each.dataType) for each in own)]
+        + [each for each in places if each.name in (*PLACE, *more) and each.name not in {field.name for field in own}]
     )
-    marks: dict[str, dict[int, Mark]] = {}
-    steps: Counter[int | None] = Counter()
-    for row in sorted(rows, key=lambda row: row["mark"][0]):
-        marks.setdefault(row["_topic"], {})[row["_partition"]] = Mark(*row["mark"])
-        steps[row["step"]] += row["records"]
-    return _Counted(
-        sum(row["records"] for row in rows),
-        sum(row["dead_letters"] for row in rows),
-        sum(row["bytes"] for row in rows),
-        marks,
-        {row["_topic"] for row in rows if row["unread"]},
-        steps,
+
+
+def _ddl(text: str) -> StructType:
+    from pyspark.sql.types import StructType
+
+    found = StructType.fromDDL(text)
+    assert isinstance(found, StructType)
+    return found
+
+
+def _middle(starts: Offsets, ends: Offsets) -> Offsets:
+    """Return offsets that have half of a batch before them."""
+    left = offset_count(starts, ends) // 2
+    middle: Offsets = {}
+    for topic, partitions in starts.items():
+        for number, start in partitions.items():
+            taken = min(left, max(0, ends[topic][number] - start))
+            middle.setdefault(topic, {})[number] = start + taken
+            left -= taken
+    return middle
+
+
+def _joined(first: BatchReport, second: BatchReport) -> BatchReport:
+    waits = Counter(first.waits)
+    waits.update(second.waits)
+    return BatchReport(
+        first.record_count + second.record_count,
+        first.dead_letter_count + second.dead_letter_count,
+        first.payload_bytes + second.payload_bytes,
+        first.duration_s + second.duration_s,
+        second.ends,
+        waits,
     )

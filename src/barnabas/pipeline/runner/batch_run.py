@@ -1,7 +1,8 @@
 """The life of a run: batch after batch, its figures, its end.
 
-Batches are done in a thread of the run's own, each planned when its turn comes, and what is derived from them as well;
-`poll`'s thread only watches. A subclass finds its topics and where it stands, and does its batches.
+Batches are done in a thread of the run's own, each planned when its turn comes. What is derived from their rows has a
+second thread, so that reading never waits for it; `poll`'s thread only watches. A subclass finds its topics and its
+place, and does its batches.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.query import QueryStoppedError
 from barnabas.pipeline.spark.failures import reason_of
@@ -82,6 +82,7 @@ class BatchRun(ABC):
         # Names this run to Spark: its jobs, and its consumers.
         self._readers = f"barnabas-{run}-{uuid4()}"
         self._thread: Thread | None = None
+        self._deriving: Thread | None = None
         self._is_ending = Event()
         self._failure: Exception | None = None
         self._targets: Offsets | None = None
@@ -105,8 +106,12 @@ class BatchRun(ABC):
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch: the records from `starts` to `ends`."""
 
+    def _is_derivation_due(self) -> bool:
+        """Return whether something is to be derived now."""
+        return False
+
     def _derive(self) -> None:
-        """Derive what is due, between two batches: nothing is where a batch does all."""
+        """Derive what is due, beside the batches: nothing if a batch does all."""
         return
 
     def _conclude(self) -> None:
@@ -125,11 +130,11 @@ class BatchRun(ABC):
             NoSuchTopicError: none of the topics is there.
             ClusterUnavailableError: a cluster did not answer.
             QueryStoppedError: what was interrupted has not ended yet.
-            Exception: the subclass's.
+            Exception: the subclass's; or py4j's, where the JVM is gone.
         """
-        from pyspark import InheritableThread
-
-        if self._thread is not None and self._thread.is_alive():
+        # The cluster is asked without the JVM: a run that waits for a topic would not notice that it is gone.
+        self._spark.sparkContext._jsc.sc().isStopped()
+        if self._is_alive():
             raise QueryStoppedError("the batch that was interrupted has not ended yet")
         self._failure = None
         self._is_ending.clear()
@@ -137,8 +142,8 @@ class BatchRun(ABC):
         self._readers = f"barnabas-{self.figures.run}-{uuid4()}"
         self._begin()
         self.figures.state = "running"
-        self._thread = InheritableThread(target=self._run_batches, name=self.figures.run, daemon=True)
-        self._thread.start()
+        self._deriving = None
+        self._thread = self._started(self._go_on, "batches")
 
     def poll(self) -> bool:
         """Look after the run; True when it has come to its end.
@@ -154,7 +159,7 @@ class BatchRun(ABC):
         if now >= self._next_status_s:
             self._write_status()
             self._next_status_s = now + self._status_every_s
-        is_at_end = self._thread is None or not self._thread.is_alive()
+        is_at_end = not self._is_alive()
         self._raise_failure()
         return is_at_end
 
@@ -165,12 +170,11 @@ class BatchRun(ABC):
     def stop(self, timeout_s: float = _STOP_S) -> None:
         """Stop, between two batches if the one under way ends in time."""
         self.end()
-        if self._thread is not None:
-            self._thread.join(timeout_s)
-            if self._thread.is_alive():
-                # What it asks of Spark from now on fails as well.
-                self._spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self._readers)
-                self._thread.join(self._INTERRUPTED_S)
+        self._join(timeout_s)
+        if self._is_alive():
+            # What it asks of Spark from now on fails as well.
+            self._spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self._readers)
+            self._join(self._INTERRUPTED_S)
         self._complete_figures()
         self.figures.state = "stopped"
 
@@ -179,14 +183,38 @@ class BatchRun(ABC):
         self._measure_lag()
         self._write_status()
 
-    # The batches' thread.
+    # The run's threads.
 
-    def _run_batches(self) -> None:
-        self._spark.sparkContext.setJobGroup(self._readers, self.figures.run, interruptOnCancel=True)
-        try:
-            self._go_on()
-        except Exception as error:
-            self._failure = error
+    def _started(self, target: Callable[[], None], name: str) -> Thread:
+        from pyspark import InheritableThread
+
+        def run() -> None:
+            context = self._spark.sparkContext
+            context.setJobGroup(self._readers, self.figures.run, interruptOnCancel=True)
+            # Spark shares its slots among pools: a batch need not wait until all of a derivation's tasks are done.
+            context.setLocalProperty("spark.scheduler.pool", f"{self.figures.run} {name}")
+            try:
+                target()
+            except Exception as error:
+                self._failure = self._failure or error
+                self._is_ending.set()
+
+        thread = InheritableThread(target=run, name=f"{self.figures.run} {name}", daemon=True)
+        thread.start()
+        return thread
+
+    def _is_alive(self) -> bool:
+        return any(each is not None and each.is_alive() for each in (self._thread, self._deriving))
+
+    def _join(self, timeout_s: float) -> None:
+        deadline_s = time.monotonic() + timeout_s
+        for thread in (self._thread, self._deriving):
+            if thread is not None:
+                thread.join(max(0.0, deadline_s - time.monotonic()))
+
+    def _wait_for_derivation(self) -> None:
+        if self._deriving is not None:
+            self._deriving.join()
 
     def _go_on(self) -> None:
         next_topics_s = time.monotonic() + self._TOPICS_EVERY_S
@@ -200,10 +228,13 @@ class BatchRun(ABC):
             if ends != starts:
                 self._take(self._do_batch(starts, ends))
             if self._is_at_end():
-                self._conclude()
+                self._wait_for_derivation()
+                if not self._is_ending.is_set():
+                    self._conclude()
                 return
-            if not self._is_ending.is_set():
-                self._derive()
+            is_deriving = self._deriving is not None and self._deriving.is_alive()
+            if not is_deriving and not self._is_ending.is_set() and self._is_derivation_due():
+                self._deriving = self._started(self._derive, "derivation")
             took_s = time.monotonic() - began_s
             next_after_s = min(self._pace.trigger_s, _IDLE_S) if ends == starts else self._pace.next_after_s(took_s)
             self._is_ending.wait(max(0.0, next_after_s - took_s))
@@ -217,6 +248,7 @@ class BatchRun(ABC):
             (topic, number) for topic, numbers in self.figures.positions.items() for number in numbers
         }:
             self._warn(f"{self.figures.run}: there are other topics or partitions than before")
+            self._wait_for_derivation()
             self._begin()
 
     def _next_ends(self, starts: Offsets) -> Offsets:
@@ -227,20 +259,8 @@ class BatchRun(ABC):
                 # What is lost is told at the next start.
                 raise QueryStoppedError("a partition ends before what was read of it")
             ends = latest_of(ends, starts)
-        ends, core_count = clamped(ends, self._targets), self._spark.sparkContext.defaultParallelism
-        planned = self._pace.next_ends(starts, ends, core_count)
-        if planned in (starts, ends) or self._pace.knows_size:
-            return planned
-        self._pace.learn(*self._payload(starts, self._pace.sample_ends(starts, ends, core_count)))
-        return self._pace.next_ends(starts, ends, core_count)
-
-    def _payload(self, starts: Offsets, ends: Offsets) -> tuple[int, int]:
-        """Count records, and the bytes of their keys and values."""
-        options, fetch_bytes = self._source.options, self._pace.fetch_bytes
-        records = read_records(self._spark, options, starts, ends, self._readers, fetch_bytes)
-        size = "coalesce(length(key), 0) + coalesce(length(value), 0)"
-        (row,) = records.selectExpr("count(*)", f"coalesce(sum({size}), 0)").collect()
-        return row[0], row[1]
+        core_count = self._spark.sparkContext.defaultParallelism
+        return self._pace.next_ends(starts, clamped(ends, self._targets), core_count)
 
     def _take(self, report: BatchReport) -> None:
         self.figures.add(report)

@@ -9,50 +9,38 @@ key moves when partitions are added, the one with the later time. `tables/rules.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from barnabas.pipeline.ingest.parse import STAGED_OP, TRUNCATE
 from barnabas.pipeline.job import DELETED, KEY, PLACE
-from barnabas.pipeline.runner.inputs import REASON
 from barnabas.pipeline.tables.columns import quoted
+from barnabas.pipeline.tables.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-KEY_AS_TEXT = f"CAST(key AS STRING) AS {KEY}"
-ALIVE = f"false AS {DELETED}"
 # Of rows of `latest`: the record says nothing but that the row of its key is gone.
 GONE = "_topic IS NULL"
 # What such a record puts into a row that is kept.
 MARKS = (DELETED, *PLACE[1:])
 
-_WHY = (
-    "CASE WHEN key IS NULL THEN 'the record has no key, and its table is by key' "
-    "WHEN NOT is_valid_utf8(CAST(key AS STRING)) THEN 'the key is no text: it is not UTF-8' "
-    "WHEN instr(CAST(key AS STRING), char(0)) > 0 THEN 'the key is no text: it has a NUL character' END"
-)
 
-
-def judged_keys(parsed_records: DataFrame, topics: Collection[str], needs_none: str = "false") -> DataFrame:
-    """Give records of these topics whose key can't be one a reason, and take it from tombstones, which have no value.
+def truncated(rows: DataFrame, table: Table) -> DataFrame:
+    """Return changes without their operation; a truncate becomes a deleted row of each key that they or the table have.
 
     Args:
-        parsed_records: What `RecordParser.parse` gives.
-        topics: Those whose tables are by key.
-        needs_none: Which records need no key, as SQL.
+        rows: Columns of the records, those of the place, `_staged_op`, `_key` and `_deleted`.
+        table: The topic's, by key; the topic has one partition if there is a truncate.
     """
-    from pyspark.sql import functions as F
-
-    why = F.expr(_WHY)
-    reason = F.when(why.isNotNull(), why).when(F.col("value").isNotNull(), F.col(REASON))
-    is_own = F.col("_topic").isin(*topics) & ~F.expr(f"coalesce({needs_none}, false)")
-    return parsed_records.withColumn(REASON, F.when(is_own, reason).otherwise(F.col(REASON)))
-
-
-def tombstones(parsed_records: DataFrame, topic: str, is_tombstone: str = "value IS NULL") -> DataFrame:
-    """Return the records of a topic that are tombstones, by SQL, as rows of its table that are deleted."""
-    own = parsed_records.where(parsed_records["_topic"] == topic).where(f"{REASON} IS NULL AND ({is_tombstone})")
-    return own.selectExpr(*PLACE, KEY_AS_TEXT, f"true AS {DELETED}")
+    truncate = rows.where(f"{STAGED_OP} = '{TRUNCATE}'").orderBy("_offset", ascending=False).limit(1)
+    rows = rows.where(f"{STAGED_OP} <> '{TRUNCATE}'").drop(STAGED_OP)
+    if truncate.isEmpty():
+        return rows
+    keys = rows.select(KEY)
+    if table.exists():
+        keys = keys.union(table.read().select(KEY))
+    gone = keys.distinct().crossJoin(truncate.select(*PLACE)).selectExpr(*PLACE, KEY, f"true AS {DELETED}")
+    return rows.unionByName(gone, allowMissingColumns=True)
 
 
 def latest(rows: DataFrame, keeps_deleted: bool) -> DataFrame:

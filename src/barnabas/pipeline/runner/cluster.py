@@ -1,71 +1,134 @@
-"""The cluster as a run sees it, through the Kafka client that Spark's connector has in its JVM.
+"""The cluster as a run sees it: topics, offsets and single records, by librdkafka.
 
-So there is one client and one set of options for all that a run asks of the cluster: Kafka's own names (`client.id`,
-`security.protocol`, `sasl.jaas.config`, `ssl.truststore.location`, ...), as in Kafka's own configuration.
-
-Source: `org.apache.kafka.clients.admin.Admin` of kafka-clients 3.9.0.
+Every client of a run (this one, the tasks that read and write records, dead letters) takes the same options, by the
+names of Kafka's Java clients (`client.id`, `security.protocol`, `sasl.jaas.config`, `ssl.truststore.location`, ...),
+which `clients/librdkafka.py` translates. So a login that works here works in every task.
 """
 
 from __future__ import annotations
 
-import re
+import logging
 import socket
-from collections.abc import Iterable, Mapping
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from barnabas.clients.admin_calls import EARLIEST, LATEST
 from barnabas.clients.channel import parse_servers
-from barnabas.clients.positions import Extent, Marks
-from barnabas.pipeline.spark.failures import root_message
+from barnabas.clients.librdkafka import client_options, consumer_options, ignored_settings, producer_options
+from barnabas.clients.positions import Extent, Marks, PlanError
+from barnabas.core.errors import ConfigError
 from barnabas.pipeline.tables.table import Mark, Offsets
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from concurrent.futures import Future
 
-SOURCE_REQUEST_TIMEOUT_MS = 10_000
-"""`request.timeout.ms` of Spark's sources, unless the options say something else."""
+    from confluent_kafka import Consumer, KafkaError
+    from confluent_kafka.admin import AdminClient, ClusterMetadata
 
 ISOLATION = "isolation.level"
 COMMITTED = "read_committed"
 ISOLATION_LEVELS = (COMMITTED, "read_uncommitted")
 
+T = TypeVar("T")
+
 _TIMEOUT_MS = 20_000
+_TIMEOUT = "default.api.timeout.ms"
 _CONNECT_S = 5.0
+_RETRY_S = 0.1
+_METADATA_S = 1.0
+# How often a wait for an answer looks for a refused login.
+_LOOK_S = 0.2
 _MARK_FETCH_BYTES = 1_024
 _MAX_MESSAGE_BYTES = 1_048_588
-_CONSUMER_OPTIONS = re.compile(r"fetch\.|max\.poll\.|isolation\.level|auto\.offset|group\.|key\.|value\.|check\.crcs")
+_INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+# A consumer must have a group, even one that neither joins it nor commits to it.
+_GROUP = "barnabas-pipeline"
+# Settings that other parts of a run read: the schema registry's login is in the same file.
+_READ_ELSEWHERE = (_TIMEOUT, "basic.auth.", "schema.registry.")
+
+_log = logging.getLogger(__name__)
 
 
 class ClusterUnavailableError(Exception):
-    """The cluster did not answer, or refused: one line; trying again later may help."""
+    """The cluster did not answer, or refused a request: one line. Trying again later may succeed."""
 
 
 class NoSuchTopicError(Exception):
-    """A topic that a run reads is not there."""
+    """A topic that a run reads does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaOptions:
-    """A cluster's addresses, `host:port,...`, and Kafka's client options by their names, some of which are secrets."""
+    """A cluster's addresses, `host:port,...`, and options by the names of Kafka's Java clients; some are secrets."""
 
     bootstrap_servers: str
     options: Mapping[str, str] = field(repr=False)
 
     @property
     def isolation_level(self) -> str:
-        """`read_committed` unless the options say something else."""
+        """`read_committed` unless the options name another."""
         return self.options.get(ISOLATION, COMMITTED)
 
-    def for_spark(self) -> dict[str, str]:
-        """Return the options of Spark's connector for a reader."""
-        return {**self.for_writer(), f"kafka.{ISOLATION}": self.isolation_level}
+    @property
+    def timeout_s(self) -> float:
+        """How long a request to the cluster may take, retries included: `default.api.timeout.ms`."""
+        value = self.options.get(_TIMEOUT, str(_TIMEOUT_MS))
+        try:
+            return int(value) / 1000
+        except ValueError:
+            raise PlanError(f"{_TIMEOUT}={value} is invalid: it must be milliseconds") from None
 
-    def for_writer(self) -> dict[str, str]:
-        """Return the options of Spark's connector for a writer."""
+    @property
+    def ignored(self) -> list[str]:
+        """The names of options that have no effect on a run, in order."""
+        return [name for name in ignored_settings(self.options) if not name.startswith(_READ_ELSEWHERE)]
+
+    def for_admin(self) -> dict[str, str]:
+        """Return librdkafka's settings for an admin client.
+
+        Raises:
+            PlanError: an option is invalid, or librdkafka does not support it.
+        """
+        return {**_quiet(), **self._translated(client_options)}
+
+    def for_consumer(self) -> dict[str, str]:
+        """Return librdkafka's settings for a consumer that is assigned partitions at offsets, and commits none.
+
+        Raises:
+            PlanError: an option is invalid, or librdkafka does not support it.
+        """
         return {
-            "kafka.bootstrap.servers": self.bootstrap_servers,
-            **{f"kafka.{name}": value for name, value in self.options.items() if name != ISOLATION},
+            "group.id": _GROUP,
+            ISOLATION: COMMITTED,
+            **_quiet(),
+            **self._translated(consumer_options),
+            "auto.offset.reset": "error",
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
         }
+
+    def for_producer(self) -> dict[str, str]:
+        """Return librdkafka's settings for a producer that waits for as long as a quota throttles it.
+
+        Raises:
+            PlanError: an option is invalid, or librdkafka does not support it.
+        """
+        return {"delivery.timeout.ms": "0", **_quiet(), **self._translated(producer_options)}
+
+    def _translated(self, translate: Callable[[str, Mapping[str, str]], dict[str, str]]) -> dict[str, str]:
+        try:
+            return translate(self.bootstrap_servers, self.options)
+        except ConfigError as error:
+            raise PlanError(str(error)) from None
+
+
+def _quiet() -> dict[str, str]:
+    # Failures are raised; librdkafka would also log each reconnect.
+    return {"log_level": "2"}
 
 
 def check_reachable(options: KafkaOptions) -> None:
@@ -87,45 +150,44 @@ def check_reachable(options: KafkaOptions) -> None:
 
 
 class Cluster:
-    """Asks a cluster for topics, offsets and records. Calls wait for their answers.
+    """Asks a cluster for topics, offsets and records, from any thread. Calls wait for their answers.
 
     Attributes:
         options: Its addresses, and the client's options.
     """
 
-    def __init__(self, spark: SparkSession, options: KafkaOptions) -> None:
-        self._spark = spark
+    def __init__(self, options: KafkaOptions) -> None:
+        """Nothing is connected yet."""
         self.options = options
-        self._jvm: Any = spark.sparkContext._jvm
-        self._admin: Any = None
+        self._admin: AdminClient | None = None
+        # What librdkafka last reported of its connections: why a call failed that only timed out.
+        self._connection_error = ""
+        self._is_refused = False
 
     def close(self) -> None:
-        """Let go of the connections."""
-        if self._admin is not None:
-            self._admin.close()
-            self._admin = None
+        """Close the connections; the next call opens them again."""
+        self._admin = None
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""
-        return str(self._ask(lambda admin: admin.describeCluster().clusterId().get()))
+        return str(self._metadata().cluster_id)
 
     def topics(self) -> list[str]:
-        """Return the names of all topics but internal ones, in order."""
-        return sorted(self._ask(lambda admin: list(admin.listTopics().names().get())))
+        """Return the names of all topics but Kafka's internal ones, in order."""
+        return sorted(self._metadata().topics.keys() - _INTERNAL_TOPICS)
 
     def partitions(self, topics: Iterable[str]) -> dict[str, list[int]]:
-        """Return the partitions of topics; one that is not there is left out."""
-        there = set(self.topics())
-        wanted = [topic for topic in topics if topic in there]
+        """Return the partitions of topics; one that does not exist is left out."""
+        wanted = list(topics)
         if not wanted:
             return {}
-        described = self._ask(lambda admin: admin.describeTopics(self._list(wanted)).allTopicNames().get())
-        return {topic: sorted(partition.partition() for partition in described[topic].partitions()) for topic in wanted}
+        found = self._metadata(wanted).topics
+        return {topic: sorted(found[topic].partitions) for topic in wanted if topic in found}
 
     def extents(self, topics: Iterable[str]) -> dict[str, dict[int, Extent]]:
         """Return the offsets of each partition that a reader of the options' isolation level can read."""
         partitions = self.partitions(topics)
-        starts = self._offsets(partitions, self._jvm.org.apache.kafka.clients.admin.OffsetSpec.earliest())
+        starts = self._offsets(partitions, EARLIEST)
         ends = self.ends(partitions)
         return {
             topic: {number: Extent(starts[topic][number], ends[topic][number]) for number in numbers}
@@ -137,127 +199,246 @@ class Cluster:
 
         For `read_committed` it is the last stable offset: the first offset of the oldest open transaction.
         """
-        return self._offsets(partitions, self._jvm.org.apache.kafka.clients.admin.OffsetSpec.latest())
+        return self._offsets(partitions, LATEST)
 
     def log_ends(self, partitions: Mapping[str, Iterable[int]]) -> Offsets:
         """Return the end of each partition, open transactions included; partitions must exist."""
-        latest = self._jvm.org.apache.kafka.clients.admin.OffsetSpec.latest()
-        return self._offsets(partitions, latest, "read_uncommitted")
+        return self._offsets(partitions, LATEST, "read_uncommitted")
 
     def offsets_at(self, topics: Iterable[str], time_ms: int) -> Offsets:
-        """Return, for each partition, the first offset whose record is of this time or later; its end where none is."""
+        """Return for each partition the first offset whose record has this timestamp or a later one; else its end."""
         partitions = self.partitions(topics)
-        spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
-        found = self._offsets(partitions, spec.forTimestamp(time_ms))
-        ends = self._offsets(partitions, spec.latest())
+        found = self._offsets(partitions, time_ms)
+        ends = self.ends(partitions)
         return {
             topic: {number: offset if offset >= 0 else ends[topic][number] for number, offset in numbers.items()}
             for topic, numbers in found.items()
         }
 
     def create_topic(self, name: str, settings: Mapping[str, str]) -> None:
-        """Make sure that a topic is there; one that is there already is left as it is."""
+        """Create a topic with the broker's numbers of partitions and replicas; one that exists is left as it is."""
+        from confluent_kafka import KafkaError
+        from confluent_kafka.admin import NewTopic
+
         if name in self.topics():
             return
-        optional = self._jvm.java.util.Optional
-        topic = self._jvm.org.apache.kafka.clients.admin.NewTopic(name, optional.empty(), optional.empty())
-        configs = self._jvm.java.util.HashMap()
-        for key, value in settings.items():
-            configs.put(key, value)
-        topic.configs(configs)
-        try:
-            self._ask(lambda admin: admin.createTopics(self._list([topic])).all().get())
-        except ClusterUnavailableError as error:
-            if "TopicExistsException" not in str(error):
-                raise
+        topic = NewTopic(name, config=dict(settings))
+        self._ask(
+            lambda admin, left_s: admin.create_topics([topic], request_timeout=left_s),
+            {KafkaError.TOPIC_ALREADY_EXISTS: None},
+        )
 
     def max_message_bytes(self, topic: str) -> int:
-        """Return the topic's `max.message.bytes`; Kafka's default where it may not be described."""
-        config = self._jvm.org.apache.kafka.common.config
-        resource = config.ConfigResource(getattr(config, "ConfigResource$Type").TOPIC, topic)
-        try:
-            found = self._ask(lambda admin: admin.describeConfigs(self._list([resource])).all().get())
-        except ClusterUnavailableError as error:
-            if "AuthorizationException" not in str(error):
-                raise
-            return _MAX_MESSAGE_BYTES
-        return int(found.get(resource).get("max.message.bytes").value())
+        """Return the topic's `max.message.bytes`; Kafka's default if the user may not describe it."""
+        from confluent_kafka import KafkaError
+        from confluent_kafka.admin import ConfigResource
+
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        refused = dict.fromkeys((KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED))
+        (found,) = self._ask(
+            lambda admin, left_s: admin.describe_configs([resource], request_timeout=left_s), refused
+        ).values()
+        return _MAX_MESSAGE_BYTES if found is None else int(found["max.message.bytes"].value)
 
     def found_marks(self, marks: Marks) -> dict[str, dict[int, Mark]]:
-        """Return what stands now at the offsets of marks; their offsets must be readable.
+        """Return the marks of the records that are at the offsets of marks now; the offsets must be readable.
 
-        An offset that has no record any more (compaction took it) is not in the result.
+        An offset whose record compaction deleted is not in the result.
         """
-        if not marks:
-            return {}
-        import json
+        from confluent_kafka import Consumer
 
-        starts = {topic: {str(n): mark.offset for n, mark in parts.items()} for topic, parts in marks.items()}
-        ends = {topic: {str(n): mark.offset + 1 for n, mark in parts.items()} for topic, parts in marks.items()}
-        assigned = {topic: sorted(parts) for topic, parts in marks.items()}
-        rows = (
-            self._spark.read.format("kafka")
-            # One record of each partition is wanted, and all that comes with it counts against quotas.
-            .option("kafka.max.partition.fetch.bytes", _MARK_FETCH_BYTES)
-            .option("kafka.fetch.max.bytes", _MARK_FETCH_BYTES)
-            .options(**self.options.for_spark())
-            .option("assign", json.dumps(assigned))
-            .option("startingOffsets", json.dumps(starts))
-            .option("endingOffsets", json.dumps(ends))
-            .option("failOnDataLoss", "false")
-            .load()
-        )
+        wanted = {(topic, number): mark.offset for topic, parts in marks.items() for number, mark in parts.items()}
+        if not wanted:
+            return {}
+        settings = {
+            **self.options.for_consumer(),
+            # One record of each partition is needed, and all that comes with it counts against quotas.
+            "max.partition.fetch.bytes": _MARK_FETCH_BYTES,
+            "fetch.max.bytes": _MARK_FETCH_BYTES,
+            "message.max.bytes": _MARK_FETCH_BYTES,
+            "queued.min.messages": 1,
+            "enable.partition.eof": True,
+            "error_cb": self._note,
+            "logger": _log,
+        }
+        consumer = self._new(lambda: Consumer(settings))
+        try:
+            return self._read_marks(consumer, wanted)
+        finally:
+            consumer.close()
+
+    def _read_marks(self, consumer: Consumer, wanted: dict[tuple[str, int], int]) -> dict[str, dict[int, Mark]]:
+        from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
         found: dict[str, dict[int, Mark]] = {}
-        for row in rows.selectExpr("topic", "partition", f"{mark_of('offset', 'timestamp')} AS mark").collect():
-            found.setdefault(row["topic"], {})[row["partition"]] = Mark(*row["mark"])
+        deadline_s = time.monotonic() + self.options.timeout_s
+        self._is_refused = False
+        try:
+            consumer.assign([TopicPartition(*place, offset) for place, offset in wanted.items()])
+            while wanted:
+                message = consumer.poll(_LOOK_S)
+                if self._is_refused or time.monotonic() >= deadline_s:
+                    raise self._unavailable()
+                if message is None:
+                    continue
+                error = message.error()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    raise self._unavailable(error)
+                place = message.topic() or "", message.partition() or 0
+                offset = wanted.pop(place, None)
+                if offset is not None:
+                    consumer.incremental_unassign([TopicPartition(*place)])
+                    if error is None and message.offset() == offset:
+                        found.setdefault(place[0], {})[place[1]] = mark_of_record(
+                            offset, message.timestamp()[1], message.key(), message.value()
+                        )
+        except KafkaException as error:
+            raise self._unavailable(error.args[0]) from None
         return found
 
-    def _offsets(self, partitions: Mapping[str, Iterable[int]], spec: Any, isolation_level: str = "") -> Offsets:
-        asked = self._jvm.java.util.HashMap()
-        new_partition = self._jvm.org.apache.kafka.common.TopicPartition
-        for topic, numbers in partitions.items():
-            for number in numbers:
-                asked.put(new_partition(topic, number), spec)
+    def _metadata(self, complete: Iterable[str] = ()) -> ClusterMetadata:
+        """Return all topics; each of `complete` that exists has its partitions."""
+        from confluent_kafka import KafkaException
+
+        def attempt(admin: AdminClient, left_s: float) -> ClusterMetadata:
+            metadata = admin.list_topics(timeout=min(left_s, _METADATA_S))
+            for topic in complete:
+                if topic in metadata.topics and metadata.topics[topic].error is not None:
+                    raise KafkaException(metadata.topics[topic].error)
+            return metadata
+
+        return self._retry(attempt)
+
+    def _offsets(
+        self, partitions: Mapping[str, Iterable[int]], timestamp_ms: int, isolation_level: str = ""
+    ) -> Offsets:
+        """Return the first offset from a timestamp on (-1: none), or EARLIEST or LATEST of each partition."""
+        from confluent_kafka import IsolationLevel, TopicPartition
+        from confluent_kafka.admin import OffsetSpec
+
+        level = IsolationLevel[(isolation_level or self.options.isolation_level).upper()]
+        spec = OffsetSpec(timestamp_ms)  # type: ignore[abstract]  # it returns one of its subclasses
+        asked = {TopicPartition(topic, number): spec for topic, numbers in partitions.items() for number in numbers}
         result: Offsets = {topic: {} for topic in partitions}
-        level = (isolation_level or self.options.isolation_level).upper()
-        options = self._jvm.org.apache.kafka.clients.admin.ListOffsetsOptions(
-            self._jvm.org.apache.kafka.common.IsolationLevel.valueOf(level)
-        )
-        answer = self._ask(lambda admin: admin.listOffsets(asked, options).all().get())
-        for partition in answer:
-            result[partition.topic()][partition.partition()] = answer[partition].offset()
+        if asked:
+            answer = self._ask(
+                lambda admin, left_s: admin.list_offsets(asked, isolation_level=level, request_timeout=left_s)
+            )
+            for partition, found in answer.items():
+                result[partition.topic][partition.partition] = found.offset
         return result
 
-    def _list(self, values: Iterable[object]) -> Any:
-        result = self._jvm.java.util.ArrayList()
-        for value in values:
-            result.add(value)
-        return result
+    # Waiting, retries and errors.
 
-    def _ask(self, call: Any) -> Any:
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+    def _ask(
+        self, call: Callable[[AdminClient, float], Mapping[Any, Future[Any]]], instead: Mapping[int, None] | None = None
+    ) -> dict[Any, Any]:
+        """Return the results of a call's futures; None for those that failed with a code that `instead` has."""
+        from confluent_kafka import KafkaException
+
+        def attempt(admin: AdminClient, left_s: float) -> dict[Any, Any]:
+            results = {}
+            for key, future in call(admin, left_s).items():
+                try:
+                    results[key] = self._wait(admin, future)
+                except KafkaException as error:
+                    if error.args[0].code() not in (instead or {}):
+                        raise
+                    results[key] = None
+            return results
+
+        return self._retry(attempt)
+
+    def _wait(self, admin: AdminClient, future: Future[Any]) -> Any:
+        while True:
+            try:
+                return future.result(_LOOK_S)
+            except TimeoutError:
+                admin.poll(0)
+                if self._is_refused:
+                    raise self._unavailable() from None
+
+    def _retry(self, attempt: Callable[[AdminClient, float], T]) -> T:
+        """Attempt until it succeeds, an error does not pass by itself, a login is refused, or the timeout is over."""
+        from confluent_kafka import KafkaException
+
+        deadline_s = time.monotonic() + self.options.timeout_s
+        self._is_refused = False
+        while True:
+            admin = self._connected()
+            try:
+                return attempt(admin, max(_RETRY_S, deadline_s - time.monotonic()))
+            except KafkaException as error:
+                admin.poll(0)
+                reason: KafkaError = error.args[0]
+                is_late = time.monotonic() + _RETRY_S >= deadline_s
+                if self._is_refused or is_late or reason.code() not in _passing_codes():
+                    raise self._unavailable(reason) from error
+            time.sleep(_RETRY_S)
+
+    def _unavailable(self, reason: KafkaError | None = None) -> ClusterUnavailableError:
+        # A client whose login was refused would try again and again in the background.
+        self._admin = None
+        text = reason.str() if reason is not None else "no answer in time"
+        if self._connection_error and (reason is None or reason.code() < 0):
+            # The call itself has only timed out.
+            text = self._connection_error
+        self._connection_error = ""
+        return ClusterUnavailableError(f"{self.options.bootstrap_servers}: {text}")
+
+    def _connected(self) -> AdminClient:
+        if self._admin is None:
+            from confluent_kafka.admin import AdminClient
+
+            settings: dict[str, Any] = {**self.options.for_admin(), "error_cb": self._note, "logger": _log}
+            self._admin = self._new(lambda: AdminClient(settings))
+        return self._admin
+
+    def _new(self, make: Callable[[], T]) -> T:
+        from confluent_kafka import KafkaException
 
         try:
-            if self._admin is None:
-                self._admin = self._connect()
-            return call(self._admin)
-        except Py4JJavaError as error:
-            raise ClusterUnavailableError(
-                f"{self.options.bootstrap_servers}: {root_message(error.java_exception)}"
-            ) from error
+            return make()
+        except KafkaException as error:
+            raise PlanError(f"{self.options.bootstrap_servers}: {error.args[0].str()}") from None
 
-    def _connect(self) -> Any:
-        settings = self._jvm.java.util.HashMap()
-        settings.put("bootstrap.servers", self.options.bootstrap_servers)
-        settings.put("request.timeout.ms", str(_TIMEOUT_MS // 2))
-        settings.put("default.api.timeout.ms", str(_TIMEOUT_MS))
-        for name, value in self.options.options.items():
-            if not _CONSUMER_OPTIONS.match(name):
-                settings.put(name, value)
-        return self._jvm.org.apache.kafka.clients.admin.Admin.create(settings)
+    def _note(self, error: KafkaError) -> None:
+        from confluent_kafka import KafkaError
+
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self._connection_error = error.str()
+        self._is_refused |= error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL)
 
 
-def mark_of(offset: str, timestamp: str) -> str:
-    """Return the SQL of a record's mark (`tables.table.Mark`) from the columns `key` and `value` and these two."""
-    payload = "concat(coalesce(key, X''), coalesce(value, X''))"
-    return f"struct({offset}, unix_millis({timestamp}) AS timestamp_ms, crc32({payload}) AS checksum)"
+@cache
+def _passing_codes() -> frozenset[int]:
+    """Return the errors that pass by themselves: a leader or a controller moves, a broker starts or does not answer."""
+    from confluent_kafka import KafkaError
+
+    return frozenset(
+        {
+            KafkaError._TRANSPORT,
+            KafkaError._TIMED_OUT,
+            KafkaError._ALL_BROKERS_DOWN,
+            KafkaError._NOENT,
+            KafkaError._UNKNOWN_PARTITION,
+            KafkaError._UNKNOWN_TOPIC,
+            KafkaError.UNKNOWN_TOPIC_OR_PART,
+            KafkaError.LEADER_NOT_AVAILABLE,
+            KafkaError.NOT_LEADER_FOR_PARTITION,
+            KafkaError.REPLICA_NOT_AVAILABLE,
+            KafkaError.FENCED_LEADER_EPOCH,
+            KafkaError.UNKNOWN_LEADER_EPOCH,
+            KafkaError.OFFSET_NOT_AVAILABLE,
+            KafkaError.REQUEST_TIMED_OUT,
+            KafkaError.NOT_CONTROLLER,
+            KafkaError.BROKER_NOT_AVAILABLE,
+            KafkaError.NETWORK_EXCEPTION,
+            KafkaError.KAFKA_STORAGE_ERROR,
+        }
+    )
+
+
+def mark_of_record(offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None) -> Mark:
+    """Return a record's mark."""
+    return Mark(offset, timestamp_ms, zlib.crc32(value or b"", zlib.crc32(key or b"")))

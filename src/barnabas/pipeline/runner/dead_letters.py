@@ -17,16 +17,13 @@ Dead letters are written before the rows of their batch. A kill in between can w
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
 from barnabas.pipeline.runner.cluster import Cluster
-from barnabas.pipeline.runner.inputs import REASON
 from barnabas.pipeline.runner.plan import RunPlan
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+from barnabas.pipeline.runner.topic_output import Headers, RecordProducer
 
 # A reason quotes names of fields, which can be of any length.
 _REASON_CHARACTERS = 500
@@ -35,6 +32,20 @@ _OVERHEAD_BYTES = 512
 # Larger ones are not sent in one request: a producer has a buffer of 32 MB.
 _MAX_LETTER_BYTES = 16 << 20
 _MAX_LOGGED = 10
+_BATCH_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A record that a run refused, and why."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    reason: str
 
 
 class DeadLetters:
@@ -42,55 +53,66 @@ class DeadLetters:
 
     def __init__(self, cluster: Cluster, plan: RunPlan, warn: Callable[[str], None]) -> None:
         self._cluster = cluster
-        self._options = plan.kafka.for_writer()
+        self._settings = plan.kafka.for_producer()
         self._run = plan.run
         self._warn = warn
         # Bytes that a letter can have, by topic of its record.
         self._limits: dict[str, int] = {}
 
-    def write(self, records: DataFrame) -> None:
-        """Write refused records: columns `key`, `value`, `_reason` and those of the place."""
-        from pyspark.sql import functions as F
+    def write(self, letters: Iterable[DeadLetter]) -> None:
+        """Write refused records to their dead-letter topics; return when all are acknowledged.
 
-        topics = {row["_topic"] for row in records.select("_topic").distinct().collect()}
-        if unwritten := {topic for topic in topics if topic.endswith(DEAD_LETTER_SUFFIX)}:
-            self._log(records.where(records["_topic"].isin(*unwritten)))
-            records = records.where(~records["_topic"].isin(*unwritten))
-        limits = {topic: self._limit(topic) for topic in topics - unwritten}
-        if not limits:
+        Raises:
+            ClusterUnavailableError: a dead-letter topic cannot be created or described.
+            TopicWriteError: a record was not written.
+        """
+        written: list[DeadLetter] = []
+        logged: list[DeadLetter] = []
+        for letter in letters:
+            (logged if letter.topic.endswith(DEAD_LETTER_SUFFIX) else written).append(letter)
+        self._log_letters(logged)
+        if not written:
             return
-        limit = F.create_map(*(F.lit(each) for pair in limits.items() for each in pair))[F.col("_topic")]
-        names = F.octet_length("_topic") + len(self._run.encode())
-        letters = records.withColumn("_room", F.greatest(F.lit(0), limit - names - _OVERHEAD_BYTES))
-        # Of up to four bytes each.
-        letters = letters.withColumn("_characters", F.least(F.lit(_REASON_CHARACTERS), F.expr("int(_room div 8)")))
-        key = F.substring("key", F.lit(1), F.expr("_room - 4 * _characters"))
-        value = F.expr("substring(value, 1, _room - 4 * _characters - least(coalesce(length(key), 0), _room))")
+        limits = [self._limit(topic) for topic in {letter.topic for letter in written}]
+        settings = {
+            **self._settings,
+            "message.max.bytes": _MAX_LETTER_BYTES + _OVERHEAD_BYTES,
+            # librdkafka does not divide a batch that is too large for the topic.
+            "batch.size": min(_BATCH_BYTES, *limits),
+        }
+        producer = RecordProducer(settings)
+        for letter in written:
+            producer.send(*self._record_of(letter))
+        producer.finish()
 
-        def header(name: str, text: Column) -> Column:
-            return F.struct(F.lit(name).alias("key"), text.cast("string").cast("binary").alias("value"))
+    def _record_of(self, letter: DeadLetter) -> tuple[str, bytes | None, bytes | None, Headers]:
+        """Return a letter's topic, key, value and headers; what is too large is cut."""
+        names_bytes = len(letter.topic.encode()) + len(self._run.encode())
+        room_bytes = max(0, self._limit(letter.topic) - names_bytes - _OVERHEAD_BYTES)
+        reason = letter.reason[: min(_REASON_CHARACTERS, room_bytes // 8)]
+        # A character has up to four bytes.
+        room_bytes -= 4 * min(_REASON_CHARACTERS, room_bytes // 8)
+        key = None if letter.key is None else letter.key[:room_bytes]
+        value = None if letter.value is None else letter.value[: room_bytes - len(key or b"")]
+        headers: Headers = [
+            ("reason", reason.encode(errors="replace")),
+            ("topic", letter.topic),
+            ("partition", str(letter.partition)),
+            ("offset", str(letter.offset)),
+            ("timestamp", str(letter.timestamp_ms)),
+            ("job", self._run),
+        ]
+        for name, whole, kept in (("key", letter.key, key), ("value", letter.value, value)):
+            if len(whole or b"") > len(kept or b""):
+                headers.append((f"{name}_bytes", str(len(whole or b""))))
+        return letter.topic + DEAD_LETTER_SUFFIX, key, value, headers
 
-        headers = F.array(
-            header("reason", F.substring(REASON, F.lit(1), F.col("_characters"))),
-            header("topic", F.col("_topic")),
-            header("partition", F.col("_partition")),
-            header("offset", F.col("_offset")),
-            header("timestamp", F.unix_millis("_timestamp")),
-            header("job", F.lit(self._run)),
-            *(
-                F.when(F.length(name) > F.length(kept), header(f"{name}_bytes", F.length(name)))
-                for name, kept in (("key", key), ("value", value))
-            ),
-        )
-        letters = letters.select(
-            F.concat("_topic", F.lit(DEAD_LETTER_SUFFIX)).alias("topic"),
-            key.alias("key"),
-            value.alias("value"),
-            F.array_compact(headers).alias("headers"),
-        )
-        # A request has the topic's name beside the record.
-        size = str(max(limits.values()) + _OVERHEAD_BYTES)
-        letters.write.format("kafka").options(**self._options).option("kafka.max.request.size", size).save()
+    def _log_letters(self, letters: list[DeadLetter]) -> None:
+        for each in sorted(letters, key=lambda each: (each.topic, each.partition, each.offset))[:_MAX_LOGGED]:
+            reason = each.reason[:_REASON_CHARACTERS]
+            self._warn(f"{self._run}: refused {each.topic}-{each.partition} offset {each.offset}: {reason}")
+        if len(letters) > _MAX_LOGGED:
+            self._warn(f"{self._run}: refused {len(letters) - _MAX_LOGGED:,} more records of dead-letter topics")
 
     def _limit(self, topic: str) -> int:
         if topic not in self._limits:
@@ -98,10 +120,3 @@ class DeadLetters:
             limit = self._cluster.max_message_bytes(topic + DEAD_LETTER_SUFFIX)
             self._limits[topic] = min(limit, _MAX_LETTER_BYTES)
         return self._limits[topic]
-
-    def _log(self, records: DataFrame) -> None:
-        rows = records.select("_topic", "_partition", "_offset", REASON)
-        for row in rows.orderBy("_topic", "_partition", "_offset").limit(_MAX_LOGGED).collect():
-            self._warn(f"{self._run}: refused {row[0]}-{row[1]} offset {row[2]}: {row[3][:_REASON_CHARACTERS]}")
-        if (count := rows.count()) > _MAX_LOGGED:
-            self._warn(f"{self._run}: refused {count - _MAX_LOGGED:,} more records of dead-letter topics")

@@ -21,9 +21,8 @@ from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.freshness import Freshness
-from barnabas.pipeline.runner.inputs import read_records
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
-from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables, table_location
+from barnabas.pipeline.runner.outputs import TableWriter, open_tables, table_location
 from barnabas.pipeline.runner.pace import Pace
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.progress_file import ProgressFile, Span
@@ -31,9 +30,11 @@ from barnabas.pipeline.runner.query import QueryStoppedError, input_topics, not_
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.retention import Retention
+from barnabas.pipeline.runner.staging import Staging
+from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.runner.upkeep import Upkeep
-from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
 from barnabas.pipeline.spark.failures import reason_of
+from barnabas.pipeline.tables.delta_lake import storage_options
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
 
@@ -67,7 +68,6 @@ class JobRun(BatchRun):
         warn: Callable[[str], None],
         follower: Follower | None = None,
         quotas: QuotaClient | None = None,
-        is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -80,7 +80,6 @@ class JobRun(BatchRun):
             warn: Told in one line what a person should know.
             follower: Acts upon the derived tables; it is closed by whoever made it.
             quotas: Of the run's user and client id; None: they are left to the brokers.
-            is_stopped: Asked while a write waits for a quota: whether the run is about to be stopped.
         """
         files = Files(spark, plan.job_checkpoint)
         super().__init__(plan.run, spark, files, cluster, Pace(plan, quotas), metrics, report, warn)
@@ -91,7 +90,7 @@ class JobRun(BatchRun):
         self._cluster = cluster
         self._follower = follower
         self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
-        self._writing = Writing(quotas, is_stopped)
+        self._quotas = quotas
         self._cluster_id = ""
         self._is_stale = True
         self._last_refresh_s = 0.0
@@ -128,10 +127,14 @@ class JobRun(BatchRun):
                 self._targets = self._without_open_transactions(self._targets, self._extents)
         self._find_place(self._extents)
 
+    def _is_derivation_due(self) -> bool:
+        if self.plan.is_once or time.monotonic() - self._last_refresh_s < self.plan.refresh_s:
+            return False
+        self._follow_feeders()
+        return self._is_stale and self._job.refresh is not None
+
     def _derive(self) -> None:
-        if not self.plan.is_once and time.monotonic() - self._last_refresh_s >= self.plan.refresh_s:
-            self._follow_feeders()
-            self.refresh()
+        self.refresh()
 
     def _conclude(self) -> None:
         while not all(each.is_concluded for each in self.feeders):
@@ -164,17 +167,12 @@ class JobRun(BatchRun):
         try:
             self._refresh()
             is_done = True
-        except WritingStoppedError as error:
-            # What is left is not tried again at the end, but at the next start, which refreshes in any case.
-            self._warn(
-                f"{self.plan.run}: stopped while a quota held what it writes: {error}; the next start writes all"
-            )
         except ClusterUnavailableError:
             self._is_stale = True
             raise
         except (PySparkException, Py4JJavaError, TableUnavailableError) as error:
             self._is_stale = True
-            if "FILE_NOT_EXIST" in str(error):
+            if any(name in str(error) for name in ("FILE_NOT_EXIST", "PATH_NOT_FOUND")):
                 raise TableError(
                     f"{self.plan.run}: a file of its tables is gone, as after a VACUUM that kept too little: "
                     f"bring it back, or move the tables away and let the job read its topics again: {reason_of(error)}"
@@ -192,7 +190,7 @@ class JobRun(BatchRun):
     def _refresh(self) -> None:
         began_s = time.monotonic()
         topics = {
-            output.name: TopicWriter(self._cluster, output, self.plan, self._writing)
+            output.name: TopicWriter(self._cluster, output, self.plan, self._quotas)
             for output in self._job.outputs
             if isinstance(output, TopicOutput) and self._is_derived(output)
         }
@@ -200,7 +198,7 @@ class JobRun(BatchRun):
         keep_s = self.plan.keep_facts_s
         # Here and now: whoever writes them may do so again meanwhile.
         read = {name: rows.localCheckpoint() for name, rows in self._read_tables().items()}
-        kept = refresh(self._job, self._parameters, self._writers, self._derived, topics, follow, keep_s, read)
+        kept = refresh(self._job, self._parameters, self._sources(), self._derived, topics, follow, keep_s, read)
         if kept is not None and kept.first_time is not None:
             self._metrics.late(self.plan.run, max(0, kept.late_count - self.figures.late_row_count))
             self.figures.late_row_count = kept.late_count
@@ -208,8 +206,18 @@ class JobRun(BatchRun):
         self._last_refresh_s = time.monotonic()
         self.figures.refresh_s = self._last_refresh_s - began_s
         self.figures.refresh_count += 1
-        self.figures.limited_by = self._writing.limited_by or self.figures.limited_by
+        limits = [topic.limited_by for topic in topics.values() if topic.limited_by]
+        self.figures.limited_by = limits[-1] if limits else self.figures.limited_by
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
+
+    def _sources(self) -> dict[str, TableWriter]:
+        """Open the tables that are derived from once more: batches go on to write them."""
+        declared = tuple(each.declared for each in self._writers.values())
+        tables = open_tables(self._spark, self.plan, declared)
+        return {
+            each.name: TableWriter(tables[each.name], each, self.plan.run_of(each.name), self._cluster_id)
+            for each in declared
+        }
 
     def finish(self) -> None:
         """See that what was derived is acted upon, and note how far it came."""
@@ -320,7 +328,7 @@ class JobRun(BatchRun):
 
     def _topic_writers(self) -> dict[str, TopicWriter]:
         return {
-            output.name: TopicWriter(self._cluster, output, self.plan, self._writing)
+            output.name: TopicWriter(self._cluster, output, self.plan, self._quotas)
             for output in self._job.outputs
             if isinstance(output, TopicOutput) and not self._is_derived(output)
         }
@@ -340,15 +348,6 @@ class JobRun(BatchRun):
                 if named or table.exists():
                     frames[declared.name] = table.read()
         return frames
-
-    def _absent_inputs(self) -> dict[str, DataFrame]:
-        """Return empty events of inputs whose topics are not there."""
-        place = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
-        return {
-            each.name: self._spark.createDataFrame([], f"{each.event.ddl}, {place}")
-            for each in self._job.inputs
-            if isinstance(each, TopicInput) and each.event is not None and each not in self._inputs.values()
-        }
 
     # Where to begin and to end.
 
@@ -433,7 +432,9 @@ class JobRun(BatchRun):
             for topic, partitions in extents.items()
         }
         self.figures.positions = starts
+        staged = f"{self.plan.job_checkpoint}/staged"
         self._runner = BatchRunner(
+            self._spark,
             self._job,
             self._parameters,
             self._inputs,
@@ -441,7 +442,7 @@ class JobRun(BatchRun):
             self._writers,
             self._topic_writers(),
             DeadLetters(self._cluster, self.plan, self._warn),
-            self._absent_inputs(),
+            Staging(self._spark, staged, storage_options(self._spark, staged)),
             self.plan.delivery,
             progress_file,
             self.plan.registry,
@@ -452,16 +453,19 @@ class JobRun(BatchRun):
 
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
         assert self._runner is not None  # `_begin` has made one
-        readers, fetch_bytes = self._readers, self._pace.fetch_bytes
-        records = read_records(self._spark, self.plan.kafka, starts, ends, readers, fetch_bytes)
-        return self._runner.run(records, starts, ends)
+        consumer: dict[str, str | int | bool] = {**self.plan.kafka.for_consumer()}
+        if self._pace.fetch_bytes is not None:
+            consumer["max.partition.fetch.bytes"] = self._pace.fetch_bytes
+        return self._runner.run(consumer, starts, ends)
 
     def _take(self, report: BatchReport) -> None:
         self._freshness.commit(report.waits, is_derived=self._job.refresh is not None)
         self._tell_freshness()
         super()._take(report)
         self._is_stale = True
-        self._upkeep.after_batch(*([each.table for each in some.values()] for some in (self._writers, self._derived)))
+        is_deriving = self._deriving is not None and self._deriving.is_alive()
+        derived = () if is_deriving else self._derived.values()
+        self._upkeep.after_batch([each.table for each in self._writers.values()], [each.table for each in derived])
 
     def _complete_figures(self) -> None:
         """Forget the waits of more than a minute ago."""

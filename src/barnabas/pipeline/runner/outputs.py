@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from barnabas.clients.positions import is_reached
 from barnabas.pipeline.job import DELETED, KEY, Job, Mode, TableOutput, TopicOutput
 from barnabas.pipeline.runner.by_key import GONE, MARKS, latest
-from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
-from barnabas.pipeline.runner.writing import Writing
+from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.spark.catalogs import is_name
-from barnabas.pipeline.tables.lease import hold
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.postgresql_types import MAX_NAME_BYTES
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from barnabas.pipeline.tables.data_files import DataFile
 
 
 class TableWriter:
@@ -66,13 +67,19 @@ class TableWriter:
             self._commit(rows.limit(0), span)
         self._commit(rows, span, where)
 
+    def write_files(self, files: Sequence[DataFile], columns: StructType, span: Span, delivery: Delivery) -> None:
+        """Commit what tasks wrote through the table's sink, as `write`."""
+        for each in ([], files) if delivery is Delivery.AT_MOST_ONCE else (files,):
+            self._put_files(each, columns, advanced(self.progress, self._run, self._cluster_id, span))
+
     def check(self) -> None:
         """See that a table of latest rows is written as one, as it has been, and no other is.
 
         Raises:
             TableError: it is not so.
         """
-        columns = self.table.read().columns if self.table.exists() else []
+        schema = self.table.schema()
+        columns = schema.names if schema is not None else []
         self._keeps_deleted = self.declared.keeps_deleted or DELETED in columns
         if columns and self.declared.mode is Mode.LATEST and KEY not in columns:
             raise TableError(
@@ -97,7 +104,7 @@ class TableWriter:
                 f"{self.table.location}: its topic begins anew, and the rows of the old one are at later offsets: move "
                 "the table away, and a new one is made"
             )
-        empty = self.table.read().limit(0) if self.table.exists() else spark.createDataFrame([], "_offset BIGINT")
+        empty = spark.createDataFrame([], self.table.schema() or "_offset BIGINT")
         self._put(empty, rebased(self.progress, self._run, self._cluster_id, offsets), Mode.APPEND)
 
     def cut(self, offsets: Offsets) -> int:
@@ -111,6 +118,10 @@ class TableWriter:
         progress = advanced(self.progress, self._run, self._cluster_id, span)
         self._put(rows, progress, self.declared.mode, where)
 
+    def _put_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
+        self.table.append_files(files, columns, progress)
+        self.progress = progress
+
     def _put(self, rows: DataFrame, progress: Progress, mode: Mode, where: str = "") -> None:
         match mode:
             case Mode.APPEND:
@@ -123,46 +134,6 @@ class TableWriter:
             case Mode.REPLACE | Mode.DIGEST:
                 self.table.replace(rows, progress, where)
         self.progress = progress
-
-
-class TopicWriter:
-    """One topic of a job."""
-
-    def __init__(self, cluster: Cluster, declared: TopicOutput, plan: RunPlan, writing: Writing) -> None:
-        self.declared = declared
-        self.topic = plan.topic_of_output(declared)
-        self._options = plan.kafka.for_writer()
-        self._writing = writing
-        cluster.create_topic(self.topic, {"cleanup.policy": "compact"} if declared.is_compacted else {})
-
-    def write(self, rows: DataFrame) -> None:
-        """Write rows as JSON objects under their keys."""
-        self._save(rows.select(*self.declared.key, _as_json(rows).alias("value")))
-
-    def write_changes(self, rows: DataFrame, older: DataFrame) -> None:
-        """Write the rows that have no equal among the older ones, and tombstones for the keys that are gone.
-
-        Compared as JSON: maps have no equality in Spark.
-        """
-        from pyspark.sql import functions as F
-
-        key, text = list(self.declared.key), F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)))
-        now = rows.select(*key, _as_json(rows).alias("value"), text.alias("_now"))
-        both = now.join(older.select(*key, text.alias("_older")), key, "full")
-        self._save(both.where(~F.col("_now").eqNullSafe(F.col("_older"))))
-
-    def _save(self, records: DataFrame) -> None:
-        from pyspark.sql import functions as F
-
-        key = F.concat_ws(" ", *(F.col(name).cast("string") for name in self.declared.key)).alias("key")
-        self._writing.save(records.select(key, "value"), self.topic, self._options)
-
-
-def _as_json(rows: DataFrame) -> Column:
-    """Return what a topic says of a row: its columns but for those of our own."""
-    from pyspark.sql import functions as F
-
-    return F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns if not name.startswith("_"))))
 
 
 def table_location(tables: str, table_format: str, job: str, output: str) -> str:
@@ -182,8 +153,7 @@ def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, 
     """Open the tables of outputs, by the outputs' names, to write to them.
 
     Raises:
-        TableUnavailableError: another driver may be at work on one, where one alone can be.
-        TableError: another driver is.
+        TableError: two outputs have the same table.
     """
     tables = {
         output.name: open_table(
@@ -202,11 +172,6 @@ def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, 
                 f"{table.location} would be the table of both {other} and {name}: name another place with "
                 f"--table {name}=PLACE"
             )
-    if plan.table_format == "delta":
-        for table in tables.values():
-            # Here already, rather than when the first batch was read for nothing; and a run that starts again, as its
-            # store did not answer, finds out whether it does now.
-            hold(spark, table.location, asks=True)
     return tables
 
 
@@ -243,6 +208,18 @@ def write_rows(
         else:
             frames = whole = whole or compute(None)
         writer.write(_rows(job, frames, writer.declared, name), span, delivery)
+
+
+def at_or_after(rows: DataFrame, starts: Mapping[str, Mapping[int, int]]) -> DataFrame:
+    """Return the rows whose place is at or after these offsets; partitions that are not named are kept whole."""
+    from pyspark.sql import functions as F
+
+    is_before: Column = F.lit(False)
+    for topic, partitions in starts.items():
+        for number, offset in partitions.items():
+            is_there = (F.col("_topic") == topic) & (F.col("_partition") == number)
+            is_before = is_before | (is_there & (F.col("_offset") < offset))
+    return rows.where(~is_before)
 
 
 def _is_between(offsets: Offsets, span: Span) -> bool:

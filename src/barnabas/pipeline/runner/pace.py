@@ -8,24 +8,20 @@ One batch follows the other, and brokers hold who is faster: so a run takes what
 that rows come, and a stop is heeded, every ten seconds, and an answer a size so that no hold is a long one. Each batch
 is planned when its turn comes, by the limits of that moment.
 
-Bytes are taken as they are without compression. Where it makes batches end in less than half of their time, they are
-made larger.
+Bytes are counted without compression, so batches of compressed records end sooner.
 
 Where nothing is left to read, the next batch waits as long again as this one took: small batches cost what large ones
 do, and all of the cores for a few records a second is too much. Batches begin ten seconds apart at the most, or as the
 run says.
 
-Whatever is allowed, a batch has a bound in records and, by their mean size, in bytes, for each core: its records are
-kept until it is written, and a backlog is of any size. As long as no size is known, records of any size fit in it; a
-few of those that come are looked at before, where there are more.
+Whatever is allowed, a batch has a bound in records for each core, and its tasks have one in bytes and seconds.
 """
 
-import time
 from math import inf
 from typing import Protocol
 
 from barnabas.pipeline.runner.batch import BatchReport
-from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES, Limits, RecordSize
+from barnabas.pipeline.runner.limits import Limits, RecordSize
 from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Offsets
@@ -35,16 +31,10 @@ _FIRST_RECORD_BYTES = 1_000.0
 # What a quota allows in so many seconds is a batch. A broker takes its rate over ten, so what a job does beside reading
 # costs it nothing as long as that is less.
 _BATCH_S = 10.0
-# What batches take is looked at after so many full ones: the first ones may take what brokers allow at once.
-_LEAST_BATCH_COUNT = 4
 # A batch that has so much of what it may was cut short by that.
 _FULL = 0.9
-_MOST_GROWTH = 32.0
-# Of a batch, for each core: it takes some ten seconds, and executors with Spark's memory by default keep it.
-_MOST_OFFSETS, _MOST_BYTES = 125_000, 128_000_000
-# As long as no size is known: as many bytes, where each record is as large as brokers take unless told.
-_FIRST_OFFSETS = 128
-_SAMPLE_OFFSETS = 16
+# Of a batch, for each core. Tasks have bounds in bytes and seconds, too (`ingest/task.py`).
+_MOST_OFFSETS = 400_000
 # An answer is a small part of a batch: a broker holds a client for as long as one answer was too large.
 _ANSWERS_PER_BATCH = 8
 _LEAST_ANSWER_BYTES, _MOST_ANSWER_BYTES = 16_384, 1_048_576
@@ -68,7 +58,6 @@ class Pace:
     Attributes:
         limited_by: What holds the run back, for people.
         fetch_bytes: Of a partition in one answer; None: as consumers do by default.
-        knows_size: Whether records were seen.
     """
 
     def __init__(self, plan: Paced, quotas: QuotaClient | None = None) -> None:
@@ -78,18 +67,14 @@ class Pace:
         """
         self.limited_by = "nothing"
         self.fetch_bytes: int | None = None
-        self.knows_size = False
         self._plan = plan
         self._quotas = quotas
         self._record_size = RecordSize(_FIRST_RECORD_BYTES)
-        self._growth = 1.0
         # Of the batch that was planned last: its bound, the records/s that the run's own limits allow, whether there is
         # more.
         self._most = self._own_per_s = inf
         self._leaves_some = False
-        self._full_count = 0
-        self._ended_at_s: float | None = None
-        self._took_s: float | None = None
+        self._planned: Offsets = {}
 
     @property
     def trigger_s(self) -> float:
@@ -123,47 +108,33 @@ class Pace:
             most_of_each = max(1, int(limits.records_per_s_per_partition * self.trigger_s))
             own_per_s = min(own_per_s, limits.records_per_s_per_partition * partition_count)
         self._own_per_s = own_per_s
-        most_of_bytes = _MOST_BYTES / record_bytes if self.knows_size else _FIRST_OFFSETS
-        most_of_any = core_count * min(_MOST_OFFSETS, most_of_bytes)
-        self._most = max(1.0, min(most_of_any, own_per_s * self.trigger_s))
+        self._most = max(1.0, min(core_count * _MOST_OFFSETS, own_per_s * self.trigger_s))
         self.fetch_bytes = None
         if (rate := self._rate()) is not None:
             byte_count = rate * self._batch_s
-            self._most = min(self._most, max(1.0, self._growth * byte_count / record_bytes))
+            self._most = min(self._most, max(1.0, byte_count / record_bytes))
             answer_bytes = byte_count / partition_count / _ANSWERS_PER_BATCH
             answer_bytes = min(max(answer_bytes, _LEAST_ANSWER_BYTES), _MOST_ANSWER_BYTES)
             # Consumers are kept from batch to batch as long as this is the same.
             self.fetch_bytes = 1 << int(answer_bytes).bit_length() - 1
         planned = _shared_out(starts, ends, int(self._most), most_of_each)
         self._leaves_some = planned != ends
+        self._planned = planned
         return planned
-
-    def sample_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
-        """Return where a sample ends that tells how large records are, as `next_ends` does of a batch."""
-        return _shared_out(starts, ends, core_count * _SAMPLE_OFFSETS, None)
-
-    def learn(self, record_count: int, payload_bytes: int) -> None:
-        """Take in a sample: it is what is known until the first batch has ended."""
-        if record_count:
-            self._record_size = RecordSize(payload_bytes / record_count + RECORD_OVERHEAD_BYTES)
-            self.knows_size = True
 
     def account(self, report: BatchReport) -> None:
         """Take in a batch that has ended."""
-        self.knows_size |= report.record_count > 0
         self._record_size.measure(report.record_count, report.payload_bytes)
-        now_s = time.monotonic()
         is_full = report.record_count >= _FULL * self._most
-        if is_full and self._ended_at_s is not None:
-            took_s = now_s - self._ended_at_s
-            self._took_s = took_s if self._took_s is None else (self._took_s + took_s) / 2
-        self._ended_at_s = now_s if is_full else None
-        self.limited_by = self._limit() if is_full else "nothing"
-        self._full_count += is_full
-        if self._full_count >= _LEAST_BATCH_COUNT and self._took_s is not None and self._rate() is not None:
-            if 2 * self._took_s < self._batch_s:
-                self._growth = min(self._growth * self._batch_s / self._took_s, _MOST_GROWTH)
-            self._full_count, self._took_s = 0, None
+        # Its tasks came to their bounds: by time, where a broker held them.
+        is_cut = any(
+            end < self._planned.get(topic, {}).get(number, 0)
+            for topic, ends in report.ends.items()
+            for number, end in ends.items()
+        )
+        self._leaves_some |= is_cut
+        is_held = is_cut and self._rate() is not None
+        self.limited_by = self._limit() if is_full or is_held else "nothing"
 
     @property
     def _batch_s(self) -> float:
@@ -176,7 +147,7 @@ class Pace:
     def _limit(self) -> str:
         """Return what made a full batch no larger: the quota or own limit that allows the fewest records/s."""
         record_bytes, rate = self._record_size.mean_bytes, self._rate()
-        if self._quotas is None or rate is None or self._own_per_s <= self._growth * rate / record_bytes:
+        if self._quotas is None or rate is None or self._own_per_s <= rate / record_bytes:
             return self._plan.limits.strictest(record_bytes) or "nothing"
         self._quotas.note_limited(READ)
         return self._quotas.strictest(READ)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Frames, Job, Mode, Parameters
 from barnabas.pipeline.runner.digests import refresh_digests
-from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter
+from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.runner.retention import Retention
+from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.tables.table import Offsets, TableError
 
 if TYPE_CHECKING:

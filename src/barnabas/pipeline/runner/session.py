@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DRIVER_MB = 512
-_DRIVER_MB_PER_RUN = 512
+_DRIVER_MB = 768
+_DRIVER_MB_PER_RUN = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,7 @@ class SessionOptions:
 
     Attributes:
         table_format: Of the tables; None: there are none.
-        reads_avro: Whether it needs Spark's Avro package.
-        master: Where Spark runs; None: here, with two task slots for each run.
+        master: Where Spark runs; None: here, with a task slot for each core.
         settings: Spark's own, over those that are chosen; to lists (packages, jars, extensions) they add.
         scratch: For what is needed while it runs; None: a temporary directory.
         is_verbose: Whether Spark's log goes to standard error.
@@ -35,7 +34,6 @@ class SessionOptions:
     """
 
     table_format: str | None
-    reads_avro: bool = False
     master: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     scratch: Path | None = None
@@ -61,10 +59,10 @@ class Locked(Protocol):
 
 
 def placement(options: SessionOptions, run_count: int, core_count: int) -> dict[str, str]:
-    """Return the settings of where Spark runs, and into how many tasks work is cut where that is here.
+    """Return the settings of where Spark runs; none if the user names a master, as an option or a setting.
 
     Args:
-        options: Those of the user; who names a master, as an option or a setting, has Spark's own parallelism.
+        options: Those of the user.
         run_count: The runs that share the session.
         core_count: The machine's.
     """
@@ -72,13 +70,8 @@ def placement(options: SessionOptions, run_count: int, core_count: int) -> dict[
         return {"spark.master": options.master}
     if "spark.master" in options.settings:
         return {}
-    # Tasks that a quota holds keep their slots, so each run has two; more tasks than cores only cost more.
-    slot_count = 2 * max(1, run_count)
-    parallelism = min(slot_count, max(2, core_count))
     return {
-        "spark.master": f"local[{slot_count}]",
-        "spark.default.parallelism": str(parallelism),
-        # Each run has a batch in memory, and what its consumers have fetched for it.
+        "spark.master": f"local[{max(2, core_count)}]",
         "spark.driver.memory": f"{_DRIVER_MB + _DRIVER_MB_PER_RUN * max(1, run_count)}m",
     }
 
@@ -88,19 +81,17 @@ def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
-    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, combined, spark_session
+    from barnabas.pipeline.spark.session import checkpoint_lock, combined, spark_session
     from barnabas.pipeline.spark.stores import clients_for
-    from barnabas.pipeline.tables.lease import release
-    from barnabas.pipeline.tables.places import check_place, packages_of_catalogs, requirements_of
+    from barnabas.pipeline.tables.places import check_place, requirements_of
 
     began_s = time.monotonic()
-    packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
-    if options.reads_avro:
-        packages.append(AVRO)
+    packages: list[str] = []
+    settings = {"spark.scheduler.mode": "FAIR"}
     if options.table_format is not None:
         check_place(options.table_format, options.tables)
         own_packages, own_settings = requirements_of(options.table_format)
-        packages += [*own_packages, *packages_of_catalogs(options.settings)]
+        packages += own_packages
         settings |= own_settings
     # A setting may be an address as well: the warehouse of a catalog.
     clients = clients_for((options.tables, options.checkpoint, *options.settings.values()), os.environ)
@@ -129,5 +120,4 @@ def session_for(
                 name, scratch=scratch / "spark", packages=",".join(packages), settings=settings, locks=locks, log=log
             )
         )
-        stack.callback(release, warn)
         yield spark, round(time.monotonic() - began_s, 1)

@@ -139,12 +139,14 @@ def run_jobs(
         client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
         runs: list[JobRun] = []
         for plan in plans:
+            if ignored := plan.kafka.ignored:
+                warn(f"{plan.run}: options of Kafka's Java clients that are ignored: {', '.join(ignored)}")
             quotas = _quota_client_of(plan, client_ids, warn)
             if quotas is not None:
                 stack.enter_context(quotas)
-            cluster = stack.enter_context(closing(Cluster(spark, plan.kafka)))
+            cluster = stack.enter_context(closing(Cluster(plan.kafka)))
             own = followers.get(plan.run)
-            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, is_stopped)
+            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas)
             run.feeders = [each for each in runs if each.plan.job.name in _read_jobs(plan)]
             runs.append(run)
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)

@@ -5,8 +5,8 @@ Format of a line (broken here); the common format ends before the referrer:
     address identity user [day/Mon/year:hour:minute:second zone] "METHOD target HTTP/x.y" status bytes
     "referrer" "agent"
 
-What a view is, which `plain_count.py` reads by itself in another way: a line that begins with these fields, all of them
-whole, with one blank (U+0020) between them and no control character (below U+0020, or U+007F) in them:
+What a view is (`tests/access_log_counts.py` parses it in another way): a line that begins with these fields, all of
+them whole, with one blank (U+0020) between them and no control character (below U+0020, or U+007F) in them:
 
 | field | is |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""Iceberg's catalogs by name: the settings that Spark needs, from the user's own and from PyIceberg's configuration.
+"""Iceberg's catalogs by name: PyIceberg's properties of one, from Spark's settings or from PyIceberg's configuration.
 
 Source: Iceberg 1.10.0, `CatalogProperties`; PyIceberg 0.12, `pyiceberg.utils.config`.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 PREFIX = "spark.sql.catalog."
-_SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 
-# PyIceberg's types of catalogs, and Java's.
-_TYPES = {"rest": "rest", "sql": "jdbc", "hive": "hive", "glue": "glue"}
-# PyIceberg's settings of S3, and those of Hadoop's client, which reads and writes where Iceberg's own is not there.
+# Java's types of catalogs, and PyIceberg's.
+_TYPES = {"rest": "rest", "jdbc": "sql", "hive": "hive", "glue": "glue"}
+# PyIceberg's settings of S3, and those of Hadoop's client, by which Spark reads files.
 _S3 = {
     "s3.endpoint": "endpoint",
     "s3.access-key-id": "access.key",
@@ -23,6 +21,7 @@ _S3 = {
     "s3.session-token": "session.token",
     "s3.region": "endpoint.region",
 }
+_PATH_STYLE = "path.style.access"
 
 
 class CatalogError(Exception):
@@ -35,73 +34,92 @@ def is_name(place: str) -> bool:
 
 
 def catalog_settings(place: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Return what Spark's settings lack for the catalog of a place; nothing for a directory.
-
-    Args:
-        place: A name in a catalog.
-        settings: Of the user's. Where they say nothing of the catalog, PyIceberg's configuration does.
+    """Return the settings by which Spark reads the files of a catalog's tables in S3; nothing for a directory.
 
     Raises:
-        CatalogError: nobody names the catalog, or it is one that Spark can't use.
+        CatalogError: the catalog has no settings, or has a type that is not supported.
     """
     if not is_name(place):
         return {}
+    found = catalog_properties(place, settings)
+    wanted = {f"spark.hadoop.fs.s3a.{own}": found[key] for key, own in _S3.items() if key in found}
+    if "s3.endpoint" in found:
+        is_virtual = found.get("s3.force-virtual-addressing", "false").lower() == "true"
+        wanted[f"spark.hadoop.fs.s3a.{_PATH_STYLE}"] = str(not is_virtual).lower()
+    if "://" in found.get("warehouse", ""):
+        # The session loads the client of the store for each setting that is an address.
+        wanted["spark.barnabas.warehouse"] = found["warehouse"]
+    return {key: value for key, value in wanted.items() if key not in settings}
+
+
+def catalog_properties(place: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return PyIceberg's properties of the catalog of a place, with its type.
+
+    Args:
+        place: A name in a catalog.
+        settings: Spark's. PyIceberg's configuration applies if they do not name the catalog.
+
+    Raises:
+        CatalogError: the catalog has no settings, or has a type that is not supported.
+    """
     name = place.partition(".")[0]
     key = f"{PREFIX}{name}"
-    if any(each.startswith(f"{key}.") for each in settings):
-        return {} if key in settings else {key: _SPARK_CATALOG}
-    found = _properties_of_pyiceberg(name)
-    if not found:
-        raise CatalogError(
-            f"{place}: there is no catalog {name}: name one by --conf {key}.type=rest --conf {key}.uri=..., or in "
-            f"PyIceberg's .pyiceberg.yaml; a directory of this name is ./{place}"
-        )
-    return {key: _SPARK_CATALOG, **{f"{key}.{each}": value for each, value in found.items()}}
-
-
-def _properties_of_pyiceberg(name: str) -> dict[str, str]:
-    """Translate what PyIceberg's configuration says of a catalog into Java's properties."""
+    own = {each.removeprefix(f"{key}."): value for each, value in settings.items() if each.startswith(f"{key}.")}
+    if own:
+        return _of_spark(own, name)
     try:
         from pyiceberg.catalog import infer_catalog_type
         from pyiceberg.utils.config import Config
 
-        found: dict[str, Any] = dict(Config().get_catalog_config(name) or {})
+        found = {each: str(value) for each, value in (Config().get_catalog_config(name) or {}).items()}
         if not found:
-            return {}
-        kind = str(found.pop("type", None) or infer_catalog_type(name, found)).rpartition(".")[2].lower()
+            raise CatalogError(
+                f"{place}: catalog {name} does not exist: name one by --conf {key}.type=rest --conf {key}.uri=..., or "
+                f"in PyIceberg's .pyiceberg.yaml; a directory of this name is ./{place}"
+            )
+        kind = found.get("type") or str(infer_catalog_type(name, dict(found))).rpartition(".")[2]
     except (ImportError, ValueError) as error:
         raise CatalogError(f"PyIceberg's configuration of the catalog {name}: {error}") from None
+    if kind.lower() not in _TYPES.values():
+        raise CatalogError(f"catalog {name} has the type {kind}, which is not supported: use {_listed()}")
+    return {**found, "type": kind.lower()}
+
+
+def _of_spark(own: Mapping[str, str], name: str) -> dict[str, str]:
+    """Translate a catalog's settings of Spark into PyIceberg's properties."""
+    kind = own.get("type", own.get("catalog-impl", "hive").rpartition(".")[2].removesuffix("Catalog").lower())
+    if kind == "hadoop":
+        raise CatalogError(
+            f"catalog {name} has the type hadoop, which can't decide between two commits: use {_listed()}, or a local "
+            "directory as --tables"
+        )
     if kind not in _TYPES:
-        raise CatalogError(f"PyIceberg's catalog {name} is of the type {kind}; Spark can use {', '.join(_TYPES)}")
-    properties = {"type": _TYPES[kind], **{key: str(value) for key, value in found.items()}}
-    if kind == "sql":
-        properties |= _jdbc_of(str(found.get("uri", "")), name)
+        raise CatalogError(f"catalog {name} has the type {kind}, which is not supported: use {_listed()}")
+    found = {key: value for key, value in own.items() if not key.startswith(("jdbc.", "hadoop."))}
+    found["type"] = _TYPES[kind]
+    if kind == "jdbc":
+        found["uri"] = _sqlalchemy_of(own, name)
     for key, hadoop_key in _S3.items():
-        if key in properties:
-            properties[f"hadoop.fs.s3a.{hadoop_key}"] = properties[key]
-    if "s3.region" in properties:
-        properties["client.region"] = properties.pop("s3.region")
-    if "s3.endpoint" in properties:
-        is_virtual = properties.pop("s3.force-virtual-addressing", "false").lower() == "true"
-        for key in ("s3.path-style-access", "hadoop.fs.s3a.path.style.access"):
-            properties[key] = str(not is_virtual).lower()
-    return properties
+        if value := own.get(f"hadoop.fs.s3a.{hadoop_key}"):
+            found.setdefault(key, value)
+    if "client.region" in own:
+        found.setdefault("s3.region", found.pop("client.region"))
+    if path_style := own.get("s3.path-style-access") or own.get(f"hadoop.fs.s3a.{_PATH_STYLE}"):
+        found["s3.force-virtual-addressing"] = str(path_style.lower() != "true").lower()
+    return found
 
 
-def _jdbc_of(uri: str, name: str) -> dict[str, str]:
-    """Return Java's properties of a database that SQLAlchemy's address names."""
-    parts = urlsplit(uri)
-    kind = parts.scheme.partition("+")[0]
-    # The catalog's tables are those that PyIceberg makes.
-    properties = {"jdbc.schema-version": "V1"}
-    if kind == "sqlite":
-        return {**properties, "uri": f"jdbc:sqlite:{parts.path.removeprefix('/')}"}
-    if kind != "postgresql" or not parts.hostname:
-        raise CatalogError(f"PyIceberg's catalog {name} is in {kind or 'no'} database; known are SQLite, PostgreSQL")
-    port = f":{parts.port}" if parts.port else ""
+def _sqlalchemy_of(own: Mapping[str, str], name: str) -> str:
+    """Return SQLAlchemy's address of the database that a JDBC address names."""
+    parts = urlsplit(own.get("uri", "").removeprefix("jdbc:"))
+    if parts.scheme == "sqlite":
+        return f"sqlite:///{parts.path}"
+    if parts.scheme != "postgresql":
+        raise CatalogError(f"catalog {name} is in {parts.scheme or 'no'} database: use SQLite or PostgreSQL")
+    user = ":".join(quote(own[f"jdbc.{key}"], "") for key in ("user", "password") if f"jdbc.{key}" in own)
     query = f"?{parts.query}" if parts.query else ""
-    properties["uri"] = f"jdbc:{kind}://{parts.hostname}{port}{parts.path}{query}"
-    for key, value in (("jdbc.user", parts.username), ("jdbc.password", parts.password)):
-        if value is not None:
-            properties[key] = unquote(value)
-    return properties
+    return f"postgresql+psycopg://{user}{'@' if user else ''}{parts.netloc}{parts.path}{query}"
+
+
+def _listed() -> str:
+    return "rest, sql (jdbc), hive or glue"

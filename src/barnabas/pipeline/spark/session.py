@@ -33,11 +33,6 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-# The one place that names the version beside pyproject.toml's pin of pyspark: later ones of 4.0 lack the token
-# provider on Maven Central, and so can't be resolved.
-AVRO = "org.apache.spark:spark-avro_2.13:4.0.0"
-KAFKA_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
-
 _JVM_EXIT_TIMEOUT_S = 10
 
 # Port, length of the secret; then the secret.
@@ -60,12 +55,6 @@ _IVY_SETTINGS = """<ivysettings>
 </ivysettings>
 """
 
-# Avro makes room for as many bytes or elements as a value says that it has: one of ten bytes could end the JVM.
-_AVRO_LIMITS = (
-    "-Dorg.apache.avro.limits.bytes.maxLength=67108864 -Dorg.apache.avro.limits.string.maxLength=67108864 "
-    "-Dorg.apache.avro.limits.collectionItems.maxLength=4194304"
-)
-
 _SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
@@ -74,7 +63,6 @@ _SETTINGS = {
     # threads that work beside the two cores' own.
     "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=50000 "
     "-XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000",
-    "spark.executor.extraJavaOptions": _AVRO_LIMITS,
     # Host names of fresh machines often do not resolve.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -93,6 +81,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     # Each function that is called would note the line that calls it: a second of Python for each query of a job.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.python.daemon.module": "barnabas.pipeline.spark.worker_daemon",
 }
 
 
@@ -194,7 +183,7 @@ def spark_session(
         **_SETTINGS,
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}" {_AVRO_LIMITS}',
+        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={scratch}"',
         "spark.jars.packages": packages,
         # Spark reads it as a URI: a path may have a space.
         "spark.jars.ivySettings": _write_ivy_settings(scratch).as_uri(),

@@ -67,14 +67,41 @@ def aligned(rows: DataFrame, schema: StructType | None, location: str, *, widens
         if widens:
             there, here = widened(there, here), widened(here, there)
         if difference := type_difference(there, here, target.name):
-            column, of_table, of_rows = difference
-            raise TableError(
-                f"{location}: column {column} is {of_table} in the table and {of_rows} in the new rows: "
-                "convert it, or write to another column"
-            )
+            raise _other_type(difference, location)
         wanted = there if isinstance(here, NullType) else here
         chosen.append(F.col(quoted(field.name)).cast(wanted).alias(target.name))
     return rows.select(*chosen)
+
+
+def aligned_columns(columns: StructType, schema: StructType | None, location: str) -> StructType:
+    """Return columns of rows under the table's own spelling, in the order of the rows.
+
+    Raises:
+        TableError: a column has another type than in the table, or two differ in case only.
+    """
+    from pyspark.sql.types import StructField, StructType
+
+    known = {field.name.lower(): field for field in schema.fields} if schema else {}
+    chosen: dict[str, StructField] = {}
+    for field in columns.fields:
+        name = field.name.lower()
+        if name in chosen:
+            raise TableError(
+                f"{location}: columns {chosen[name].name!r} and {field.name!r} differ in case only: rename one"
+            )
+        target = known.get(name, field)
+        if difference := type_difference(target.dataType, field.dataType, target.name):
+            raise _other_type(difference, location)
+        chosen[name] = StructField(target.name, field.dataType)
+    return StructType(list(chosen.values()))
+
+
+def _other_type(difference: tuple[str, str, str], location: str) -> TableError:
+    column, of_table, of_rows = difference
+    return TableError(
+        f"{location}: column {column} is {of_table} in the table and {of_rows} in the new rows: "
+        "convert it, or write to another column"
+    )
 
 
 def with_all_columns(rows: DataFrame, schema: StructType) -> DataFrame:

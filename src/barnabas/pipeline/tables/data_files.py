@@ -20,9 +20,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -39,6 +41,9 @@ _STATISTICS_COLUMN_COUNT = 32
 _STATISTICS_TEXT_LENGTH = 32
 # A task keeps the files of so many partitions open: each holds the rows of a row group in memory.
 _OPEN_FILE_COUNT = 64
+_GENERATION = re.compile(
+    r"\s*(?P<function>\w+)\s*\(\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w.]+))\s*(?P<more>[^()]*)\)\s*"
+)
 _DESCRIPTION = "path STRING, size_bytes BIGINT, row_count BIGINT, partition STRING, statistics STRING"
 
 
@@ -46,7 +51,7 @@ _DESCRIPTION = "path STRING, size_bytes BIGINT, row_count BIGINT, partition STRI
 class DataFile:
     """A file that was written and is not committed yet.
 
-    `path` is relative to the table's directory. `partition` has each partition column's value as Delta's text.
+    `path` is relative to the sink's directory. `partition` has each partition column's value as Delta's text.
     `statistics` is Delta's JSON: row count, and of columns the least and greatest values and how many are null.
     """
 
@@ -77,34 +82,158 @@ class Sink(Protocol):
         """Begin a task's part. Called in a Python worker, once a task."""
 
 
-def write_files(
-    rows: DataFrame, directory: str, storage_options: Mapping[str, str], partition_columns: Sequence[str]
-) -> list[DataFile]:
-    """Write rows as Parquet files, by Spark's tasks.
+@dataclass(frozen=True, slots=True)
+class FileSink:
+    """A `Sink` of Parquet files in a table's directory.
 
-    Args:
-        rows: The rows, sorted as they are to stand in the files.
+    Attributes:
         directory: The table's: an absolute path, or the address of an object store or HDFS.
         storage_options: Login and endpoint of the store, as delta-rs takes them.
+        columns: Names of the columns of all rows that are written, in their order. None: each table has its own.
         partition_columns: Columns whose values divide the rows into directories; the files do not hold them.
-
-    Returns:
-        The files; a task without rows writes none.
+        sorted_by: Columns that a task sorts all its rows by, which it holds in memory until its end.
+        generated: Partition columns that the sink computes, each with Delta's expression for it.
     """
 
+    directory: str
+    storage_options: Mapping[str, str]
+    columns: tuple[str, ...] | None = None
+    partition_columns: tuple[str, ...] = ()
+    sorted_by: tuple[str, ...] = ()
+    generated: Mapping[str, str] = field(default_factory=dict)
+
+    def open(self) -> FileWriter:
+        """Begin a task's part."""
+        return FileWriter(self)
+
+    def filesystem(self) -> Any:
+        """Return the file system that paths in the table's directory are relative to."""
+        from pyarrow import fs
+
+        if "://" not in self.directory:
+            return fs.SubTreeFileSystem(self.directory, fs.LocalFileSystem())
+        from deltalake.fs import DeltaStorageHandler
+
+        return fs.PyFileSystem(DeltaStorageHandler(self.directory, dict(self.storage_options)))
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete files of the table, as far as possible."""
+        filesystem = self.filesystem()
+        for path in paths:
+            with suppress(OSError):
+                filesystem.delete_file(path)
+
+
+class FileWriter:
+    """The files of one task. A file is open for each combination of partition values, up to 64 of them."""
+
+    def __init__(self, sink: FileSink) -> None:
+        self._sink = sink
+        self._filesystem = sink.filesystem()
+        self._is_local = "://" not in sink.directory
+        self._unsorted: list[pa.Table] = []
+        self._open: dict[tuple[str | None, ...], tuple[str, list[Any], Any]] = {}
+        self._files: list[DataFile] = []
+
+    def write(self, rows: pa.Table) -> None:
+        if not rows.num_rows:
+            return
+        if self._sink.columns is not None:
+            rows = rows.rename_columns(list(self._sink.columns))
+        rows = _in_utc(rows)
+        # Rows that have all of the table's columns have these too, and Delta allows no other value than the generated.
+        rows = rows.drop_columns([name for name in self._sink.generated if name in rows.column_names])
+        for name, expression in self._sink.generated.items():
+            rows = rows.append_column(name, generated_column(expression, rows))
+        if self._sink.sorted_by:
+            self._unsorted.append(rows)
+        else:
+            self._divide(rows)
+
+    def close(self) -> list[DataFile]:
+        if self._unsorted:
+            import pyarrow as pa
+
+            keys = [(name, "ascending") for name in self._sink.sorted_by]
+            rows = pa.concat_tables(self._unsorted)
+            self._unsorted.clear()
+            # Nulls first, as in Spark.
+            self._divide(rows.take(pa.compute.sort_indices(rows, keys, null_placement="at_start")))
+        for value in list(self._open):
+            self._finish(value)
+        return self._files
+
+    def abort(self) -> None:
+        paths = [file.path for file in self._files]
+        for path, _, writer in self._open.values():
+            paths.append(path)
+            with suppress(OSError):
+                writer.close()
+        self._open.clear()
+        self._sink.delete(paths)
+
+    def _divide(self, rows: pa.Table) -> None:
+        columns = self._sink.partition_columns
+        if not columns:
+            self._write((), rows)
+            return
+        there = [name for name in columns if name in rows.column_names]
+        data = rows.drop_columns(there)
+        for value, places in _groups(rows.select(there)):
+            known = dict(zip(there, value, strict=True))
+            self._write(tuple(known.get(name) for name in columns), data.take(places) if places is not None else data)
+
+    def _write(self, value: tuple[str | None, ...], rows: pa.Table) -> None:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no types
+
+        if value not in self._open:
+            if len(self._open) >= _OPEN_FILE_COUNT:
+                self._finish(next(iter(self._open)))
+            names = self._sink.partition_columns
+            parts = [f"{_escaped(name)}={_escaped(text)}" for name, text in zip(names, value, strict=True)]
+            path = "/".join([*parts, f"part-{uuid.uuid4()}.zstd.parquet"])
+            if self._is_local:
+                os.makedirs(os.path.dirname(f"{self._sink.directory}/{path}"), exist_ok=True)
+            metadata: list[Any] = []
+            writer = pq.ParquetWriter(
+                path,
+                rows.schema,
+                filesystem=self._filesystem,
+                compression="zstd",
+                compression_level=1,
+                metadata_collector=metadata,
+            )
+            self._open[value] = path, metadata, writer
+        self._open[value][2].write_table(rows)
+
+    def _finish(self, value: tuple[str | None, ...]) -> None:
+        path, metadata, writer = self._open.pop(value)
+        writer.close()
+        size = self._filesystem.get_file_info(path).size
+        found = metadata[0]
+        partition = dict(zip(self._sink.partition_columns, value, strict=True))
+        self._files.append(DataFile(path, size, found.num_rows, partition, _statistics(found)))
+
+
+def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
+    """Write rows through a sink by Spark's tasks; a task without rows writes no file."""
     columns = rows.columns
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        writer = _TaskWriter(directory, storage_options, partition_columns)
-        for batch in batches:
-            writer.add(pa.Table.from_batches([batch]).rename_columns(columns))
-        files = writer.close()
-        names = ("path", "size_bytes", "row_count", "partition", "statistics")
+        writer = sink.open()
+        try:
+            for batch in batches:
+                writer.write(pa.Table.from_batches([batch]).rename_columns(columns))
+            files = writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+        names = [each.name for each in fields(DataFile)]
         types = (pa.string(), pa.int64(), pa.int64(), pa.string(), pa.string())
-        rows = [dict(zip(names, file, strict=True)) for file in files]
-        yield pa.RecordBatch.from_pylist(rows, pa.schema(list(zip(names, types, strict=True))))
+        found = [{**asdict(file), "partition": json.dumps(file.partition)} for file in files]
+        yield pa.RecordBatch.from_pylist(found, pa.schema(list(zip(names, types, strict=True))))
 
     # PySpark looks each column up by its name, and a dot or a backtick in one is syntax there.
     plain = rows.toDF(*(f"c{number}" for number in range(len(columns))))
@@ -114,75 +243,68 @@ def write_files(
     ]
 
 
-class _TaskWriter:
-    """The files of one task."""
+def generated_column(expression: str, rows: pa.Table) -> pa.Array:
+    """Compute a generated partition column: a function below of a column of times, or the first letters of a text.
 
-    def __init__(self, directory: str, storage_options: Mapping[str, str], partition_columns: Sequence[str]) -> None:
-        self._directory = directory
-        self._columns = list(partition_columns)
-        self._filesystem = None if "://" not in directory else _filesystem(directory, storage_options)
-        self._open: dict[tuple[str | None, ...], tuple[str, list[Any], Any]] = {}
-        self._files: list[tuple[str, int, int, str, str]] = []
+    | expression | type |
+    | --- | --- |
+    | `YEAR(c)`, `MONTH(c)`, `DAY(c)`, `HOUR(c)` | INT |
+    | `CAST(c AS DATE)` | DATE |
+    | `DATE_FORMAT(c, 'yyyy-MM-dd-HH')`, or fewer of these parts | STRING |
+    | `SUBSTRING(c, 1, n)` | STRING |
 
-    def add(self, table: pa.Table) -> None:
-        table = _in_utc(table)
-        if not table.num_rows:
-            return
-        if not self._columns:
-            self._write((), table)
-            return
-        data = table.drop_columns(self._columns)
-        values = list(zip(*(map(partition_text, table[name].to_pylist()) for name in self._columns), strict=True))
-        for value in dict.fromkeys(values):
-            places = [number for number, each in enumerate(values) if each == value]
-            self._write(value, data if len(places) == len(values) else data.take(places))
+    Raises:
+        ValueError: it is another expression, or its column does not exist.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
-    def close(self) -> list[tuple[str, int, int, str, str]]:
-        for value in list(self._open):
-            self._finish(value)
-        return self._files
-
-    def _write(self, value: tuple[str | None, ...], table: pa.Table) -> None:
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no types
-
-        if value not in self._open:
-            if len(self._open) >= _OPEN_FILE_COUNT:
-                self._finish(next(iter(self._open)))
-            parts = [f"{_escaped(name)}={_escaped(text)}" for name, text in zip(self._columns, value, strict=True)]
-            path = "/".join([*parts, f"part-{uuid.uuid4()}.zstd.parquet"])
-            where = path
-            if self._filesystem is None:
-                where = f"{self._directory}/{path}"
-                os.makedirs(os.path.dirname(where), exist_ok=True)
-            metadata: list[Any] = []
-            writer = pq.ParquetWriter(
-                where,
-                table.schema,
-                filesystem=self._filesystem,
-                compression="zstd",
-                compression_level=1,
-                metadata_collector=metadata,
-            )
-            self._open[value] = path, metadata, writer
-        self._open[value][2].write_table(table)
-
-    def _finish(self, value: tuple[str | None, ...]) -> None:
-        path, metadata, writer = self._open.pop(value)
-        writer.close()
-        if self._filesystem is None:
-            size = os.path.getsize(f"{self._directory}/{path}")
-        else:
-            size = self._filesystem.get_file_info(path).size
-        found = metadata[0]
-        partition = json.dumps(dict(zip(self._columns, value, strict=True)))
-        self._files.append((path, size, found.num_rows, partition, _statistics(found)))
+    found = _GENERATION.fullmatch(expression)
+    names = {name.lower(): name for name in rows.column_names}
+    name = names.get(((found["quoted"] or "").replace("``", "`") or found["plain"]).lower()) if found else None
+    if found is None or name is None:
+        raise ValueError(f"the generated column {expression} is not supported")
+    function, more = found["function"].lower(), (found["more"] or "").strip()
+    values = rows.column(name)
+    if function in ("substring", "substr") and (numbers := re.fullmatch(r",\s*1\s*,\s*(\d+)", more)):
+        return pc.utf8_slice_codeunits(values.cast(pa.string()), 0, int(numbers[1]))
+    if pa.types.is_string(values.type):
+        values = pa.array(map(_instant, values.to_pylist()), pa.timestamp("us"))
+    if function in ("year", "month", "day", "hour") and not more:
+        return getattr(pc, function)(values).cast(pa.int32())
+    if function == "cast" and more.lower() == "as date":
+        return values.cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
+    pattern = re.fullmatch(r",\s*'([yMdH -]+)'", more)
+    if function == "date_format" and pattern:
+        parts = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H"}
+        text = re.sub("yyyy|MM|dd|HH", lambda part: parts[part[0]], pattern[1])
+        if not re.search("[A-Za-z]", re.sub("%[YmdH]", "", text)):
+            return pc.strftime(values, text)
+    raise ValueError(f"the generated column {expression} is not supported")
 
 
-def _filesystem(directory: str, storage_options: Mapping[str, str]) -> Any:
-    from deltalake.fs import DeltaStorageHandler
-    from pyarrow.fs import PyFileSystem  # type: ignore[import-untyped]  # it has no types
+def _instant(text: str | None) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
 
-    return PyFileSystem(DeltaStorageHandler(directory, dict(storage_options)))
+
+def _groups(keys: pa.Table) -> Iterator[tuple[tuple[str | None, ...], pa.Array | None]]:
+    """Divide rows by their values: yield the values as Delta's texts, and where the rows are; None: all rows."""
+    import pyarrow as pa
+
+    names = [f"k{number}" for number in range(keys.num_columns)]
+    numbered = keys.rename_columns(names).append_column("place", pa.array(range(keys.num_rows), pa.int64()))
+    groups = numbered.group_by(names, use_threads=False).aggregate([("place", "list")])
+    values = zip(*(map(partition_text, groups[name].to_pylist()) for name in names), strict=True)
+    if groups.num_rows == 1:
+        yield next(values, ()), None
+        return
+    lists = groups["place_list"].combine_chunks()
+    for number, value in enumerate(values):
+        yield value, lists[number].values
 
 
 def _in_utc(table: pa.Table) -> pa.Table:
@@ -190,13 +312,13 @@ def _in_utc(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     zoned = [
-        (number, field)
-        for number, field in enumerate(table.schema)
-        if pa.types.is_timestamp(field.type) and field.type.tz not in (None, "UTC")
+        (number, column)
+        for number, column in enumerate(table.schema)
+        if pa.types.is_timestamp(column.type) and column.type.tz not in (None, "UTC")
     ]
-    for number, field in zoned:
+    for number, column in zoned:
         kind = pa.timestamp("us", "UTC")
-        table = table.set_column(number, pa.field(field.name, kind), table.column(number).cast(kind))
+        table = table.set_column(number, pa.field(column.name, kind), table.column(number).cast(kind))
     return table
 
 

@@ -1,71 +1,70 @@
-"""Tables of Delta Lake.
+"""Tables of Delta Lake, committed by delta-rs: no JVM of Delta's takes part.
+
+Spark's tasks write the files of a commit (`data_files.py`); this module commits them, one atomic file of the log each.
 
 Invariants:
-- Each commit of ours has in its `userMetadata` the `_Note` below: the progress of every run, as of the version that
-  its writer had seen (`base`), with the run's own new one in it. Commits behind `base` that were written by others
-  meanwhile are looked at one by one; so the newest note and what stands between `base` and it tell all, and a log whose
-  older files Delta has cleaned up loses nothing.
-- A commit has the transaction identifier of its run, with its sequence as version. Delta refuses the second of two
-  that race, and a command skips without a word what comes later with a number that is there: so after each commit its
-  note is read back, and one that is another writer's is an error.
-- Rows are written by Delta's own writer, in a transaction that we begin. It is told that the run's identifier was read,
-  which Delta's `txnVersion` option looks up in the state of the whole table, by Spark: three times the CPU of the rest.
+- Each commit of rows has in its `userMetadata` the `_Note` below: the progress of every run, as of the version that
+  its writer had seen (`base`), with the run's own new one in it. Commits behind `base` that others wrote meanwhile are
+  read one by one. So the newest note and the commits between `base` and it account for every run, and a log whose older
+  files were deleted loses nothing.
+- Each commit has the transaction identifier of its run, with the run's sequence as version. delta-rs refuses the second
+  of two commits that race with the same identifier; the sequence is checked against the snapshot that is committed to.
+- A commit that removes files is refused if any other commit came between, and is computed again from the new version.
+- New columns come in a commit of their own, before the one with the rows.
 
-Source: Delta protocol, commit provenance information, transaction identifiers; Delta 4.0.0, `WriteIntoDelta`,
-`OptimisticTransaction`.
+Source: Delta protocol, commit provenance information and transaction identifiers; deltalake 1.6,
+`create_write_transaction`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.columns import aligned, literal, merged, quoted, widened, with_all_columns
-from barnabas.pipeline.tables.hadoop import Directory
+import deltalake
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+from barnabas.pipeline.spark.stores import is_object_store, scheme_of
+from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted, with_all_columns
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column, write_files
 from barnabas.pipeline.tables.layout import PLAIN, Division, Layout
-from barnabas.pipeline.tables.lease import hold
 from barnabas.pipeline.tables.rules import (
     check_division,
     check_layout,
     check_sequence,
     condition_of_cut,
-    is_later,
     moved,
+    with_latest,
 )
-from barnabas.pipeline.tables.table import USUAL_LIMITS, Compaction, Progress, TableError
+from barnabas.pipeline.tables.table import USUAL_LIMITS, Compaction, Progress, TableError, TableUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
-Java = Any  # Delta's own things, in the JVM, have no types here
-
-_LOG = "_delta_log"
 _NOTE_KEY = "barnabas"
+_NOTE_PROPERTY = "userMetadata"
 
-# Characters that Parquet's own names of columns can't have; with them Delta must map names.
-_ODD_CHARACTERS = set(" ,;{}()\n\t=")
-_MAP_NAMES = {
-    "delta.columnMapping.mode": "name",
-    "delta.minReaderVersion": "2",
-    "delta.minWriterVersion": "5",
-}
 # Delta's own 10 are for commits that are large: a checkpoint costs as much as several small ones.
 _PROPERTIES = {"delta.checkpointInterval": "100"}
-_WIDENING = "delta.enableTypeWidening"
 _HISTORY = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 _USUAL_HISTORY_S = 7 * 86_400
+_INTERVAL = re.compile(r"interval\s+(\d+)\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 7 * 86_400}
 _GENERATED = "delta.generationExpression"
-# By what Delta finds out from a condition on the column itself which files can have such rows.
+_FILE = "_barnabas_file"
+# Types and expressions of generated partition columns. From them readers derive which files a condition on the column
+# itself can match.
 _GENERATIONS = {
     "year": ("INT", "YEAR({column})"),
     "month": ("STRING", "DATE_FORMAT({column}, 'yyyy-MM')"),
@@ -74,20 +73,26 @@ _GENERATIONS = {
     "truncate": ("STRING", "SUBSTRING({column}, 1, {number})"),
 }
 
-_METADATA_CONF = "spark.databricks.delta.commitInfo.userMetadata"
-_APPLICATION_CONF = "spark.databricks.delta.write.txnAppId"
-_VERSION_CONF = "spark.databricks.delta.write.txnVersion"
-# A session has one set of them, which Delta's writer reads, too: whatever commits takes turns.
-_confs_in_use = threading.RLock()
-
-# Another writer was faster, and Delta could not put both one after the other; the same again then may.
+# Another writer was faster; the same again, from the new version, may succeed.
 _TRIES = 10
-_FIRST_PAUSE_S = 0.05
-_LONGEST_PAUSE_S = 2.0
-_CONFLICT = re.compile(
-    r"\b(ConcurrentAppend|ConcurrentDeleteRead|ConcurrentDeleteDelete|MetadataChanged|ProtocolChanged)"
-)
-_SAME_RUN_CONFLICT = "ConcurrentTransaction"
+_PAUSE_S = (0.05, 0.5)
+_RACE_RETRIES = 15
+_SAME_RUN_CONFLICT = "Concurrent transaction"
+_ALREADY_THERE = re.compile("already exists")
+# Before a store that does not answer is reported; the run itself tries again.
+_STORE_LIMITS = {"max_retries": "3", "retry_timeout": "15s", "timeout": "15s", "connect_timeout": "5s"}
+# Settings of Hadoop's S3 client that name a store, by the names that delta-rs has for them.
+_S3_SETTINGS = {
+    "spark.hadoop.fs.s3a.endpoint": "AWS_ENDPOINT_URL",
+    "spark.hadoop.fs.s3a.endpoint.region": "AWS_REGION",
+    "spark.hadoop.fs.s3a.access.key": "AWS_ACCESS_KEY_ID",
+    "spark.hadoop.fs.s3a.secret.key": "AWS_SECRET_ACCESS_KEY",
+    "spark.hadoop.fs.s3a.session.token": "AWS_SESSION_TOKEN",
+}
+_STORE_SILENT = re.compile(r"after \d+ retries|timed out|error sending request", re.IGNORECASE)
+_REFUSED = re.compile(r"(?P<status>\d{3}) [\w ]+ \S+ <.*<Code>(?P<code>\w+)</Code>(?:<Message>(?P<text>[^<]*))?")
+# Asked for the login of the machine's role, if there is no other.
+_INSTANCE_METADATA = "http://169.254.169.254/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ class _Note:
 
     @classmethod
     def from_json(cls, text: str) -> _Note | None:
-        """Read one; None where somebody else's words stand."""
+        """Read one; None for the metadata of another writer."""
         try:
             found = json.loads(text)
         except ValueError:
@@ -122,424 +127,495 @@ class _Note:
         return cls(found["base"], {progress.run: progress for progress in all_progress}, found["writers"])
 
 
+_NO_NOTE = _Note(-1, {}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The content of a commit: files added, paths of files removed, and the new columns of a table made anew."""
+
+    added: Sequence[DataFile]
+    removed: Sequence[str] = ()
+    replaced_by: StructType | None = None
+
+
 class DeltaLakeTable:
-    """A Delta table in a directory."""
+    """A Delta table in a directory. An object is for one thread at a time."""
 
     column_limits = USUAL_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
-        self._directory = Directory(spark, location)
         self._location = location
+        self._uri = location if "://" in location else os.path.abspath(location.removeprefix("file:"))
+        self._uri = self._uri.removeprefix("file://")
         self._layout = layout
-        # Columns of their own, by what Delta makes of them.
+        self._store = storage_options(spark, self._uri)
         self._generated = {each.name: _generation(each) for each in layout.divided_by if each.transform != "identity"}
-        # Of tables that are replaced: a version, and its files. So Spark need not find them out from the log.
-        self._files: tuple[int, list[Java]] | None = None
+        self._table: deltalake.DeltaTable | None = None
 
     @property
     def location(self) -> str:
         return self._location
 
-    @property
-    def widens(self) -> bool:
-        """Whether `append` widens columns of numbers: unless the table's owner has said that it is not to."""
-        return self._property(_WIDENING) != "false"
-
     def exists(self) -> bool:
-        return int(self._snapshot().version()) >= 0
+        return self._latest() is not None
+
+    def schema(self) -> StructType | None:
+        table = self._latest()
+        return None if table is None else _schema_of(table)
 
     def read(self) -> DataFrame:
-        snapshot = self._snapshot()
-        version = int(snapshot.version())
-        if version < 0:
-            raise TableError(f"{self._location}: there is no Delta table")
-        if self._files is not None and self._files[0] == version:
-            return self._rows_of(snapshot, self._files[1])
-        return self._spark.read.format("delta").load(self._directory.uri())
+        table = self._there()
+        return self._rows_of(table, list(_files_of(table).values()))
 
     def progress(self, run: str) -> Progress | None:
-        return self._history().runs.get(run)
+        table = self._latest()
+        return None if table is None else self._history(table, run).runs.get(run)
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
-        def write(transaction: Java, new: DataFrame, note: str) -> None:
-            self._put(transaction, new, note, progress, mergeSchema="true")
+        files: list[DataFile] | None = None
 
-        self._commit(progress, lambda: self._aligned(rows, widens=self.widens), write)
+        def change(table: deltalake.DeltaTable | None) -> _Change:
+            nonlocal files
+            if table is None:
+                return self._first(rows)
+            new = self._prepared(rows, table)
+            # They fit each later version, too.
+            files = self._written(new, table) if files is None else files
+            return _Change(files)
+
+        self._commit(progress, change, _RACE_RETRIES)
+
+    def sink(self, columns: StructType) -> FileSink:
+        table = self._latest()
+        if table is None:
+            schema, partition_columns = self._new_schema(columns), [each.name for each in self._layout.divided_by]
+        else:
+            check_division(table.metadata().partition_columns, self._layout, self._location)
+            schema, partition_columns = _schema_of(table), table.metadata().partition_columns
+        there = aligned_columns(columns, schema, self._location)
+        sink = FileSink(
+            self._uri,
+            self._store,
+            tuple(there.names),
+            tuple(partition_columns),
+            tuple(name for name in self._layout.sorted_by if name in there.names),
+            {name: text for name, text in _generations(schema).items() if name in partition_columns},
+        )
+        for text in sink.generated.values():
+            try:
+                generated_column(text, pa.schema(_delta_schema(there).to_arrow()).empty_table())
+            except (ValueError, pa.ArrowException) as error:
+                raise TableError(f"{self._location}: its files can't be written: {error}") from None
+        return sink
+
+    def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
+        def change(table: deltalake.DeltaTable | None) -> _Change:
+            wanted = [each.name for each in self._layout.divided_by]
+            if table is not None:
+                self._extend(table, aligned_columns(columns, _schema_of(table), self._location))
+                wanted = table.metadata().partition_columns
+            if any(list(file.partition) != wanted for file in files):
+                raise TableUnavailableError(
+                    f"{self._location}: another writer has made the table, with other partition columns"
+                )
+            return _Change(files, (), self._new_schema(columns) if table is None else None)
+
+        self._commit(progress, change, _RACE_RETRIES)
+
+    def discard(self, files: Sequence[DataFile]) -> None:
+        FileSink(self._uri, self._store).delete(file.path for file in files)
 
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
-        if not self.exists():
-            self.append(rows.where(f"NOT ({gone or 'false'})"), progress)
-            return
-        matched, new_row = "WHEN MATCHED", "WHEN NOT MATCHED"
-        if gone:
-            matched, is_gone = f"{matched} AND {is_later('new', 'there')}", f"new.{gone}"
-            marked = ", ".join(f"there.{quoted(name)} = new.{quoted(name)}" for name in marks)
-            matched = f"{matched} AND {is_gone} THEN {f'UPDATE SET {marked}' if marks else 'DELETE'} {matched}"
-            new_row += f" AND NOT ({is_gone})"
+        """Put each row in the place of the one with the same key, see `Table.update`.
 
-        def write(_transaction: Java, new: DataFrame, note: str) -> None:
-            spark = new.sparkSession
-            view = f"barnabas_{uuid.uuid4().hex}"
-            # The row takes the other one's place, whole: what it does not have is null then.
-            whole = with_all_columns(new, self._schema())
-            whole.drop(*_generated_columns(self._snapshot())).createOrReplaceTempView(view)
-            same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
-            try:
-                # In this release `WITH SCHEMA EVOLUTION` in the command itself adds no column.
-                with _settings(spark, note, progress, {"spark.databricks.delta.schema.autoMerge.enabled": "true"}):
-                    spark.sql(
-                        f"MERGE INTO {self._sql_name} AS there USING {view} AS new ON {same} "
-                        f"{matched} THEN UPDATE SET * {new_row} THEN INSERT *"
-                    )
-            finally:
-                spark.catalog.dropTempView(view)
+        Files with rows of these keys are rewritten; the others are only searched for the keys.
+        """
+        # Read three times, and each time must give the same rows.
+        rows = rows.persist()
 
-        self._commit(progress, lambda: self._aligned(rows, widens=self.widens), write)
+        def change(table: deltalake.DeltaTable | None) -> _Change:
+            if table is None:
+                return self._first(rows.where(f"NOT ({gone or 'false'})"))
+            new = self._prepared(rows, table)
+            if missing := [name for name in key if name not in new.columns]:
+                raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
+            keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(key)))
+
+            def touched(there: DataFrame, how: str) -> DataFrame:
+                # Null equals null.
+                same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(key)]
+                return there.join(keys, same, how)
+
+            files = _files_of(table)
+            named = touched(self._rows_of(table, list(files.values()), names_files=True), "left_semi")
+            removed = [files[row[0]] for row in named.select(_FILE).distinct().collect()]
+            there = self._rows_of(table, removed)
+            if gone:
+                result = with_latest(there, new, key[0], "_partition", gone, marks)
+            else:
+                result = touched(there, "left_anti").unionByName(new, allowMissingColumns=True)
+            return _Change(self._written(result, table), removed)
+
+        try:
+            self._commit(progress, change)
+        finally:
+            rows.unpersist()
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
         if self._generated:
-            raise TableError(f"{self._location}: rows that take others' place are divided by columns that they have")
+            raise TableError(f"{self._location}: replaced tables cannot use generated partition columns")
 
-        def prepare() -> DataFrame:
-            self._set(self._for_names(rows.columns))
-            return aligned(rows, None, self._location)
-
-        def write(transaction: Java, new: DataFrame, note: str) -> None:
-            is_new = transaction.readVersion() < 0
-            if is_new or not (where or self._has_layout(new)):
-                self._put(transaction, new, note, progress, mode="Overwrite", overwriteSchema="true")
-                return
-            # Delta's own way to replace has Spark look for these files in the state of the whole table, several times.
-            snapshot = transaction.snapshot()
-            files = self._files_of(snapshot)
+        def change(table: deltalake.DeltaTable | None) -> _Change:
+            if table is None:
+                return self._first(rows)
             if where:
-                named = self._rows_of(snapshot, files).where(where).select("_metadata.file_name").distinct().collect()
-                names = {row[0] for row in named}
-                files = [file for file in files if str(file.path()).rpartition("/")[2] in names]
-                kept = self._rows_of(snapshot, files).where(f"NOT coalesce({where}, false)")
-                new = kept.unionByName(new) if files else new
-            self._put(transaction, new, note, progress, removed=files)
+                new = self._prepared(rows, table)
+                removed, kept = self._matching(table, where)
+                both = kept.unionByName(new, allowMissingColumns=True) if removed else new
+                return _Change(self._written(both, table), removed)
+            new = aligned(rows, None, self._location)
+            if self._has_layout(new, table):
+                return _Change(self._written(new, table), list(_files_of(table).values()))
+            return self._first(rows)
 
-        self._commit(progress, prepare, write)
+        self._commit(progress, change)
 
     def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        if not self.exists():
-            raise TableError(f"{self._location}: there is no Delta table")
-        condition = where or condition_of_cut(offsets, self._schema(), self._location)
+        condition = where or condition_of_cut(offsets, _schema_of(self._there()), self._location)
         count = 0
 
-        def write(transaction: Java, nothing: DataFrame, note: str) -> None:
+        def change(table: deltalake.DeltaTable | None) -> _Change:
             nonlocal count
-            with _settings(self._spark, note, progress):
-                result = self._spark.sql(f"DELETE FROM {self._sql_name} WHERE {condition}").collect()
-            count = int(result[0][0])
-            if not count:
-                # Delta makes no commit of a DELETE that changes nothing, and ours has the progress to hold.
-                self._put(transaction, nothing, note, progress)
+            if table is None:
+                raise TableError(f"{self._location}: there is no Delta table")
+            removed, kept = self._matching(table, condition)
+            count = self._rows_of(table, removed).where(condition).count() if removed else 0
+            return _Change(self._written(kept, table) if removed else (), removed)
 
-        self._commit(progress, lambda: self.read().where("false"), write)
+        self._commit(progress, change)
         return count
 
     def compact(self) -> Compaction:
         """Write small files together, as Delta's OPTIMIZE does; the old ones stay until `trim_history`."""
-        if not self.exists():
-            raise TableError(f"{self._location}: there is no Delta table")
-        sizes = {
-            "spark.databricks.delta.optimize.maxFileSize": str(self._layout.file_bytes),
-            "spark.databricks.delta.optimize.minFileSize": str(self._layout.file_bytes),
-        }
-        before = self._file_count()
-        hold(self._spark, self._directory.uri())
-        with _settings(self._spark, self._history().to_json(), None, sizes):
-            self._spark.sql(f"OPTIMIZE {self._sql_name}")
-        return Compaction(before, self._file_count())
+        before = len(self._there().file_uris())
+        for last in range(_TRIES - 1, -1, -1):
+            try:
+                table = self._there()
+                table.optimize.compact(target_size=self._layout.file_bytes, commit_properties=self._noted(table))
+                break
+            except CommitFailedError as error:
+                if not last:
+                    raise self._failure(error) from error
+                time.sleep(random.uniform(*_PAUSE_S))
+            except (DeltaError, OSError) as error:
+                raise self._failure(error) from error
+        return Compaction(before, len(self._there().file_uris()))
 
     def trim_history(self) -> None:
-        """Remove files that no version of the time has, as Delta's VACUUM does; Delta itself cuts its log, by days."""
-        if self._layout.keep_history_s is not None:
-            wanted = _history_properties(self._layout)
-            self._alter({name: text for name, text in wanted.items() if self._property(name) != text})
-        # Who has made it without has not asked for that.
-        if self._layout.keep_history_s != inf and self._property(_HISTORY[0]) is not None:
-            hold(self._spark, self._directory.uri())
-            with _settings(self._spark, self._history().to_json(), None):
-                self._spark.sql(f"VACUUM {self._sql_name}")
+        """Delete files that only older versions have, and older files of the log, as the table's properties say."""
+        table = self._there()
+        try:
+            if self._layout.keep_history_s is not None:
+                own, wanted = table.metadata().configuration, _history_properties(self._layout)
+                changed = {name: text for name, text in wanted.items() if own.get(name) != text}
+                if changed:
+                    table.alter.set_table_properties(changed, commit_properties=self._noted(table))
+                    table = self._there()
+            kept = _INTERVAL.fullmatch(table.metadata().configuration.get(_HISTORY[0]) or "")
+            # A table without the property belongs to somebody who has not asked for this.
+            if self._layout.keep_history_s != inf and kept:
+                hours = -(-int(kept[1]) * _SECONDS[kept[2].lower()] // 3600)
+                table.vacuum(
+                    hours,
+                    dry_run=False,
+                    enforce_retention_duration=False,
+                    full=True,
+                    commit_properties=self._noted(table),
+                )
+                table.cleanup_metadata()
+        except (DeltaError, OSError) as error:
+            raise self._failure(error) from error
 
-    @property
-    def _sql_name(self) -> str:
-        return f"delta.{quoted(self._directory.uri())}"
+    # The table as it is.
 
-    def _log(self) -> Java:
-        jvm: Java = self._spark.sparkContext._jvm
-        return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self._directory.uri())
+    def _latest(self) -> deltalake.DeltaTable | None:
+        """Return the table's latest version; None if there is no table."""
+        try:
+            if self._table is None:
+                self._table = deltalake.DeltaTable(self._uri, storage_options=self._store)
+            else:
+                self._table.update_incremental()
+        except TableNotFoundError:
+            self._table = None
+        except (DeltaError, OSError) as error:
+            self._table = None
+            raise self._failure(error) from error
+        if (
+            self._table is not None
+            and self._table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
+        ):
+            raise TableError(
+                f"{self._location}: the table uses the Delta feature columnMapping, which is not supported: "
+                "write it anew without the feature (CREATE TABLE ... AS SELECT), or load into a new table"
+            )
+        return self._table
 
-    def _snapshot(self) -> Java:
-        """Return the latest; its version is -1 where there is no table."""
-        jvm: Java = self._spark.sparkContext._jvm
-        nothing = jvm.scala.Option.empty()
-        return self._log().update(False, nothing, nothing)
+    def _there(self) -> deltalake.DeltaTable:
+        table = self._latest()
+        if table is None:
+            raise TableError(f"{self._location}: there is no Delta table")
+        return table
 
-    def _schema(self) -> StructType:
-        return self._spark.read.format("delta").load(self._directory.uri()).schema
+    def _rows_of(self, table: deltalake.DeltaTable, paths: Sequence[str], names_files: bool = False) -> DataFrame:
+        """Read some of a version's files, with their names in the column `_FILE` if wanted."""
+        schema, more = _schema_of(table), ["_metadata.file_name AS " + _FILE] if names_files else []
+        if not paths:
+            rows = self._spark.createDataFrame([], schema)
+            return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {_FILE}") if names_files else rows
+        # Spark would look for a path without a scheme in the cluster's default file system.
+        root = self._uri if "://" in self._uri else f"file:{self._uri}"
+        rows = self._spark.read.schema(schema).option("basePath", root).parquet(*(f"{root}/{each}" for each in paths))
+        return rows.selectExpr(*(quoted(field.name) for field in schema.fields), *more)
 
-    def _file_count(self) -> int:
-        return int(self._spark.sql(f"DESCRIBE DETAIL {self._sql_name}").collect()[0]["numFiles"])
+    def _matching(self, table: deltalake.DeltaTable, where: str) -> tuple[list[str], DataFrame]:
+        """Return the paths of files that have rows for which a condition holds, and the other rows of these files."""
+        files = _files_of(table)
+        named = self._rows_of(table, list(files.values()), names_files=True).where(where).select(_FILE).distinct()
+        paths = [files[row[0]] for row in named.collect()]
+        return paths, self._rows_of(table, paths).where(f"NOT coalesce({where}, false)")
 
-    def _aligned(self, rows: DataFrame, *, widens: bool = False) -> DataFrame:
+    # What is written.
+
+    def _prepared(self, rows: DataFrame, table: deltalake.DeltaTable) -> DataFrame:
+        """Return rows in the table's columns, after the table has got those that are new."""
+        check_division(table.metadata().partition_columns, self._layout, self._location)
+        schema = _schema_of(table)
+        # Narrower numbers become the table's; wider ones are refused.
+        new = aligned(aligned(rows, schema, self._location, widens=True), schema, self._location)
+        self._extend(table, new.schema)
+        return new
+
+    def _extend(self, table: deltalake.DeltaTable, columns: StructType) -> None:
+        """Add columns that the table does not have, and fields of nested objects."""
+        schema = _schema_of(table)
+        wanted = merged(schema, columns).toNullable()
+        if wanted != merged(None, schema).toNullable():
+            rows = pa.schema(_delta_schema(wanted).to_arrow()).empty_table()
+            deltalake.write_deltalake(
+                table, rows, mode="append", schema_mode="merge", commit_properties=self._noted(table)
+            )
+            table.update_incremental()
+
+    def _new_schema(self, columns: StructType) -> StructType:
+        """Return the schema of a table that is made for rows of these columns."""
+        from pyspark.sql.types import StructField, StructType
+
+        check_layout(self._layout, columns.names, self._location)
+        schema = merged(None, columns).toNullable()
+        for name, (kind, text) in self._generated.items():
+            schema = StructType([*schema.fields, StructField(name, _type(kind), metadata={_GENERATED: text})])
+        return schema
+
+    def _first(self, rows: DataFrame) -> _Change:
+        """Write the files of a table that is made, or made anew, by the commit."""
+        new = aligned(rows, None, self._location)
+        schema = self._new_schema(new.schema)
+        return _Change(self._files(new, schema, [each.name for each in self._layout.divided_by]), (), schema)
+
+    def _written(self, rows: DataFrame, table: deltalake.DeltaTable) -> list[DataFile]:
+        """Write the files of rows that are prepared for a table."""
+        return self._files(rows, _schema_of(table), table.metadata().partition_columns)
+
+    def _files(self, rows: DataFrame, schema: StructType, partition_columns: Sequence[str]) -> list[DataFile]:
+        from pyspark.sql import functions as F
         from pyspark.sql.types import StructType
 
-        snapshot = self._snapshot()
-        if int(snapshot.version()) < 0:
-            new = aligned(rows, None, self._location)
-            self._create_generated(new)
-            return new
-        divisions = _divisions(snapshot)
-        check_division(divisions, self._layout, self._location)
-        schema = self._schema()
-        aligned_rows = aligned(rows, schema, self._location, widens=widens)
-        # Rows must have what divides files, but for what Delta makes itself.
-        divided = StructType([field for field in schema.fields if field.name in divisions])
-        aligned_rows = with_all_columns(aligned_rows, divided).drop(*_generated_columns(snapshot))
-        self._set(self._for_names(aligned_rows.columns))
-        if widened(schema, aligned_rows.schema) != schema:
-            self._set({_WIDENING: "true"})
-        return aligned_rows
+        generated = _generations(schema)
+        needed = [field for field in schema.fields if field.name in partition_columns and field.name not in generated]
+        rows = with_all_columns(rows.drop(*generated), StructType(needed))
+        rows = rows.select("*", *(F.expr(text).alias(name) for name, text in generated.items()))
+        if wanted := [name for name in self._layout.sorted_by if name in rows.columns]:
+            rows = rows.sortWithinPartitions(*map(quoted, (*partition_columns, *wanted)))
+        return write_files(rows, FileSink(self._uri, self._store, None, tuple(partition_columns)))
 
-    def _for_names(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return the properties of a table that has columns of these names."""
-        return _MAP_NAMES if any(_ODD_CHARACTERS.intersection(name) for name in names) else {}
-
-    def _of_new(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return the properties that a table with columns of these names is made with."""
-        return {**_PROPERTIES, **_history_properties(self._layout), **self._for_names(names)}
-
-    def _set(self, properties: Mapping[str, str]) -> None:
-        """Have the table be one that can hold what comes, when it is there and its first property says it is not.
-
-        Not before: some readers of Delta can't read such a table.
-        """
-        if not properties or not self.exists() or self._property(next(iter(properties))) is not None:
-            return
-        self._alter(properties)
-
-    def _alter(self, properties: Mapping[str, str]) -> None:
-        if properties:
-            self._spark.sql(f"ALTER TABLE {self._sql_name} SET TBLPROPERTIES ({_listed(properties)})")
-
-    def _property(self, name: str) -> str | None:
-        found = self._snapshot().metadata().configuration().get(name)
-        return str(found.get()) if found.isDefined() else None
-
-    def _put(
-        self,
-        transaction: Java,
-        rows: DataFrame,
-        note: str,
-        progress: Progress,
-        *,
-        mode: str = "Append",
-        removed: Sequence[Java] | None = None,
-        **options: str,
-    ) -> None:
-        """Write rows as Delta's source for Spark does, and commit them with a note; files that they replace go."""
-        jvm: Java = self._spark.sparkContext._jvm
-        delta, session, option = jvm.org.apache.spark.sql.delta, self._spark._jsparkSession, jvm.scala.Option
-        is_new = transaction.readVersion() < 0
-        properties = self._of_new(rows.columns) if is_new else {}
-        # What is there keeps its own, unless it is made anew.
-        partition_by = self._divided_by(rows) if is_new or mode == "Overwrite" else []
-        to_scala = jvm.org.apache.spark.api.python.PythonUtils
-        save_mode, partitions = jvm.org.apache.spark.sql.SaveMode.valueOf(mode), to_scala.toSeq(partition_by)
-        writer = delta.commands.WriteIntoDelta(
-            transaction.deltaLog(),
-            save_mode,
-            delta.DeltaOptions(to_scala.toScalaMap(options), session.sessionState().conf()),
-            partitions,
-            to_scala.toScalaMap(properties),
-            self._sorted(rows)._jdf,
-            option.empty(),
-            option.empty(),
-        )
-        transaction.readTxn().addOne(progress.run)
-        # Another thread's command would have the writer record that command's run as its own.
-        with _confs_in_use:
-            actions = writer.writeAndReturnCommitData(transaction, session, option.empty(), False).actions()
-        added = [action for action in _items(actions) if action.getClass().getSimpleName() == "AddFile"]
-        if removed is not None:
-            transaction.readWholeTable()
-            save_mode = jvm.org.apache.spark.sql.SaveMode.Overwrite
-        for file in removed or ():
-            actions = actions.appended(file.remove())
-        now_ms = option.apply(int(time.time() * 1000))
-        actions = actions.appended(delta.actions.SetTransaction(progress.run, progress.sequence, now_ms))
-        operation = getattr(delta, "DeltaOperations$Write")(
-            save_mode, option.apply(partitions), option.empty(), option.apply(note)
-        )
-        read_version = int(transaction.readVersion())
-        version = int(transaction.commit(actions, operation))
-        if removed is not None and version == read_version + 1:
-            gone = {str(file.path()) for file in removed}
-            kept = [file for file in self._files_of(transaction.snapshot()) if str(file.path()) not in gone]
-            self._files = version, kept + added
-
-    def _files_of(self, snapshot: Java) -> list[Java]:
-        """List the files of a version."""
-        version = int(snapshot.version())
-        if self._files is None or self._files[0] != version:
-            self._files = version, list(snapshot.allFiles().collectAsList())
-        return self._files[1]
-
-    def _rows_of(self, snapshot: Java, files: Sequence[Java]) -> DataFrame:
-        """Read some of a version's files."""
-        from pyspark.sql import DataFrame
-
-        jvm: Java = self._spark.sparkContext._jvm
-        listed, nothing = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(files)), jvm.scala.Option.empty()
-        return DataFrame(self._log().createDataFrame(snapshot, listed, False, nothing), self._spark)
-
-    def _has_layout(self, rows: DataFrame) -> bool:
+    def _has_layout(self, rows: DataFrame, table: deltalake.DeltaTable) -> bool:
         """Return whether a table has the columns of rows and its layout's partitions."""
-        if _divisions(self._snapshot()) != self._divided_by(rows):
+        if table.metadata().partition_columns != [each.name for each in self._layout.divided_by]:
             return False
-        there, new = ({field.name: field.dataType for field in each} for each in (self._schema(), rows.schema))
+        there, new = (
+            {field.name: field.dataType for field in each.fields} for each in (_schema_of(table), rows.schema)
+        )
         return there == new
 
-    def _divided_by(self, rows: DataFrame) -> list[str]:
-        check_layout(self._layout, rows.columns, self._location)
-        return [each.name for each in self._layout.divided_by]
-
-    def _sorted(self, rows: DataFrame) -> DataFrame:
-        from pyspark.sql import functions as F
-
-        wanted = [name for name in self._layout.sorted_by if name in rows.columns]
-        if not wanted:
-            return rows
-        # By what divides them first: so Spark need not sort them by that once more.
-        divisions = [self._generated.get(each.name, ("", quoted(each.column)))[1] for each in self._layout.divided_by]
-        return rows.sortWithinPartitions(*(F.expr(text) for text in (*divisions, *map(quoted, wanted))))
-
-    def _create_generated(self, rows: DataFrame) -> None:
-        """Make a table for rows that has columns of its own, as no writer can; it has no commit of a run then."""
-        if not self._generated:
-            return
-        from delta.tables import DeltaTable
-
-        names = self._divided_by(rows)
-        table = DeltaTable.createIfNotExists(self._spark).location(self._directory.uri())
-        table = table.addColumns(merged(None, rows.schema))
-        for name, (kind, text) in self._generated.items():
-            table = table.addColumn(name, kind, generatedAlwaysAs=text)
-        for name, value in self._of_new(rows.columns).items():
-            table = table.property(name, value)
-        table.partitionedBy(*names).execute()
-
     def _commit(
-        self, progress: Progress, prepare: Callable[[], DataFrame], write: Callable[[Java, DataFrame, str], None]
+        self, progress: Progress, change: Callable[[deltalake.DeltaTable | None], _Change], race_retries: int = 0
     ) -> None:
-        """Have something written with a note of the progress, and see that it is there.
+        """Commit a change of the table with a run's progress.
 
         Args:
             progress: The run's.
-            prepare: Sees that the table can hold what comes, and gives it.
-            write: Is given a transaction that nothing was done in yet, that, and the note; commits it, or by a command.
+            change: Receives the version that it is committed to, None if there is no table; may add columns to it.
+            race_retries: How often delta-rs may commit the same change to a newer version: only for files added.
 
         Raises:
             TableMovedError: another writer has committed, or commits now, as the same run.
+            TableUnavailableError: the store does not answer, or other writers were faster ten times.
         """
-        hold(self._spark, self._directory.uri())
         for last in range(_TRIES - 1, -1, -1):
-            new = prepare()
-            # Before the history is looked at: what the run's namesake commits after that is in its way.
-            transaction = self._log().startTransaction()
-            history = self._history()
+            table = self._latest()
+            history = _NO_NOTE if table is None else self._history(table, progress.run)
             check_sequence(history.runs.get(progress.run), progress, self._location)
             writer = uuid.uuid4().hex
             note = _Note(
                 history.base, {**history.runs, progress.run: progress}, {**history.writers, progress.run: writer}
             )
             try:
-                write(transaction, new, note.to_json())
-            except _spark_errors() as error:
+                self._put(table, change(table), note, progress, race_retries)
+                return
+            except (DeltaError, OSError) as error:
+                self._table = None
+                if not isinstance(error, CommitFailedError) and not _ALREADY_THERE.search(str(error)):
+                    raise self._failure(error) from error
+                now = self._latest()
+                if now is not None and self._history(now, progress.run).writers.get(progress.run) == writer:
+                    # The answer to the commit was lost, and delta-rs tried it once more.
+                    return
                 if _SAME_RUN_CONFLICT in str(error):
                     raise moved(progress, self._location) from error
-                if not last or not _CONFLICT.search(str(error)):
-                    raise
-                # At random, so that writers that were in each other's way are so no more.
-                time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** (_TRIES - last))))
-                continue
-            if self._history().writers.get(progress.run) != writer:
-                raise moved(progress, self._location)
-            return
+                if not last:
+                    raise self._failure(error) from error
+            time.sleep(random.uniform(*_PAUSE_S))
 
-    def _history(self) -> _Note:
+    def _put(
+        self, table: deltalake.DeltaTable | None, made: _Change, note: _Note, progress: Progress, race_retries: int
+    ) -> None:
+        now_ms = int(time.time() * 1000)
+        properties = deltalake.CommitProperties(
+            custom_metadata={_NOTE_PROPERTY: note.to_json()},
+            max_commit_retries=race_retries,
+            app_transactions=[deltalake.Transaction(progress.run, progress.sequence, now_ms)],
+        )
+        added = [
+            AddAction(file.path, file.size_bytes, file.partition, now_ms, True, file.statistics) for file in made.added
+        ]
+        if made.replaced_by is not None:
+            create_table_with_add_actions(
+                self._uri,
+                _delta_schema(made.replaced_by),
+                added,
+                mode="error" if table is None else "overwrite",
+                partition_by=[each.name for each in self._layout.divided_by],
+                configuration={**_PROPERTIES, **_history_properties(self._layout)},
+                storage_options=self._store,
+                commit_properties=properties,
+            )
+            return
+        assert table is not None
+        table.create_write_transaction(
+            [*added, *(RemoveAction(path, True, now_ms) for path in made.removed)],
+            "append",
+            table.schema(),
+            partition_by=table.metadata().partition_columns,
+            commit_properties=properties,
+        )
+
+    def _history(self, table: deltalake.DeltaTable, run: str | None = None) -> _Note:
         """Read the newest commits, back to the version that the notes found so far account for.
 
         Returns:
-            The note that would be right for the latest version, which is its base.
+            The note that would be right for the given version, which is its base.
 
         Raises:
-            TableError: the log's older part was cleaned up, and its newer part does not say how far the runs came.
+            TableError: the log's older part was deleted, and its newer part does not say how far `run` came.
         """
-        snapshot = self._snapshot()
-        head = int(snapshot.version())
-        runs: dict[str, Progress] = {}
-        writers: dict[str, str] = {}
-        known_until = -1
-        version = head
-        while version > known_until:
-            try:
-                note = self._note(version)
-            except FileNotFoundError:
-                # Delta keeps the numbers of transactions for ever, and not our notes.
-                if snapshot.setTransactions().isEmpty():
-                    break
-                raise TableError(
-                    f"{self._location}: commits of other writers alone are left in {_LOG}, so that it does not say how "
-                    "far the runs have come: restore an older copy of the log, or start a new table"
-                ) from None
-            version -= 1
-            if note is None:
-                continue
-            known_until = max(known_until, note.base)
-            for run, progress in note.runs.items():
-                if run not in runs or runs[run].sequence < progress.sequence:
-                    runs[run] = progress
-                    writers[run] = note.writers[run]
+        head, limit = table.version(), 1
+        while True:
+            commits = table.history(limit)
+            runs: dict[str, Progress] = {}
+            writers: dict[str, str] = {}
+            known_until = -1
+            for commit in commits:
+                text = commit.get(_NOTE_PROPERTY)
+                note = _Note.from_json(text) if text and commit["version"] > known_until else None
+                if note is None:
+                    continue
+                known_until = max(known_until, note.base)
+                for name, progress in note.runs.items():
+                    if name not in runs or runs[name].sequence < progress.sequence:
+                        runs[name], writers[name] = progress, note.writers[name]
+            if commits[-1]["version"] - 1 <= known_until or len(commits) < limit:
+                break
+            limit *= 8
+        # Delta keeps the numbers of transactions for ever, and commits only for a time.
+        if run is not None and run not in runs and table.transaction_version(run) is not None:
+            raise TableError(
+                f"{self._location}: only commits of other writers are left in _delta_log, and they do not say how far "
+                f"run {run} has come: restore an older copy of the log, or start a new table"
+            )
         return _Note(head, runs, writers)
 
-    def _note(self, version: int) -> _Note | None:
-        for line in self._directory.read_text(f"{_LOG}/{version:020}.json").splitlines():
-            if '"commitInfo"' in line:
-                action = json.loads(line)
-                if "commitInfo" in action:
-                    text = action["commitInfo"].get("userMetadata")
-                    return _Note.from_json(text) if text else None
-        return None
+    def _noted(self, table: deltalake.DeltaTable) -> deltalake.CommitProperties:
+        """Return the properties of a commit without rows: it carries the note on, so that older commits may go."""
+        return deltalake.CommitProperties(custom_metadata={_NOTE_PROPERTY: self._history(table).to_json()})
+
+    def _failure(self, error: Exception) -> Exception:
+        """Return what an error of delta-rs means: the store may answer later, or the table can't be used."""
+        text = re.sub(r"\x1b\[[0-9;]*m", "", " ".join(str(error).split()))
+        refused = _REFUSED.search(text)
+        shown = f"{refused['status']} {refused['code']}: {refused['text']}" if refused else text
+        if isinstance(error, CommitFailedError) and "Failed to commit transaction" in text:
+            return TableUnavailableError(f"{self._location}: other writers commit all the time: {text}")
+        if "://" not in self._uri:
+            return TableError(f"{self._location}: {text}")
+        if refused and refused["code"] == "NoSuchBucket":
+            bucket = self._uri.partition("://")[2].partition("/")[0]
+            return TableError(f"{self._location}: bucket {bucket} does not exist: make it first")
+        if _INSTANCE_METADATA in text:
+            return TableError(
+                f"{self._location}: no credentials for the store: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+                "AWS_PROFILE, or give the machine a role"
+            )
+        if _STORE_SILENT.search(text):
+            return TableUnavailableError(f"{self._location}: the store does not answer: {shown}")
+        return TableError(f"{self._location}: the store refuses: {shown}")
 
 
-def _items(sequence: Java) -> Iterator[Java]:
-    """Go over one of Scala's."""
-    return (sequence.apply(place) for place in range(sequence.size()))
+def _schema_of(table: deltalake.DeltaTable) -> StructType:
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(table.schema().to_json()))
+
+
+def _generations(schema: StructType) -> dict[str, str]:
+    """Return the generated columns of a table, with the SQL that each is generated from."""
+    return {field.name: field.metadata[_GENERATED] for field in schema.fields if _GENERATED in field.metadata}
+
+
+def _delta_schema(schema: StructType) -> deltalake.Schema:
+    return deltalake.Schema.from_json(schema.json())
+
+
+def _type(ddl: str) -> DataType:
+    from pyspark.sql.types import DateType, IntegerType, StringType
+
+    return {"INT": IntegerType(), "STRING": StringType(), "DATE": DateType()}[ddl]
+
+
+def _files_of(table: deltalake.DeltaTable) -> dict[str, str]:
+    """Return the paths of a version's files below its directory, by their names."""
+    root = table.table_uri.removeprefix("file://").rstrip("/") + "/"
+    paths = [uri.removeprefix("file://").removeprefix(root) for uri in table.file_uris()]
+    return {path.rpartition("/")[2]: path for path in paths}
 
 
 def _generation(division: Division) -> tuple[str, str]:
-    """Return the type of the column that Delta divides files by, and as SQL what it makes it of."""
+    """Return the type of a generated partition column, and as SQL the expression that it is generated from."""
     kind, text = _GENERATIONS[division.transform]
     return kind, text.format(column=quoted(division.column), number=division.number)
-
-
-def _divisions(snapshot: Java) -> list[str]:
-    """Return the columns that a version's files are divided by."""
-    return list(_items(snapshot.metadata().partitionColumns()))
-
-
-def _generated_columns(snapshot: Java) -> list[str]:
-    """Return the names of the columns that Delta makes of others: it does so for rows that do not have them."""
-    fields = json.loads(snapshot.metadata().schemaString())["fields"]
-    return [field["name"] for field in fields if _GENERATED in field["metadata"]]
 
 
 def _history_properties(layout: Layout) -> dict[str, str]:
@@ -547,34 +623,18 @@ def _history_properties(layout: Layout) -> dict[str, str]:
     return {} if kept_s == inf else dict.fromkeys(_HISTORY, f"interval {kept_s:.0f} seconds")
 
 
-def _listed(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
-
-
-@contextmanager
-def _settings(
-    spark: SparkSession, note: str, progress: Progress | None, more: Mapping[str, str] | None = None
-) -> Iterator[None]:
-    """Set what a command of SQL writes into its commit, for the time of a block."""
-    wanted = {_METADATA_CONF: note, **(more or {})}
-    if progress:
-        wanted |= {_APPLICATION_CONF: progress.run, _VERSION_CONF: str(progress.sequence)}
-    with _confs_in_use:
-        before = {name: spark.conf.get(name, None) for name in wanted}
-        try:
-            for name, value in wanted.items():
-                spark.conf.set(name, value)
-            yield
-        finally:
-            for name, value_before in before.items():
-                if value_before is None:
-                    spark.conf.unset(name)
-                else:
-                    spark.conf.set(name, value_before)
-
-
-def _spark_errors() -> tuple[type[Exception], ...]:
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
-    from pyspark.errors import PySparkException
-
-    return (PySparkException, Py4JJavaError)
+def storage_options(spark: SparkSession, uri: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return login and endpoint of a store, as set in Spark; delta-rs takes the rest from the environment."""
+    scheme = scheme_of(uri)
+    if not is_object_store(uri):
+        return {}
+    options = dict(_STORE_LIMITS)
+    if scheme in ("s3", "s3a"):
+        options |= {own: value for name, own in _S3_SETTINGS.items() if (value := spark.conf.get(name, None))}
+        endpoint = options.get("AWS_ENDPOINT_URL") or environment.get("AWS_ENDPOINT_URL_S3")
+        if endpoint := endpoint or environment.get("AWS_ENDPOINT_URL", ""):
+            options |= {"AWS_ENDPOINT_URL": endpoint, "AWS_ALLOW_HTTP": str(endpoint.startswith("http://")).lower()}
+            options.setdefault("AWS_REGION", environment.get("AWS_REGION") or "us-east-1")
+    elif scheme in ("abfs", "abfss") and (key := environment.get("AZURE_STORAGE_KEY")):
+        options["account_key"] = key
+    return options

@@ -1,64 +1,100 @@
-"""An Iceberg table; its commits are compare-and-swaps that check the sequence.
+"""Iceberg tables, committed by PyIceberg: no JVM of Iceberg's takes part.
 
-Spark writes data files and commits nothing (`iceberg_files.py`). The driver then builds one transaction of schema,
-files, summary and properties on the metadata that it has read, checked the run's sequence in, and lets the table's
-catalog (`iceberg_catalogs.py`) swap it for the new, which fails when others have committed meanwhile. So what was
-checked is what was there when the commit came; a writer that was overtaken begins again from what is there then. Data
-files that a killed one leaves belong to no snapshot.
+Spark's tasks write the data files of a commit (`iceberg_files.py`); this module commits them, one snapshot each.
 
-The progress of every run stands, as a JSON array, in the snapshot's summary under `barnabas.progress`: a table that is
-rolled back to a snapshot takes up where that ended. The table's property of the same name has it as of the last commit:
-it is read when others have compacted the table and expired every snapshot of ours.
+Invariants:
+- The sequence of a run is checked in the metadata that a commit is based on, and the catalog refuses a commit based on
+  another snapshot than the newest. PyIceberg's own retries, which would commit on a newer snapshot, are off; after a
+  conflict this module loads the table, checks the sequence, and commits again.
+- Each snapshot has in its summary the progress of every run, as a JSON array under `barnabas.progress`. A table that is
+  rolled back to a snapshot therefore resumes from the offsets of that snapshot. The table's property of the same name
+  has the progress of the latest commit: it counts if other programs compacted the table and expired all snapshots with
+  a progress.
+- A new table and new columns come in a commit of their own, before the one with the rows.
 
-Source: Iceberg 1.10.0, `BaseTransaction`, `TableOperations`, `UpdateRequirements`.
+Source: Iceberg's table specification, snapshots; PyIceberg 0.12, `Transaction`, `UpdateSnapshot`.
 """
 
 from __future__ import annotations
 
+import copy
 import json
-import re
+import random
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.columns import aligned, quoted, type_difference, with_all_columns
-from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry, exception_name, is_lock_held
-from barnabas.pipeline.tables.iceberg_files import DataFiles, Java
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.manifest import ManifestEntryStatus
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import TableProperties
+from pyiceberg.table.snapshots import ancestors_of
+from pyiceberg.table.sorting import SortField, SortOrder
+from pyiceberg.transforms import IdentityTransform, parse_transform
+
+from barnabas.pipeline.tables.columns import aligned, merged, quoted, type_difference
+from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
+from barnabas.pipeline.tables.iceberg_files import IcebergSink, iceberg_file, rewrite, scanned, sink_of, write_rows
+from barnabas.pipeline.tables.iceberg_types import iceberg_schema, part_of, spark_schema, stored_name
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.rules import (
     check_division,
     check_layout,
     check_sequence,
     condition_of_cut,
-    is_later,
-    with_rest,
+    with_latest,
 )
-from barnabas.pipeline.tables.table import USUAL_LIMITS, Compaction, Progress, TableError, TableUnavailableError
+from barnabas.pipeline.tables.table import (
+    USUAL_LIMITS,
+    Compaction,
+    Progress,
+    TableError,
+    TableMovedError,
+    TableUnavailableError,
+)
 
 if TYPE_CHECKING:
+    from pyiceberg import table as pyiceberg
+    from pyiceberg.manifest import DataFile as IcebergFile
+    from pyiceberg.table.metadata import TableMetadata
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from barnabas.pipeline.tables.data_files import DataFile
+
 _PROGRESS = "barnabas.progress"
-_MAX_ATTEMPTS = 100
-_HISTORY = "history.expire.max-snapshot-age-ms"
+_FILE = "_barnabas_file"
 # The list of all snapshots is written with each commit, and one in ten seconds makes 2,160 of them.
 _USUAL_HISTORY_S = 6 * 3_600
-# Columns that rows do not have, in objects as well, are null.
-_ANY_SCHEMA = {"write.spark.accept-any-schema": "true"}
-_LOCK_HELD = (
-    "Hive's metastore holds a lock on it: of a writer at work, or of one that was killed, and that stays until the "
-    "metastore takes it away, which not every one does; docs/pipeline/iceberg.md says how to do without locks"
-)
-# Not where a rename decides: a writer that slept would find its next version free.
-_OLD_METADATA_GO = {"write.metadata.delete-after-commit.enabled": "true"}
+_PROPERTIES = {
+    TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED: "true",
+    TableProperties.MANIFEST_MERGE_ENABLED: "true",
+}
+# Other writers may commit first so often.
+_TRIES = 100
+_PAUSE_S = (0.01, 0.2)
+# A compaction leaves files of this part of the target's size as they are.
+_LARGE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The content of a commit: files added and files removed."""
+
+    added: Sequence[DataFile]
+    removed: Sequence[IcebergFile] = ()
 
 
 class IcebergTable:
     """One Iceberg table by its name in a catalog, or by its directory (see `iceberg_catalogs.py`): `Table`, see there.
 
-    Columns whose names Iceberg keeps for itself (`_partition`, `_file`, `_pos`, ...) are stored with an underscore
-    behind, and `read` gives them their own names.
+    Columns whose names Iceberg reserves (`_partition`, `_file`, `_pos`, ...) are stored with an underscore behind, and
+    `read` returns them without it.
     """
 
     column_limits = USUAL_LIMITS
@@ -67,417 +103,467 @@ class IcebergTable:
         """Name a table; nothing is read yet.
 
         Raises:
-            TableError: there is no such catalog, or nothing decides between two commits there.
+            TableError: the catalog does not exist, or nothing can decide between two commits there.
         """
         self._spark = spark
-        self._files = DataFiles(spark)
-        jvm = spark.sparkContext._jvm
-        assert jvm is not None, "the session has ended"
-        self._iceberg: Java = jvm.org.apache.iceberg
-        self._entry = CatalogEntry(spark, location)
         self._layout = layout
+        self._entry = CatalogEntry(spark.conf.getAll, location)
         self._location = self._entry.location
+        # The latest, with the columns and the table that it was made for.
+        self._sink: tuple[object, IcebergSink] | None = None
 
     @property
     def location(self) -> str:
         """Its place, for people."""
         return self._location
 
-    @property
-    def widens(self) -> bool:
-        """Whether `append` widens columns of numbers: always."""
-        return True
-
     def exists(self) -> bool:
         """Return whether there is a commit."""
-        table = self._entry.load()
-        return table is not None and table.currentSnapshot() is not None
+        table = self._load()
+        return table is not None and table.current_snapshot() is not None
+
+    def schema(self) -> StructType | None:
+        """Return the columns of the latest commit; None where there is no table."""
+        return self.read().schema if self.exists() else None
 
     def read(self) -> DataFrame:
-        """Return all rows of the latest commit, which stays the same however late they are asked for."""
-        table = self._entry.load()
-        if table is None or table.currentSnapshot() is None:
-            raise TableError(f"there is no Iceberg table at {self._location}")
-        # Nobody else has this object, so it stays at what it is now.
-        with self._files.rows_of(table) as rows:
-            return rows.selectExpr(*(f"{quoted(name)} AS {quoted(self._decoded_name(name))}" for name in rows.columns))
+        """Return all rows of the latest commit; later commits do not change them."""
+        table = self._load()
+        if table is None or table.current_snapshot() is None:
+            raise TableError(f"{self._location}: there is no Iceberg table")
+        return self._rows_of(table, self._tasks_of(table)).drop(_FILE)
 
     def progress(self, run: str) -> Progress | None:
         """Return how far a run has come; None when it has committed nothing."""
-        table = self._entry.load()
-        return None if table is None else _known(table.operations().current()).get(run)
+        table = self._load()
+        return None if table is None else _known(table.metadata).get(run)
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
         """Add rows, see `Table.append`."""
-        written: tuple[Java, Java, list[Java]] | None = None
+        self._check(progress)
+        table = self._fitted(rows.schema)
+        files = self._written(table, table.metadata, self._aligned(rows, table))
+        try:
+            self._commit(progress, lambda _table, _transaction: _Change(files))
+        except TableMovedError:
+            self.discard(files)
+            raise
 
-        def change(transaction: Java | None) -> Java:
-            nonlocal written
-            new = self._aligned(rows, transaction, widens=True)
-            transaction = self._widened(transaction, new)
-            table = transaction.table()
-            # Files fit the table as long as its columns are the ones that they were written with.
-            if written is None or not written[0].sameSchema(table.schema()) or written[1] != table.spec():
-                written = table.schema(), table.spec(), self._write(new, table)
-            update = transaction.newAppend()
-            for file in written[2]:
-                update.appendFile(file)
-            self._finish(transaction, update, progress)
-            return transaction
+    def sink(self, columns: StructType) -> IcebergSink:
+        """Return the sink of rows with these columns, see `Table.sink`; creates the table, or adds columns to it."""
+        table = self._load()
+        made_for = None if table is None else (columns, table.metadata.table_uuid, table.schema(), table.spec())
+        if self._sink is None or self._sink[0] != made_for:
+            table = self._fitted(columns)
+            new = self._aligned(self._spark.createDataFrame([], columns), table).schema
+            places = {name.lower(): number for number, name in enumerate(columns.names)}
+            sink = sink_of(
+                table, table.metadata, part_of(table.schema(), new), [places[name.lower()] for name in new.names]
+            )
+            self._sink = (columns, table.metadata.table_uuid, table.schema(), table.spec()), sink
+        assert table is not None
+        # A catalog may lend credentials for an hour.
+        return replace(self._sink[1], store=dict(table.io.properties))
 
-        self._commit(change, progress)
+    def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
+        """Commit files that tasks wrote, see `Table.append_files`."""
+        if self._load() is None:
+            # Without files there may have been no sink, which makes the table.
+            self._fitted(columns)
+        self._commit(progress, lambda _table, _transaction: _Change(files))
+
+    def discard(self, files: Sequence[DataFile]) -> None:
+        """Delete files that will not be committed, as far as possible."""
+        if table := self._load():
+            for file in files:
+                with suppress(Exception):
+                    table.io.delete(file.path)
 
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
         """Put each row in the place of the one with the same key, or add it, see `Table.update`.
 
-        The files that hold one of the keys are written anew; the rest of the table is only looked through for them.
+        Files with rows of these keys are rewritten; the others are only searched for the keys.
         """
-        # Looked at twice: both must see the same rows.
+        self._check(progress)
+        # Read several times, and each time must give the same rows.
         rows = rows.persist()
 
-        def change(transaction: Java | None) -> Java:
-            new = self._aligned(rows, transaction, widens=True)
-            living = new.where(f"NOT ({gone or 'false'})")
-            names = [self._encoded_name(name) for name in key]
-            if missing := [name for name in names if name not in new.columns]:
+        def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
+            new = self._aligned(rows, table)
+            if missing := [name for name in key if name not in new.columns]:
                 raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
-            keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(names)))
+            keys = new.select(*(new[quoted(name)].alias(f"key_{place}") for place, name in enumerate(key)))
 
-            def part(there: DataFrame, is_kept: bool) -> DataFrame:
+            def touched(there: DataFrame, how: str) -> DataFrame:
                 # Null equals null.
-                same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(names)]
-                return there.join(keys, same, "left_anti" if is_kept else "left_semi")
+                same = [there[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(key)]
+                return there.join(keys, same, how)
 
-            def merged(there: DataFrame) -> DataFrame:
-                marked = [self._encoded_name(name) for name in marks]
-                return _with_latest(there, new, names[0], self._encoded_name("_partition"), gone, marked)
-
-            widened = self._widened(transaction, new)
-            update = widened.newOverwrite()
-            self._rewrite(widened, update, part, living, merged if gone else None)
-            self._finish(widened, update, progress)
-            return widened
+            tasks = self._tasks_of(table)
+            found = _named(tasks, touched(self._rows_of(table, tasks), "left_semi")) if tasks else []
+            there = self._rows_of(table, found).drop(_FILE)
+            if gone:
+                result = with_latest(there, new, key[0], "_partition", gone, marks)
+            else:
+                result = touched(there, "left_anti").unionByName(new, allowMissingColumns=True)
+            return _Change(self._written(table, table.metadata, result), [task.file for task in found])
 
         try:
-            self._commit(change, progress)
+            self._fitted(rows.schema)
+            self._commit(progress, change)
         finally:
             rows.unpersist()
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
-        """Put rows in the place of all that are there; columns and layout become theirs and the one given here."""
-        if where:
-            rows = with_rest(rows, self.read(), where)
+        """Put rows in the place of others, see `Table.replace`; without `where` the table gets their columns."""
+        self._check(progress)
 
-        def change(transaction: Java | None) -> Java:
-            new = self._aligned(rows, None)
-            if transaction is not None and not self._has_layout(transaction.table(), new):
-                schema, spec, order = self._parts(new)
-                # Not the catalog's own way, by which one in REST would not look who has committed meanwhile.
-                base, operations = transaction.startMetadata(), transaction.underlyingOps()
-                start = base.buildReplacement(schema, spec, order, base.location(), _ANY_SCHEMA)
-                transaction = self._iceberg.Transactions.replaceTableTransaction(self._location, operations, start)
-            transaction = self._widened(transaction, new)
-            added = self._write(new, transaction.table())
-            update = transaction.newOverwrite()
-            update.overwriteByRowFilter(self._iceberg.expressions.Expressions.alwaysTrue())
-            for file in added:
-                update.addFile(file)
-            self._finish(transaction, update, progress)
-            return transaction
+        def change(table: pyiceberg.Table, transaction: pyiceberg.Transaction) -> _Change:
+            tasks = self._tasks_of(table)
+            if where:
+                found, kept = self._matching(table, tasks, where)
+                both = kept.unionByName(self._aligned(rows, table), allowMissingColumns=True)
+                return _Change(self._written(table, table.metadata, both), [task.file for task in found])
+            new = aligned(rows, None, self._location)
+            if not self._has_layout(table, new.schema):
+                self._reshape(table, transaction, new.schema)
+            return _Change(self._written(table, transaction.table_metadata, new), [task.file for task in tasks])
 
-        self._commit(change, progress)
+        if self._load() is None:
+            self._fitted(rows.schema)
+        self._commit(progress, change)
 
     def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Take away the rows of these partitions from these offsets on, and say how many, see `Table.cut`."""
+        """Delete the rows of these partitions from these offsets on, and return how many, see `Table.cut`."""
         count = 0
 
-        def change(transaction: Java | None) -> Java:
+        def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change:
             nonlocal count
-            if transaction is None:
-                raise TableError(f"there is no Iceberg table at {self._location}")
-            schema = self._decoded_schema(transaction.table())
-            condition = where or condition_of_cut(offsets, schema, self._location)
-            condition = f"coalesce({self._encoded(condition, schema.names)}, false)"
-            update = transaction.newOverwrite()
-            count = self._rewrite(
-                transaction, update, lambda rows, is_kept: rows.where(f"NOT {condition}" if is_kept else condition)
-            )
-            self._finish(transaction, update, progress)
-            return transaction
+            condition = where or condition_of_cut(offsets, spark_schema(table.schema()), self._location)
+            found, kept = self._matching(table, self._tasks_of(table), condition)
+            count = self._rows_of(table, found).where(condition).count() if found else 0
+            files = self._written(table, table.metadata, kept) if found else []
+            return _Change(files, [task.file for task in found])
 
-        self._commit(change, progress)
+        self._commit(progress, change)
         return count
 
     def compact(self) -> Compaction:
-        """Write small files together into larger ones, see `Table.compact`; sorted, where the table is."""
+        """Write small files of each partition together, see `Table.compact`."""
         result = Compaction(0, 0)
-        actions = self._iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
+        made: _Change | None = None
 
-        def change(transaction: Java | None) -> Java | None:
-            nonlocal result
-            if transaction is None:
-                raise TableError(f"there is no Iceberg table at {self._location}")
-            # Unlike the transaction's own, it can be read; what is committed to it goes into the transaction.
-            table = self._iceberg.BaseTable(transaction.table().operations(), self._location)
-            count = len(self._files.tasks_of(table))
-            text = _text_of(_known(transaction.startMetadata()))
-            options = {"target-file-size-bytes": str(self._layout.file_bytes), "min-input-files": "2"}
-            rewriting = actions.rewriteDataFiles(table).options(options).snapshotProperty(_PROGRESS, text)
-            if table.sortOrder().isSorted():
-                rewriting = rewriting.sort()
-            done = rewriting.execute()
-            result = Compaction(count, count - done.rewrittenDataFilesCount() + done.addedDataFilesCount())
-            if not done.rewrittenDataFilesCount():
-                return None
-            transaction.updateProperties().set(_PROGRESS, text).commit()
-            return transaction
+        def change(table: pyiceberg.Table, _transaction: pyiceberg.Transaction) -> _Change | None:
+            nonlocal made, result
+            tasks = self._tasks_of(table)
+            there = {task.file.file_path for task in tasks}
+            if made is None or not there.issuperset(file.file_path for file in made.removed):
+                if made is not None:
+                    self.discard(made.added)
+                groups = self._groups(table, tasks)
+                sink = sink_of(table, table.metadata, table.schema(), range(len(table.schema().fields)))
+                added = rewrite(self._spark, sink, groups) if groups else []
+                made = _Change(added, [task.file for group in groups for task in group])
+            result = Compaction(len(tasks), len(tasks) - len(made.removed) + len(made.added))
+            return made if made.removed else None
 
-        self._commit(change, None)
+        self._commit(None, change)
         return result
 
     def trim_history(self) -> None:
-        """Expire snapshots, see `Table.trim_history`."""
-        table = self._entry.load()
+        """Expire snapshots and delete the files that only they have, see `Table.trim_history`."""
         kept_s = self._layout.keep_history_s
-        if table is None or kept_s == inf:
-            return
-        there = table.properties().get(_HISTORY)
-        if kept_s is not None and there != str(int(kept_s * 1000)):
-            table.updateProperties().set(_HISTORY, str(int(kept_s * 1000))).commit()
-        elif there is None:
-            # Who has made it without has not asked for that.
-            return
-        actions = self._iceberg.spark.actions.SparkActions.get(self._spark._jsparkSession)
-        # It commits by itself. (The one without Spark leaves what the latest commit has put aside.)
-        actions.expireSnapshots(table).execute()
-
-    def _commit(self, change: Callable[[Java | None], Java | None], progress: Progress | None) -> None:
-        """Make a change on what is there, and again on what is there then, until nobody came in between.
-
-        Args:
-            change: Is given a transaction that nothing was done in yet, None when there is no table; gives the one
-                to commit, or None when there is nothing to do.
-            progress: What the run commits; None for a commit that belongs to no run.
-        """
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
-
-        for _ in range(_MAX_ATTEMPTS):
-            table = self._entry.load()
-            transaction = None if table is None else table.newTransaction()
-            if progress is not None:
-                known = {} if transaction is None else _known(transaction.startMetadata())
-                check_sequence(known.get(progress.run), progress, self._location)
-            try:
-                transaction = change(transaction)
-            except Py4JJavaError as error:
-                # Another writer has made the table meanwhile.
-                if table is None and exception_name(error) == "AlreadyExistsException":
-                    continue
-                raise
-            if transaction is None or self._swap(transaction):
+        for _ in range(_TRIES):
+            table = self._load()
+            if table is None or kept_s == inf:
                 return
-        raise TableError(f"{self._location}: other writers came first {_MAX_ATTEMPTS} times: try again")
+            there = table.properties.get(TableProperties.MAX_SNAPSHOT_AGE_MS)
+            if kept_s is None and there is None:
+                # Its owner did not ask for that.
+                return
+            kept_ms = int(there or 0) if kept_s is None else int(kept_s * 1000)
+            with suppress(CommitFailedException), self._entry.reported():
+                if there != str(kept_ms):
+                    with table.transaction() as transaction:
+                        transaction.set_properties({TableProperties.MAX_SNAPSHOT_AGE_MS: str(kept_ms)})
+                before = table.metadata
+                end = datetime.now(UTC).replace(tzinfo=None) - timedelta(milliseconds=kept_ms)
+                table.maintenance.expire_snapshots().older_than(end).commit()
+                _delete_expired(table, before)
+                return
 
-    def _swap(self, transaction: Java) -> bool:
-        """Put a transaction's metadata into the place of those it was begun on; False when they are there no more."""
-        from py4j.protocol import Py4JJavaError
+    # The table as it is.
 
-        base, new = transaction.startMetadata(), transaction.currentMetadata()
-        try:
-            transaction.underlyingOps().commit(base, new)
-        except Py4JJavaError as error:
-            # A catalog may have committed and not come to say so.
-            there = self._entry.load()
-            if there is not None and there.snapshot(new.currentSnapshot().snapshotId()) is not None:
-                return True
-            # Another writer was first, whatever the catalog makes of that.
-            is_overtaken = _version(base) != _version(None if there is None else there.operations().current())
-            if not is_overtaken and is_lock_held(error):
-                raise TableUnavailableError(f"{self._location}: {_LOCK_HELD}") from error
-            if is_overtaken or exception_name(error) in ("CommitFailedException", "AlreadyExistsException"):
-                return False
-            raise
-        return True
+    def _load(self) -> pyiceberg.Table | None:
+        table = self._entry.load()
+        if table is None:
+            return None
+        if table.format_version > 2:
+            raise TableError(
+                f"{self._location}: the table has format version {table.format_version}, which is not supported: "
+                "load into a table of version 2"
+            )
+        # Only in this object. PyIceberg's retries would commit on a snapshot in which the sequence was not checked.
+        properties = {**_PROPERTIES, **table.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
+        table.metadata = table.metadata.model_copy(update={"properties": properties})
+        return table
 
-    def _finish(self, transaction: Java, update: Java, progress: Progress) -> None:
-        """Put the progress of all runs into a transaction, beside its files."""
-        base = transaction.startMetadata()
-        known = {} if base is None else _known(base)
-        # Of a replaced table, too: what was checked is what this transaction begins on.
+    def _there(self) -> pyiceberg.Table:
+        table = self._load()
+        if table is None:
+            raise TableError(f"{self._location}: there is no Iceberg table")
+        return table
+
+    def _tasks_of(self, table: pyiceberg.Table) -> list[pyiceberg.FileScanTask]:
+        """Return a table's data files, each with its row-level deletes."""
+        with self._entry.reported():
+            try:
+                return list(table.scan().plan_files())
+            except ValueError as error:
+                raise TableError(f"{self._location}: {error}") from None
+
+    def _rows_of(self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]) -> DataFrame:
+        """Return the rows of some files, with the name of their file in the column `_FILE`."""
+        from pyspark.sql.types import StringType
+
+        columns = spark_schema(table.schema(), has_ids=True)
+        if not tasks:
+            return self._spark.createDataFrame([], spark_schema(table.schema()).add(_FILE, StringType()))
+        if table.name_mapping() is not None or any(task.delete_files for task in tasks):
+            # Spark's reader knows neither.
+            schema = part_of(table.schema(), columns)
+            sink = sink_of(table, table.metadata, schema, range(len(schema.fields)))
+            return scanned(self._spark, sink, tasks, columns.add(_FILE, StringType()))
+        if other := [task.file for task in tasks if task.file.file_format.value != "PARQUET"]:
+            raise TableError(f"{self._location}: the table has files in {other[0].file_format.value}: only Parquet is")
+        # Directories of partitions are no columns: the files have these.
+        reader = self._spark.read.schema(columns).option("recursiveFileLookup", "true")
+        rows = reader.parquet(*(task.file.file_path for task in tasks))
+        return rows.selectExpr(*map(quoted, columns.names), f"_metadata.file_name AS {_FILE}")
+
+    def _matching(
+        self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask], where: str
+    ) -> tuple[list[pyiceberg.FileScanTask], DataFrame]:
+        """Return the files that have rows for which a condition holds, and the other rows of these files."""
+        found = _named(tasks, self._rows_of(table, tasks).where(where)) if tasks else []
+        return found, self._rows_of(table, found).where(f"NOT coalesce({where}, false)").drop(_FILE)
+
+    def _groups(
+        self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]
+    ) -> list[list[pyiceberg.FileScanTask]]:
+        """Return the groups of small files that a compaction writes together: of one partition, up to the target."""
+        by_partition: dict[object, list[pyiceberg.FileScanTask]] = {}
+        for task in tasks:
+            if task.delete_files or task.file.file_size_in_bytes < _LARGE * self._layout.file_bytes:
+                # Files of an older spec are divided anew, by the present one.
+                is_present = task.file.spec_id == table.spec().spec_id
+                by_partition.setdefault(
+                    tuple(map(task.file.partition.__getitem__, range(len(task.file.partition))))
+                    if is_present
+                    else None,
+                    [],
+                ).append(task)
+        groups: list[list[pyiceberg.FileScanTask]] = []
+        for own in by_partition.values():
+            group: list[pyiceberg.FileScanTask] = []
+            size = 0
+            for task in own:
+                if group and size + task.file.file_size_in_bytes > self._layout.file_bytes:
+                    groups.append(group)
+                    group, size = [], 0
+                group.append(task)
+                size += task.file.file_size_in_bytes
+            groups.append(group)
+        return [group for group in groups if len(group) > 1 or group[0].delete_files]
+
+    # What is written.
+
+    def _check(self, progress: Progress) -> None:
+        """See that a commit is the next one of its run, before its rows are computed."""
+        table = self._load()
+        known = {} if table is None else _known(table.metadata)
         check_sequence(known.get(progress.run), progress, self._location)
-        text = _text_of({**known, progress.run: progress})
-        update.set(_PROGRESS, text)
-        update.commit()
-        transaction.updateProperties().set(_PROGRESS, text).commit()
 
-    def _rewrite(
+    def _aligned(self, rows: DataFrame, table: pyiceberg.Table) -> DataFrame:
+        return aligned(rows, spark_schema(table.schema()), self._location, widens=True)
+
+    def _fitted(self, columns: StructType) -> pyiceberg.Table:
+        """Return the table with all of these columns, created or changed by a commit of its own if need be."""
+        empty = self._spark.createDataFrame([], columns)
+        for _ in range(_TRIES):
+            table = self._load()
+            if table is None:
+                self._entry.create(*self._parts(aligned(empty, None, self._location).schema), self._new_properties())
+                continue
+            check_division([field.name for field in table.spec().fields], self._layout, self._location)
+            there = spark_schema(table.schema())
+            new = self._aligned(empty, table).schema
+            wanted = iceberg_schema(new, self._location)
+            if merged(there, new) == merged(None, there) and type_difference(there, new, "") is None:
+                return table
+            with suppress(CommitFailedException), self._entry.reported():
+                with table.transaction() as transaction:
+                    transaction.update_schema(case_sensitive=False).union_by_name(wanted).commit()
+                return table
+            time.sleep(random.uniform(*_PAUSE_S))
+        raise self._overtaken()
+
+    def _new_properties(self) -> dict[str, str]:
+        kept_s = _USUAL_HISTORY_S if self._layout.keep_history_s is None else self._layout.keep_history_s
+        history = {} if kept_s == inf else {TableProperties.MAX_SNAPSHOT_AGE_MS: str(int(kept_s * 1000))}
+        return {**_PROPERTIES, **history}
+
+    def _parts(self, columns: StructType) -> tuple[Schema, PartitionSpec, SortOrder]:
+        """Return the schema, partition spec and sort order of a new table for rows with some columns."""
+        check_layout(self._layout, columns.names, self._location)
+        schema = iceberg_schema(columns, self._location)
+        partitions, order = [], []
+        for number, each in enumerate(self._layout.divided_by):
+            source = schema.find_field(stored_name(each.column))
+            transform = parse_transform(f"{each.transform}[{each.number}]" if each.number else each.transform)
+            if not transform.can_transform(source.field_type):
+                raise TableError(
+                    f"{self._location}: can't be divided by {each}: {each.column} has the type {source.field_type}"
+                )
+            partitions.append(PartitionField(source.field_id, 1000 + number, transform, stored_name(each.name)))
+        for name in self._layout.sorted_by:
+            order.append(SortField(schema.find_field(stored_name(name)).field_id, IdentityTransform()))
+        return schema, PartitionSpec(*partitions), SortOrder(*order) if order else SortOrder(order_id=0)
+
+    def _has_layout(self, table: pyiceberg.Table, columns: StructType) -> bool:
+        """Return whether a table has these columns and the layout's partitions."""
+        there, wanted = spark_schema(table.schema()), self._parts(columns)[1]
+        specs = [[(field.name, str(field.transform)) for field in spec.fields] for spec in (table.spec(), wanted)]
+        names = sorted(there.names) == sorted(columns.names)
+        return names and specs[0] == specs[1] and type_difference(there, columns, "") is None
+
+    def _reshape(self, table: pyiceberg.Table, transaction: pyiceberg.Transaction, columns: StructType) -> None:
+        """Give a table other columns and the layout's partitions and order, as part of a transaction."""
+        schema, spec, order = self._parts(columns)
+        partitions = transaction.update_spec()
+        for each in table.spec().fields:
+            partitions.remove_field(each.name)
+        partitions.commit()
+        update = transaction.update_schema(allow_incompatible_changes=True)
+        for field in table.schema().fields:
+            update.delete_column((field.name,))
+        for field in schema.fields:
+            update.add_column((field.name,), field.field_type)
+        update.commit()
+        partitions = transaction.update_spec()
+        for each in spec.fields:
+            partitions.add_field(schema.find_field(each.source_id).name, each.transform, each.name)
+        partitions.commit()
+        sorting = transaction.update_sort_order()
+        for key in order.fields:
+            sorting.asc(schema.find_field(key.source_id).name, key.transform)
+        sorting.commit()
+
+    def _written(self, table: pyiceberg.Table, metadata: TableMetadata, rows: DataFrame) -> list[DataFile]:
+        """Write the files of rows whose columns a table's metadata have."""
+        schema = part_of(metadata.schema(), rows.schema)
+        kinds = spark_schema(schema)
+        cast = [rows[quoted(name)].cast(kinds[place].dataType) for place, name in enumerate(rows.columns)]
+        return write_rows(rows.select(*cast), sink_of(table, metadata, schema, range(len(cast))))
+
+    def _commit(
         self,
-        transaction: Java,
-        update: Java,
-        part: Callable[[DataFrame, bool], DataFrame],
-        new: DataFrame | None = None,
-        merged: Callable[[DataFrame], DataFrame] | None = None,
-    ) -> int:
-        """Write those files anew that have rows which go, as part of an update, and new rows with them.
+        progress: Progress | None,
+        change: Callable[[pyiceberg.Table, pyiceberg.Transaction], _Change | None],
+    ) -> None:
+        """Commit a change of the table with a run's progress, and compute it again if another writer was first.
 
         Args:
-            transaction: With the columns that the table is to have.
-            update: Is given the files.
-            part: Takes some of the table's rows, and returns those that go, or (True) those that are kept.
-            new: Rows to be added.
-            merged: Gives what becomes of the rows of those files; None: those that are kept stay, and new ones come.
-
-        Returns:
-            How many rows go.
-        """
-        found, tasks = [], []
-        if transaction.startMetadata() is not None:
-            # As it was when the transaction was begun.
-            table = self._iceberg.BaseTable(transaction.underlyingOps(), self._location)
-            with self._files.rows_of(table) as everything:
-                found = part(everything, False).groupBy("_file").count().collect()
-            paths = {row["_file"] for row in found}
-            tasks = [task for task in self._files.tasks_of(table) if str(task.file().location()) in paths]
-        if tasks:
-            with self._files.rows_of(table, tasks) as touched:
-                if merged is None:
-                    kept = part(touched, True)
-                    rows = kept if new is None else kept.unionByName(new, allowMissingColumns=True)
-                else:
-                    rows = merged(touched)
-                added = self._write(rows, transaction.table())
-        else:
-            added = [] if new is None else self._write(new, transaction.table())
-        for task in tasks:
-            update.deleteFile(task.file())
-        for file in added:
-            update.addFile(file)
-        return sum(row["count"] for row in found)
-
-    def _write(self, rows: DataFrame, table: Java) -> list[Java]:
-        """Write rows into data files; what divides or sorts a table of others is null where rows have none."""
-        return self._files.write(with_all_columns(rows, self._schema_of(table)), table)
-
-    def _aligned(self, rows: DataFrame, transaction: Java | None, *, widens: bool = False) -> DataFrame:
-        """Return rows as the table has them: names, spelling, and Iceberg's own types."""
-        rows = self._in_types_of_iceberg(rows)
-        schema = None if transaction is None else self._decoded_schema(transaction.table())
-        found = aligned(rows, schema, self._location, widens=widens)
-        return found.selectExpr(*(f"{quoted(name)} AS {quoted(self._encoded_name(name))}" for name in found.columns))
-
-    def _in_types_of_iceberg(self, rows: DataFrame) -> DataFrame:
-        """Make integers of what is smaller, as Iceberg does."""
-        from pyspark.sql.types import ByteType, ShortType
-
-        return rows.selectExpr(
-            *(
-                f"CAST({quoted(field.name)} AS INT) AS {quoted(field.name)}"
-                if isinstance(field.dataType, ByteType | ShortType)
-                else quoted(field.name)
-                for field in rows.schema.fields
-            )
-        )
-
-    def _widened(self, transaction: Java | None, rows: DataFrame) -> Java:
-        """Return a transaction in which the table is there, with all columns of rows."""
-        if transaction is None:
-            schema, spec, order = self._parts(rows)
-            properties = _ANY_SCHEMA if self._entry.is_hadoop else {**_ANY_SCHEMA, **_OLD_METADATA_GO}
-            kept_s = _USUAL_HISTORY_S if self._layout.keep_history_s is None else self._layout.keep_history_s
-            if kept_s != inf:
-                properties = {**properties, _HISTORY: str(int(kept_s * 1000))}
-            return self._entry.create(schema, spec, order, {"format-version": "2", **properties})
-        names = [str(field.name()) for field in transaction.table().spec().fields()]
-        check_division([self._decoded_name(name) for name in names], self._layout, self._location)
-        # Somebody else may have made the table.
-        if transaction.table().properties().get("write.spark.accept-any-schema") != "true":
-            transaction.updateProperties().set("write.spark.accept-any-schema", "true").commit()
-        transaction.updateSchema().caseSensitive(False).unionByNameWith(self._converted(rows)).commit()
-        return transaction
-
-    def _converted(self, rows: DataFrame) -> Java:
-        """Return Iceberg's schema of rows.
+            progress: The run's; None for a commit without a run.
+            change: Receives the table that it is committed to, and the transaction, to which it may add changes of
+                columns. None: there is nothing to commit.
 
         Raises:
-            TableError: it has no such types.
+            TableMovedError: another writer has committed as the same run.
+            TableUnavailableError: the catalog does not answer, or other writers were always faster.
         """
-        from pyspark.errors import PySparkException
+        for _ in range(_TRIES):
+            table = self._there()
+            known = _known(table.metadata)
+            if progress is not None:
+                check_sequence(known.get(progress.run), progress, self._location)
+                known = {**known, progress.run: progress}
+            transaction = _light(table).transaction()
+            made = change(table, transaction)
+            if made is None or self._put(transaction, made, _text_of(known)):
+                return
+            if progress is not None and made.removed:
+                # It is computed again.
+                self.discard(made.added)
+            time.sleep(random.uniform(*_PAUSE_S))
+        raise self._overtaken()
 
-        try:
-            return self._iceberg.spark.SparkSchemaUtil.convert(rows._jdf.schema().asNullable())
-        except PySparkException as error:
-            raise TableError(f"{self._location}: Iceberg can't hold these columns: {error}") from None
+    def _put(self, transaction: pyiceberg.Transaction, made: _Change, progress: str) -> bool:
+        """Commit a transaction with files and a progress; return False if another writer was first."""
+        with self._entry.reported():
+            transaction.set_properties({_PROGRESS: progress})
+            snapshot = transaction.update_snapshot(snapshot_properties={_PROGRESS: progress})
+            update = snapshot.overwrite() if made.removed else snapshot.merge_append()
+            for removed in made.removed:
+                update.delete_data_file(removed)
+            for added in made.added:
+                update.append_data_file(iceberg_file(added))
+            update.commit()
+            try:
+                transaction.commit_transaction()
+            except Exception as error:
+                # The catalog may have committed and its answer was lost.
+                there = self._load()
+                if there is not None and there.snapshot_by_id(update.snapshot_id) is not None:
+                    return True
+                if isinstance(error, CommitFailedException):
+                    return False
+                raise
+        return True
 
-    def _parts(self, rows: DataFrame) -> tuple[Java, Java, Java]:
-        """Return what a new table for rows is made of: schema, partitions and order of the layout."""
-        from py4j.protocol import Py4JJavaError
-
-        schema = self._converted(rows)
-        partitions, order = self._iceberg.PartitionSpec.builderFor(schema), self._iceberg.SortOrder.builderFor(schema)
-        check_layout(self._layout, [self._decoded_name(name) for name in rows.columns], self._location)
-        for each in self._layout.divided_by:
-            arguments = [self._encoded_name(each.column), *([each.number] if each.number else [])]
-            getattr(partitions, each.transform)(*arguments)
-        for name in self._layout.sorted_by:
-            order.asc(self._encoded_name(name))
-        try:
-            return schema, partitions.build(), order.build()
-        except Py4JJavaError as error:
-            wanted = ", ".join(map(str, self._layout.divided_by))
-            reason = error.java_exception.getMessage()
-            raise TableError(f"{self._location}: can't be divided by {wanted}: {reason}") from None
-
-    def _has_layout(self, table: Java, rows: DataFrame) -> bool:
-        specs = (table.spec(), self._parts(rows)[1])
-        there, wanted = ([(str(each.name()), str(each.transform())) for each in spec.fields()] for spec in specs)
-        if there != wanted:
-            return False
-        old, new = self._schema_of(table), rows.schema
-        return sorted(old.names) == sorted(new.names) and type_difference(old, new, "") is None
-
-    def _schema_of(self, table: Java) -> StructType:
-        from pyspark.sql.types import StructType
-
-        return StructType.fromJson(json.loads(self._iceberg.spark.SparkSchemaUtil.convert(table.schema()).json()))
-
-    def _decoded_schema(self, table: Java) -> StructType:
-        schema = self._schema_of(table)
-        for field in schema.fields:
-            field.name = self._decoded_name(field.name)
-        schema.names = [field.name for field in schema.fields]
-        return schema
-
-    def _is_reserved(self, name: str) -> bool:
-        return bool(self._iceberg.MetadataColumns.isMetadataColumn(name.rstrip("_").lower()))
-
-    def _encoded_name(self, name: str) -> str:
-        return name + "_" if self._is_reserved(name) else name
-
-    def _encoded(self, condition: str, names: Sequence[str]) -> str:
-        """Return a condition with the columns' names as they are stored; what it says of their values stays."""
-        stored = {name: self._encoded_name(name) for name in names}
-        return re.sub(r"'(?:[^'\\]|\\.)*'|\w+", lambda found: stored.get(found[0], found[0]), condition)
-
-    def _decoded_name(self, name: str) -> str:
-        return name[:-1] if name.endswith("_") and self._is_reserved(name) else name
+    def _overtaken(self) -> TableUnavailableError:
+        return TableUnavailableError(f"{self._location}: other writers were first {_TRIES} times: try again")
 
 
-def _known(metadata: Java) -> dict[str, Progress]:
-    """Return the progress of all runs as of a version of the table's metadata."""
-    snapshot = metadata.currentSnapshot()
+def _light(table: pyiceberg.Table) -> pyiceberg.Table:
+    """Return a table without its older snapshots: a transaction copies the metadata some twenty times.
+
+    The oldest entry of the metadata's log stays, as PyIceberg deletes its file with the commit that removes it.
+    """
+    current = table.current_snapshot()
+    rest: dict[str, object] = {
+        "snapshots": [current] if current else [],
+        "snapshot_log": [],
+        "metadata_log": table.metadata.metadata_log[:1],
+    }
+    light = copy.copy(table)
+    light.metadata = table.metadata.model_copy(update=rest)
+    return light
+
+
+def _named(tasks: Sequence[pyiceberg.FileScanTask], rows: DataFrame) -> list[pyiceberg.FileScanTask]:
+    """Return the files that rows are from."""
+    names = {row[0] for row in rows.select(_FILE).distinct().collect()}
+    return [task for task in tasks if task.file.file_path.rpartition("/")[2] in names]
+
+
+def _known(metadata: TableMetadata) -> dict[str, Progress]:
+    """Return the progress of all runs in a version of the table's metadata."""
+    snapshot = metadata.current_snapshot()
     while snapshot is not None:
-        text = snapshot.summary().get(_PROGRESS)
+        text = snapshot.summary.additional_properties.get(_PROGRESS) if snapshot.summary else None
         if text is not None:
             return _parsed(text)
-        # One that somebody else has made on top of ours.
-        parent = snapshot.parentId()
-        if parent is None:
+        # Another program committed on top of the pipeline's snapshots.
+        if (snapshot.sequence_number or 0) <= 1:
             return {}
-        snapshot = metadata.snapshot(parent)
+        parent_id = snapshot.parent_snapshot_id
+        # PyIceberg removes the id of an expired parent as well.
+        snapshot = metadata.snapshot_by_id(parent_id) if parent_id is not None else None
         if snapshot is None:
-            return _parsed(metadata.properties().get(_PROGRESS) or "[]")
+            return _parsed(metadata.properties.get(_PROGRESS) or "[]")
     return {}
 
 
@@ -486,32 +572,45 @@ def _parsed(text: str) -> dict[str, Progress]:
     return {progress.run: progress for progress in found}
 
 
-def _version(metadata: Java | None) -> str | None:
-    return None if metadata is None else str(metadata.metadataFileLocation())
-
-
 def _text_of(known: Mapping[str, Progress]) -> str:
     return json.dumps(
         [json.loads(known[run].to_json()) for run in sorted(known)], separators=(",", ":"), sort_keys=True
     )
 
 
-def _with_latest(
-    kept: DataFrame, new: DataFrame, key: str, partition: str, gone: str, marks: Sequence[str]
-) -> DataFrame:
-    """Return the rows that were there after new ones of their keys, see `Table.update`."""
-    from pyspark.sql import functions as F
+def _delete_expired(table: pyiceberg.Table, before: TableMetadata) -> None:
+    """Delete the files that only expired snapshots have, as far as possible; none if the history has branches.
 
-    there, later = kept.alias("there"), new.alias("new")
-    same = f"there.{quoted(key)} = new.{quoted(key)}"
-    comes_later = is_later("new", "there", quoted(partition))
-    is_new = F.expr(f"{same} AND {comes_later}")
-    is_late = F.expr(f"{same} AND NOT {comes_later}")
-    result = there.join(later, is_new, "left_anti")
-    added = later.where(f"NOT ({gone})").join(there, is_late, "left_anti")
-    result = result.unionByName(added, allowMissingColumns=True)
-    if marks:
-        columns = [f"{'new' if name in marks else 'there'}.{quoted(name)}" for name in kept.columns]
-        marked = there.join(later.where(gone), is_new).selectExpr(*columns)
-        result = result.unionByName(marked, allowMissingColumns=True)
-    return result
+    Each snapshot lists the files that it deleted from the one before, so a file that a snapshot up to the oldest kept
+    one deleted is in none of the kept ones.
+
+    Args:
+        table: Without these snapshots.
+        before: Its metadata with them.
+    """
+    kept = {snapshot.snapshot_id for snapshot in table.snapshots()}
+    line = list(ancestors_of(before.current_snapshot(), before))
+    remaining = [snapshot for snapshot in line if snapshot.snapshot_id in kept]
+    # Not those that a rollback left: the files that they deleted are in use again.
+    expired = [snapshot for snapshot in line if snapshot.snapshot_id not in kept]
+    if not expired or len(remaining) != len(kept):
+        return
+    oldest = remaining[-1]
+    ids = {snapshot.snapshot_id for snapshot in (*expired, oldest)}
+    used = {manifest.manifest_path for manifest in oldest.manifests(table.io)}
+    seen: set[str] = set()
+    gone = [snapshot.manifest_list for snapshot in expired]
+    for snapshot in (*expired, oldest):
+        for manifest in snapshot.manifests(table.io):
+            if manifest.manifest_path in seen:
+                continue
+            seen.add(manifest.manifest_path)
+            if manifest.deleted_files_count and manifest.added_snapshot_id in ids:
+                for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
+                    if entry.status == ManifestEntryStatus.DELETED and entry.snapshot_id in ids:
+                        gone.append(entry.data_file.file_path)
+            if manifest.manifest_path not in used:
+                gone.append(manifest.manifest_path)
+    for path in gone:
+        with suppress(OSError):
+            table.io.delete(path)

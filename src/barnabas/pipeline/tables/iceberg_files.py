@@ -1,107 +1,321 @@
-"""Data files of an Iceberg table, written and read by Spark without a commit: how Iceberg's own compaction does it.
+"""Data files of an Iceberg table, written and read in Spark's Python workers by PyIceberg; the driver commits them.
 
-Spark finds a table that is an object of ours by a name in a cache, writes files under an id instead of committing them,
-and reads a chosen set of a table's files.
+A writer collects the rows of a task up to `_GROUP_ROWS`, sorts them in the table's order, divides them by the table's
+partition spec, and writes each part as a row group of the open file of its partition. A file has the field ids of the
+table's schema in its columns.
 
-Source: Iceberg 1.10.0, `SparkBinPackFileRewriteRunner`, `SparkWriteBuilder`, `IcebergSource`.
+Source: Iceberg's table specification, partitioning, sorting; PyIceberg 0.12, `ParquetFormatWriter`, `ArrowScan`.
 """
 
 from __future__ import annotations
 
+import base64
+import pickle
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
+from pyiceberg.io import load_file_io
+from pyiceberg.io.pyarrow import ArrowScan, ParquetFormatWriter, schema_to_pyarrow
+from pyiceberg.manifest import DataFile as IcebergFile
+from pyiceberg.manifest import DataFileContent, FileFormat
+from pyiceberg.schema import Schema, sanitize_column_names
+from pyiceberg.table.locations import load_location_provider
+from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
+from pyiceberg.table.sorting import SortDirection
+from pyiceberg.transforms import IdentityTransform, TimeTransform, VoidTransform
+from pyiceberg.typedef import Record
+from pyiceberg.types import DateType, TimestampType, TimestamptzType
+
+from barnabas.pipeline.tables.data_files import DataFile
+from barnabas.pipeline.tables.table import TableError
+
 if TYPE_CHECKING:
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import FileScanTask, Table
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-# py4j gives Java's objects no types.
-Java = Any
-
-
-class DataFiles:
-    """Writes and reads the data files of Iceberg tables, through one session."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-        _prepare(spark)
-        jvm = spark.sparkContext._jvm
-        assert jvm is not None, "the session has ended"
-        self._jvm: Java = jvm
-        self._iceberg: Java = jvm.org.apache.iceberg
-
-    def write(self, rows: DataFrame, table: Java) -> list[Java]:
-        """Let Spark write rows into data files of a table that no snapshot has yet."""
-        _prepare(rows.sparkSession)
-        coordinator = self._iceberg.spark.FileRewriteCoordinator.get()
-        with self._cached(table) as name:
-            writer = rows.write.format("iceberg").option("check-ordering", "false")
-            writer.option("rewritten-file-scan-task-set-id", name).mode("append").save(name)
-            files = list(coordinator.fetchNewFiles(table, name))
-            coordinator.clearRewrite(table, name)
-        return files
-
-    def tasks_of(self, table: Java) -> list[Java]:
-        """List a table's data files, each with what is deleted of it."""
-        lists = self._iceberg.relocated.com.google.common.collect.Lists
-        return list(lists.newArrayList(table.newScan().planFiles()))
-
-    @contextmanager
-    def rows_of(self, table: Java, tasks: Sequence[Java] | None = None) -> Iterator[DataFrame]:
-        """Provide the rows of a table, or of some of its files, for use inside; each can tell its `_file`."""
-        with self._cached(table) as name:
-            reader = self._spark.read.format("iceberg")
-            if tasks is None:
-                yield reader.load(name)
-                return
-            manager = self._iceberg.spark.ScanTaskSetManager.get()
-            staged = self._jvm.java.util.ArrayList()
-            for task in tasks:
-                staged.add(task)
-            manager.stageTasks(table, name, staged)
-            try:
-                yield reader.option("scan-task-set-id", name).load(name)
-            finally:
-                manager.removeTasks(table, name)
-
-    @contextmanager
-    def _cached(self, table: Java) -> Iterator[str]:
-        """Provide the name by which Spark finds a table that is an object of ours."""
-        gateway = self._spark.sparkContext._gateway
-        assert gateway is not None
-        # py4j takes `get()` for the method of an instance that has the same name.
-        get = (
-            self._iceberg.spark.SparkTableCache()
-            .getClass()
-            .getMethod("get", gateway.new_array(self._jvm.java.lang.Class, 0))
-        )
-        cache = get.invoke(None, gateway.new_array(self._jvm.java.lang.Object, 0))
-        name = str(uuid.uuid4())
-        cache.add(name, table)
-        try:
-            yield name
-        finally:
-            cache.remove(name)
+_GROUP_ROWS = 1 << 17
+# A task keeps the files of so many partitions open.
+_OPEN_FILE_COUNT = 64
+_COLUMN_OF_FILES = "file BINARY"
 
 
-def _prepare(session: SparkSession) -> None:
-    """Load Iceberg's own catalogs in a session, whatever thread this is: a stream's batches have a session each.
+@dataclass(frozen=True, slots=True)
+class IcebergSink:
+    """A `Sink` of an Iceberg table's data files.
 
-    Iceberg does it in the session that is active in the thread, which may be another one; and in a thread without
-    one Spark looks into no session's settings, and finds only catalogs that are loaded.
+    Attributes:
+        metadata: The table's as JSON, without its snapshots.
+        schema: The columns of the files as JSON, in the order of the rows.
+        places: The position in the rows of each column of the files.
+        store: The properties of the table's FileIO.
     """
-    jvm = session.sparkContext._jvm
-    assert jvm is not None, "the session has ended"
-    sessions: Java = jvm.org.apache.spark.sql.classic.SparkSession
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(session._jsparkSession)
-    try:
-        catalogs = session._jsparkSession.sessionState().catalogManager()
-        catalogs.catalog("default_iceberg")
-        catalogs.catalog("default_cache_iceberg")
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
+
+    metadata: str
+    schema: str
+    places: tuple[int, ...]
+    store: Mapping[str, str]
+
+    def open(self) -> IcebergWriter:
+        """Begin a task's part."""
+        return IcebergWriter(self)
+
+
+def sink_of(table: Table, metadata: TableMetadata, schema: Schema, places: Sequence[int]) -> IcebergSink:
+    """Return the sink of a table for rows of some columns.
+
+    Args:
+        table: The table.
+        metadata: Its metadata, or those that a transaction gives it.
+        schema: The part of its schema that the rows have.
+        places: The position in the rows of each column of `schema`.
+
+    Raises:
+        TableError: the rows lack a column that must not be null, or a field of an object divides the table.
+    """
+    there = {field.field_id for field in schema.fields}
+    if missing := [each.name for each in metadata.schema().fields if each.required and each.field_id not in there]:
+        raise TableError(f"{metadata.location}: the rows lack column {missing[0]}, which must not be null")
+    top = {field.field_id for field in metadata.schema().fields}
+    sources = {field.source_id for field in metadata.spec().fields if not isinstance(field.transform, VoidTransform)}
+    if sources - top:
+        raise TableError(f"{metadata.location}: partitions by a field of an object are not supported")
+    return IcebergSink(without_snapshots(metadata), schema.model_dump_json(), tuple(places), dict(table.io.properties))
+
+
+def without_snapshots(metadata: TableMetadata) -> str:
+    """Return a table's metadata as JSON, without those of its snapshots."""
+    rest: dict[str, object] = {
+        "snapshots": [],
+        "snapshot_log": [],
+        "metadata_log": [],
+        "refs": {},
+        "current_snapshot_id": None,
+    }
+    return metadata.model_copy(update=rest).model_dump_json()
+
+
+class IcebergWriter:
+    """The files of one task."""
+
+    def __init__(self, sink: IcebergSink) -> None:
+        self._metadata = TableMetadataUtil.parse_raw(sink.metadata)
+        self._schema = sanitize_column_names(Schema.model_validate_json(sink.schema))
+        self._arrow_schema = schema_to_pyarrow(self._schema)
+        self._places = sink.places
+        self._io = load_file_io(dict(sink.store), self._metadata.location)
+        self._locations = load_location_provider(self._metadata.location, self._metadata.properties)
+        self._spec = self._metadata.spec()
+        own = {field.field_id: field.name for field in self._schema.fields}
+        self._sources = [own.get(field.source_id) for field in self._spec.fields]
+        order = self._metadata.sort_order_by_id(self._metadata.default_sort_order_id)
+        self._order = [
+            (own[field.source_id], "ascending" if field.direction == SortDirection.ASC else "descending")
+            for field in (order.fields if order else ())
+            if field.source_id in own and isinstance(field.transform, IdentityTransform)
+        ]
+        self._rows: list[pa.Table] = []
+        self._row_count = 0
+        self._open: dict[tuple[Any, ...], tuple[str, ParquetFormatWriter]] = {}
+        self._files: list[DataFile] = []
+
+    def write(self, rows: pa.Table) -> None:
+        """Write rows, see `SinkWriter.write`."""
+        columns = [
+            rows.column(place).cast(field.type) for place, field in zip(self._places, self._arrow_schema, strict=True)
+        ]
+        self._rows.append(pa.Table.from_arrays(columns, schema=self._arrow_schema))
+        self._row_count += rows.num_rows
+        if self._row_count >= _GROUP_ROWS:
+            self._write_group()
+
+    def close(self) -> list[DataFile]:
+        """End the files; return those with rows."""
+        self._write_group()
+        for values in list(self._open):
+            self._finish(values)
+        return self._files
+
+    def abort(self) -> None:
+        """Close and delete what was written, as far as possible."""
+        paths = [file.path for file in self._files]
+        for path, writer in self._open.values():
+            paths.append(path)
+            with suppress(Exception):
+                writer.close()
+        for path in paths:
+            with suppress(Exception):
+                self._io.delete(path)
+
+    def _write_group(self) -> None:
+        if not self._row_count:
+            return
+        rows = pa.concat_tables(self._rows)
+        self._rows, self._row_count = [], 0
+        if self._order:
+            rows = rows.sort_by(self._order)
+        for values, part in self._divided(rows):
+            if values not in self._open:
+                if len(self._open) >= _OPEN_FILE_COUNT:
+                    self._finish(next(iter(self._open)))
+                name = f"{uuid.uuid4()}.parquet"
+                if values:
+                    name = f"{self._spec.partition_to_path(Record(*values), self._metadata.schema())}/{name}"
+                path = self._locations.new_data_location(name)
+                output = self._io.new_output(path)
+                self._open[values] = path, ParquetFormatWriter(output, self._schema, self._metadata.properties)
+            self._open[values][1].write(part)
+
+    def _divided(self, rows: pa.Table) -> Iterator[tuple[tuple[Any, ...], pa.Table]]:
+        """Divide rows by the table's spec: into the partition's values, and the rows with them."""
+        if not self._sources:
+            yield (), rows
+            return
+        schema = self._metadata.schema()
+        numbers: list[pa.Array] = []
+        values: list[list[Any]] = []
+        for field, source in zip(self._spec.fields, self._sources, strict=True):
+            if source is None:
+                values.append([None])
+                numbers.append(pa.array([0], pa.int32()).take(pa.array([0] * rows.num_rows)))
+                continue
+            kind = schema.find_type(field.source_id)
+            column = rows.column(source).combine_chunks()
+            # The transform is computed once for each value.
+            encoded = _physical(column, kind, field.transform).dictionary_encode("encode")
+            transform = field.transform.transform(kind)
+            found = [transform(value) for value in encoded.dictionary.to_pylist()]
+            known = {value: number for number, value in enumerate(dict.fromkeys(found))}
+            values.append(list(known))
+            ids = pa.array([known[value] for value in found], pa.int32())
+            numbers.append(ids.take(encoded.indices))
+        names = [str(number) for number in range(len(numbers))]
+        keys = pa.Table.from_arrays([*numbers, pa.array(range(rows.num_rows))], [*names, "row"])
+        groups = keys.group_by(names, use_threads=False).aggregate([("row", "list")]).to_pylist()
+        for group in groups:
+            key = tuple(own[group[name]] for own, name in zip(values, names, strict=True))
+            yield key, rows if len(groups) == 1 else rows.take(pa.array(group["row_list"]))
+
+    def _finish(self, values: tuple[Any, ...]) -> None:
+        path, writer = self._open.pop(values)
+        statistics = writer.close()
+        size = len(self._io.new_input(path))
+        file = IcebergFile.from_args(
+            content=DataFileContent.DATA,
+            file_path=path,
+            file_format=FileFormat.PARQUET,
+            partition=Record(*values),
+            file_size_in_bytes=size,
+            sort_order_id=None,
+            spec_id=self._spec.spec_id,
+            equality_ids=None,
+            key_metadata=None,
+            **statistics.to_serialized_dict(),
+        )
+        partition = {
+            field.name: None if value is None else str(value)
+            for field, value in zip(self._spec.fields, values, strict=True)
+        }
+        text = base64.b64encode(pickle.dumps(file)).decode()
+        self._files.append(DataFile(path, size, statistics.record_count, partition, text))
+
+
+def iceberg_file(file: DataFile) -> IcebergFile:
+    """Return PyIceberg's description of a file that a sink wrote."""
+    found = pickle.loads(base64.b64decode(file.statistics))
+    assert isinstance(found, IcebergFile)
+    return found
+
+
+def _physical(column: pa.Array, kind: object, transform: object) -> pa.Array:
+    """Return values as Iceberg's transforms take them: times as whole numbers."""
+    if isinstance(kind, (TimestampType, TimestamptzType)):
+        if isinstance(transform, TimeTransform):
+            # No transform of times is finer.
+            column = pc.floor_temporal(column, unit="hour")
+        return column.cast(pa.int64())
+    return column.cast(pa.int32()) if isinstance(kind, DateType) else column
+
+
+def write_rows(rows: DataFrame, sink: IcebergSink) -> list[DataFile]:
+    """Write rows into files by Spark's tasks; the columns are those of the sink, in its order."""
+
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        writer = sink.open()
+        try:
+            for batch in batches:
+                writer.write(pa.Table.from_batches([batch]))
+            files = writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+        yield _batch_of(files)
+
+    # PySpark finds each column by its name, in which a dot or a backtick is syntax.
+    plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))
+    return _files_in(plain.mapInArrow(write, _COLUMN_OF_FILES))
+
+
+def rewrite(spark: SparkSession, sink: IcebergSink, groups: Sequence[Sequence[FileScanTask]]) -> list[DataFile]:
+    """Write the rows of each group of files into new files, a task for each group."""
+
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        writer = sink.open()
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for part in _scan(sink, groups[number]):
+                    writer.write(part)
+        yield _batch_of(writer.close())
+
+    return _files_in(spark.range(0, len(groups), 1, len(groups)).mapInArrow(write, _COLUMN_OF_FILES))
+
+
+def scanned(spark: SparkSession, sink: IcebergSink, tasks: Sequence[FileScanTask], columns: StructType) -> DataFrame:
+    """Read files by PyIceberg in Spark's tasks, for what Spark's own reader can't: row-level deletes, name mappings.
+
+    Args:
+        spark: The session.
+        sink: With the columns to read.
+        tasks: The files.
+        columns: Spark's columns of the rows, then one for the name of the file.
+    """
+    from pyspark.sql.types import StructField, StructType
+
+    plain = StructType([StructField(f"c{number}", each.dataType) for number, each in enumerate(columns.fields)])
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for part in _scan(sink, [tasks[number]]):
+                    name = pa.repeat(pa.scalar(tasks[number].file.file_path.rpartition("/")[2]), part.num_rows)
+                    yield from pa.Table.from_arrays([*part.columns, name], plain.names).to_batches()
+
+    rows = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(read, plain)
+    return rows.toDF(*columns.names)
+
+
+def _scan(sink: IcebergSink, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:
+    from pyiceberg.expressions import AlwaysTrue
+
+    metadata = TableMetadataUtil.parse_raw(sink.metadata)
+    schema = Schema.model_validate_json(sink.schema)
+    everything: BooleanExpression = AlwaysTrue()
+    scan = ArrowScan(metadata, load_file_io(dict(sink.store), metadata.location), schema, everything)
+    kinds = schema_to_pyarrow(schema)
+    for batch in scan.to_record_batches(tasks):
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, kinds, strict=True)]
+        yield pa.Table.from_arrays(columns, schema=kinds)
+
+
+def _batch_of(files: Sequence[DataFile]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(file) for file in files], pa.binary())], ["file"])
+
+
+def _files_in(rows: DataFrame) -> list[DataFile]:
+    return [pickle.loads(file) for (file,) in rows.collect()]

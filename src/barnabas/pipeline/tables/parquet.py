@@ -1,29 +1,42 @@
-"""Tables of plain Parquet files: no library and no list of files is needed to read one.
+"""Tables of plain Parquet files on a local disk: no library and no list of files is needed to read one.
 
-How commits are made of directories is in `commits.py`. Columns and their types stand in each commit's note, so that
-reading asks no file for them. What plain files can't do is left out: rows are not changed one by one, and a rename must
-be one step, which it is on local disk and HDFS and is not in an object store.
+Layout, for a table at `place/views`:
+
+    place/views/table_commit=<run>-<sequence>/            the files of a run's commit
+    place/views/table_commit=<run>-<sequence>.<hex>/      the files of a compaction
+        ....parquet, column=value/....parquet
+        _progress.json                                      its `Note`
+    place/_views.work/files/                                files that tasks write
+    place/_views.work/staging/<name>/                       commits before their rename, and commits to be deleted
+    place/_views.work/lock
+
+Invariants:
+- A commit is one rename of a directory into the table, by the holder of the lock. Files that are being written are
+  outside the table's directory, because many readers take all files in it.
+- The sequence of a run is checked under the lock, so of two writers of the same run one commits.
+- A commit that replaces others (replace, cut, compaction) names them in its note. They do not count from its rename on.
+  Its writer deletes them, or after a kill the next writer does.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import math
+import os
+import re
+import shutil
+import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.columns import aligned, merged, quoted
-from barnabas.pipeline.tables.commits import (
-    COMMIT_COLUMN,
-    Commits,
-    Note,
-    Snapshot,
-    commit_name,
-    compacted_name,
-    run_of,
-)
-from barnabas.pipeline.tables.hadoop import Directory
+from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.rules import (
     check_division,
@@ -33,95 +46,176 @@ from barnabas.pipeline.tables.rules import (
     moved,
     with_rest,
 )
-from barnabas.pipeline.tables.table import USUAL_LIMITS, Compaction, Progress, TableError
+from barnabas.pipeline.tables.table import (
+    COMMIT_COLUMN,
+    USUAL_LIMITS,
+    Compaction,
+    Progress,
+    TableError,
+    TableUnavailableError,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_SCHEMES = ("file", "hdfs", "viewfs")
-# What is written by others meanwhile is looked at, and the same done again.
+# Readers take a column of this name from the names of directories, so the rows can't have one.
+
+_COMMIT = re.compile(rf"{COMMIT_COLUMN}=([a-z0-9-]+)-(\d{{12}})(?:\.[0-9a-f]{{8}})?")
+_NOTE = "_progress.json"
+# Of earlier versions: the replaced commits of the newest replacement.
+_SWAP = "swap.json"
+# A replacement is computed again if another writer has changed the commits that it replaces.
 _TRIES = 10
+# What a killed writer left is deleted when no writer can be using it any more.
+_LEFTOVER_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The note beside a commit's files.
+
+    `runs` holds the progress of all runs as far as the writer knew, `schema` the table's columns from this commit on
+    (Spark's JSON), `replaces` the names of the commits that it replaces.
+    """
+
+    runs: dict[str, Progress]
+    schema: str
+    partition_by: tuple[str, ...]
+    replaces: tuple[str, ...] = ()
+    writer: str = ""
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "writer": self.writer,
+                "runs": [progress.to_json() for progress in self.runs.values()],
+                "schema": self.schema,
+                "partition_by": self.partition_by,
+                "replaces": self.replaces,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Note:
+        found = json.loads(text)
+        all_progress = [Progress.from_json(progress) for progress in found["runs"]]
+        return cls(
+            {progress.run: progress for progress in all_progress},
+            found["schema"],
+            tuple(found["partition_by"]),
+            tuple(found.get("replaces", ())),
+            found["writer"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The commits that count at one moment with their notes, oldest first within a run, and those replaced."""
+
+    commits: dict[str, Note]
+    replaced: tuple[str, ...]
+
+    @property
+    def runs(self) -> dict[str, Progress]:
+        """The newest progress of each run."""
+        found: dict[str, Progress] = {}
+        for note in self.commits.values():
+            for run, progress in note.runs.items():
+                if run not in found or found[run].sequence < progress.sequence:
+                    found[run] = progress
+        return found
+
+    @property
+    def schema(self) -> StructType | None:
+        """The columns; None if there is no commit."""
+        from pyspark.sql.types import StructType
+
+        schema = None
+        for text in dict.fromkeys(note.schema for note in self.commits.values()):
+            schema = merged(schema, StructType.fromJson(json.loads(text)))
+        return schema
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The partition columns of the newest commits."""
+        return [note.partition_by for note in self.commits.values()][-1]
 
 
 class ParquetTable:
-    """A table of Parquet files in a directory."""
+    """A table of Parquet files in a directory of a local disk."""
 
-    widens = False
     column_limits = USUAL_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, layout: Layout = PLAIN) -> None:
         self._spark = spark
         self._location = location
         self._layout = layout
-        directory = Directory(spark, location)
-        if directory.scheme not in _SCHEMES:
-            raise TableError(
-                f"{location}: Parquet tables are for local disk and HDFS: on {directory.scheme} no rename is one step; "
-                "take delta or iceberg"
-            )
-        self._commits = Commits(directory)
+        self._directory = Path(os.path.abspath(re.sub("^file:(//)?", "", location)))
+        self._work = self._directory.with_name(f"_{self._directory.name}.work")
 
     @property
     def location(self) -> str:
         return self._location
 
     def exists(self) -> bool:
-        return bool(self._commits.snapshot().commits)
+        return bool(self._snapshot().commits)
+
+    def schema(self) -> StructType | None:
+        return self._snapshot().schema
 
     def read(self) -> DataFrame:
-        snapshot = self._commits.snapshot()
-        self._check_exists(snapshot)
-        return self._rows(snapshot, snapshot.commits).drop(COMMIT_COLUMN)
+        snapshot = self._there()
+        return self._rows(snapshot, list(snapshot.commits)).drop(COMMIT_COLUMN)
 
     def progress(self, run: str) -> Progress | None:
-        return self._commits.snapshot().runs.get(run)
+        return self._snapshot().runs.get(run)
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
-        self._commits.sweep()
-        snapshot = self._commits.snapshot()
+        snapshot = self._snapshot()
         check_sequence(snapshot.runs.get(progress.run), progress, self._location)
-        schema = self._schema(snapshot)
-        aligned_rows = self._aligned(rows, schema)
+        new = aligned(rows, snapshot.schema, self._location)
+        sink = self.sink(new.schema)
+        self.append_files(self._written(new, sink.partition_columns), new.schema, progress)
+
+    def sink(self, columns: StructType) -> FileSink:
+        snapshot = self._snapshot()
+        there = aligned_columns(columns, snapshot.schema, self._location)
+        self._check_columns(there)
         if snapshot.commits:
-            partition_by = snapshot.notes[-1].partition_by
-            check_division(partition_by, self._layout, self._location)
-        else:
-            partition_by = self._divided_by(aligned_rows)
-        staged = self._commits.stage(progress.run)
-        try:
-            self._write(aligned_rows, staged, partition_by)
-        except Exception:
-            # One that took itself for the same run has removed what this one was writing: it came first, or will.
-            check_sequence(self._commits.snapshot().runs.get(progress.run), progress, self._location)
-            if not self._commits.work.exists(staged):
-                raise moved(progress, self._location) from None
-            raise
-        note = self._note(snapshot, merged(schema, aligned_rows.schema), partition_by, progress)
-        name = commit_name(progress.run, progress.sequence)
-        if not self._commits.put(staged, note, name):
-            raise moved(progress, self._location)
-        self._check_counts(name, progress)
+            check_division(snapshot.partition_by, self._layout, self._location)
+        partition_by = snapshot.partition_by if snapshot.commits else self._partition_columns(there)
+        order = tuple(name for name in self._layout.sorted_by if name in there.names)
+        return FileSink(str(self._work / "files"), {}, tuple(there.names), partition_by, order)
+
+    def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
+        snapshot = self._snapshot()
+        schema = merged(snapshot.schema, aligned_columns(columns, snapshot.schema, self._location))
+        partition_by = snapshot.partition_by if snapshot.commits else self._partition_columns(schema)
+        if any(tuple(file.partition) != partition_by for file in files):
+            raise TableUnavailableError(
+                f"{self._location}: another writer has made the table, with other partition columns"
+            )
+        self._commit(files, schema, partition_by, progress)
+
+    def discard(self, files: Sequence[DataFile]) -> None:
+        FileSink(str(self._work / "files"), {}).delete(file.path for file in files)
 
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
-        raise TableError(
-            f"{self._location}: rows of Parquet files can't be changed one by one: take delta, iceberg or postgresql"
-        )
+        raise TableError(f"{self._location}: a Parquet table can't be updated by key: use delta, iceberg or postgresql")
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
-        if where:
-            rows = with_rest(rows, self.read(), where)
         for _ in range(_TRIES):
-            snapshot = self._commits.snapshot()
+            snapshot = self._snapshot()
             check_sequence(snapshot.runs.get(progress.run), progress, self._location)
-            aligned_rows = self._aligned(rows, None)
-            partition_by = self._divided_by(aligned_rows)
-            staged = self._commits.stage(progress.run)
-            self._write(aligned_rows, staged, partition_by)
-            note = self._note(snapshot, merged(None, aligned_rows.schema), partition_by, progress)
-            if self._swap(staged, note, progress, snapshot.commits):
+            new = with_rest(rows, self.read(), where) if where else rows
+            new = aligned(new, None, self._location)
+            self._check_columns(new.schema)
+            partition_by = self._partition_columns(new.schema)
+            files = self._written(new, partition_by)
+            if self._commit(files, merged(None, new.schema), partition_by, progress, list(snapshot.commits)):
                 return
         raise self._busy()
 
@@ -129,43 +223,44 @@ class ParquetTable:
         from pyspark.sql import functions as F
 
         for _ in range(_TRIES):
-            snapshot = self._commits.snapshot()
-            self._check_exists(snapshot)
+            snapshot = self._there()
             check_sequence(snapshot.runs.get(progress.run), progress, self._location)
-            schema = self._schema(snapshot)
+            schema, partition_by = snapshot.schema, snapshot.partition_by
             assert schema is not None
-            condition = where or condition_of_cut(offsets, schema, self._location)
-            goes = F.coalesce(F.expr(condition), F.lit(False))
-            rows = self._rows(snapshot, snapshot.commits)
+            goes = F.coalesce(F.expr(where or condition_of_cut(offsets, schema, self._location)), F.lit(False))
+            rows = self._rows(snapshot, list(snapshot.commits))
             counts = {row[0]: row[1] for row in rows.where(goes).groupBy(COMMIT_COLUMN).count().collect()}
-            straddling = [name for name in snapshot.commits if name.partition("=")[2] in counts]
-            staged = self._commits.stage(progress.run)
-            partition_by = snapshot.notes[-1].partition_by
-            if straddling:
-                left = self._rows(snapshot, straddling).where(~goes).drop(COMMIT_COLUMN)
-                self._write(left, staged, partition_by)
-            note = self._note(snapshot, schema, partition_by, progress)
-            if self._swap(staged, note, progress, straddling):
+            cut = [name for name in snapshot.commits if name.partition("=")[2] in counts]
+            files: list[DataFile] = []
+            if cut:
+                files = self._written(self._rows(snapshot, cut).where(~goes).drop(COMMIT_COLUMN), partition_by)
+            if self._commit(files, schema, partition_by, progress, cut):
                 return sum(counts.values())
         raise self._busy()
 
     def compact(self) -> Compaction:
-        """Write the files of many small commits of a run together; the run's newest progress stays with them."""
-        self._commits.sweep()
-        snapshot = self._commits.snapshot()
-        self._check_exists(snapshot)
-        before = len(self._commits.files(snapshot.commits))
-        for run in {run_of(name) for name in snapshot.commits}:
-            self._compact_run(snapshot, [name for name in snapshot.commits if run_of(name) == run])
-        return Compaction(before, len(self._commits.files(self._commits.snapshot().commits)))
+        """Write the files of many small commits of a run together."""
+        snapshot = self._there()
+        before = sum(len(self._sizes(name)) for name in snapshot.commits)
+        for run in {_run_of(name) for name in snapshot.commits}:
+            self._compact_run(snapshot, [name for name in snapshot.commits if _run_of(name) == run])
+        return Compaction(before, sum(len(self._sizes(name)) for name in self._snapshot().commits))
 
     def trim_history(self) -> None:
-        """Do nothing: there is the latest commit alone."""
+        """Delete what killed writers left a day ago or earlier; a table has no older versions."""
+        oldest_s = time.time() - _LEFTOVER_S
+        for directory, _, names in os.walk(self._work / "files"):
+            for path in (Path(directory, name) for name in names):
+                if path.stat().st_mtime < oldest_s:
+                    path.unlink(missing_ok=True)
+        for path in (self._work / "staging").glob("*"):
+            if path.stat().st_mtime < oldest_s:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _compact_run(self, snapshot: Snapshot, names: list[str]) -> None:
         small, file_count, total_bytes = [], 0, 0
         for name in names:
-            sizes = [entry.size_bytes for entry in self._commits.files([name])]
+            sizes = self._sizes(name)
             if sum(sizes) < len(sizes) * self._layout.file_bytes / 2 or not sizes:
                 small.append(name)
                 file_count += len(sizes)
@@ -173,83 +268,180 @@ class ParquetTable:
         wanted = max(1, math.ceil(total_bytes / self._layout.file_bytes))
         if file_count <= wanted and len(small) < 2:
             return
-        schema = self._schema(snapshot)
+        schema, partition_by = snapshot.schema, snapshot.partition_by
         assert schema is not None
-        partition_by = snapshot.notes[-1].partition_by
         rows = self._rows(snapshot, small).drop(COMMIT_COLUMN)
-        # A division into files by columns puts a value's rows together first: else each task writes one file for each.
+        # Else each task writes a file for each combination of partition values.
         rows = rows.repartition(wanted, *map(quoted, partition_by)) if partition_by else rows.coalesce(wanted)
-        staged = self._commits.stage_compaction()
-        self._write(rows, staged, partition_by)
-        note = self._note(snapshot, schema, partition_by)
-        # Another one was there first: the files are small for a while longer.
-        self._commits.swap(staged, note, compacted_name(small[-1]), small)
+        # If another writer has replaced them meanwhile, the next compaction writes the rest together.
+        self._commit(self._written(rows, partition_by), schema, partition_by, None, small)
 
-    def _rows(self, snapshot: Snapshot, names: Sequence[str]) -> DataFrame:
-        """Read some commits; the rows say in `COMMIT_COLUMN` which one they are of."""
-        from pyspark.sql.types import StringType, StructField, StructType
+    # The table as it is.
 
-        schema = self._schema(snapshot)
-        assert schema is not None
-        with_commit = StructType([*schema.fields, StructField(COMMIT_COLUMN, StringType())])
-        directory = self._commits.directory
-        reader = self._spark.read.schema(with_commit).option("basePath", directory.uri())
-        rows = reader.parquet(*(directory.uri(name) for name in names))
-        # Columns that stand in the names of directories come last otherwise.
-        return rows.select(*(quoted(name) for name in with_commit.names))
+    def _snapshot(self) -> Snapshot:
+        """List the commits, while no writer changes them."""
+        with self._lock(fcntl.LOCK_SH):
+            return self._listed()
 
-    def _divided_by(self, rows: DataFrame) -> tuple[str, ...]:
-        check_layout(self._layout, rows.columns, self._location)
-        return tuple(each.column for each in self._layout.divided_by)
+    def _listed(self) -> Snapshot:
+        names = sorted(filter(_COMMIT.fullmatch, os.listdir(self._directory)) if self._directory.exists() else ())
+        notes = {name: Note.from_json((self._directory / name / _NOTE).read_text()) for name in names}
+        replaced = {name for note in notes.values() for name in note.replaces} | self._swapped(notes)
+        return Snapshot(
+            {name: note for name, note in notes.items() if name not in replaced},
+            tuple(name for name in names if name in replaced),
+        )
 
-    def _write(self, rows: DataFrame, staged: str, partition_by: Sequence[str]) -> None:
-        if order := [name for name in self._layout.sorted_by if name in rows.columns]:
-            rows = rows.sortWithinPartitions(*map(quoted, (*partition_by, *order)))
-        writer = rows.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-        writer.partitionBy(*partition_by).parquet(self._commits.work.uri(staged))
+    def _swapped(self, notes: Mapping[str, Note]) -> set[str]:
+        """Return the commits that an earlier version replaced, and was killed before it had deleted them."""
+        try:
+            swap = json.loads((self._work / _SWAP).read_text())
+        except (FileNotFoundError, ValueError):
+            return set()
+        made = notes.get(swap["name"])
+        return set(swap["replaced"]) if made and made.writer == swap["writer"] else set()
 
-    def _swap(self, staged: str, note: Note, progress: Progress, replaced: Sequence[str]) -> bool:
-        if self._commits.swap(staged, note, commit_name(progress.run, progress.sequence), replaced):
-            return True
-        check_sequence(self._commits.snapshot().runs.get(progress.run), progress, self._location)
-        return False
-
-    def _schema(self, snapshot: Snapshot) -> StructType | None:
-        from pyspark.sql.types import StructType
-
-        schema = None
-        for note in snapshot.notes:
-            schema = merged(schema, StructType.fromJson(json.loads(note.schema)))
-        return schema
-
-    def _aligned(self, rows: DataFrame, schema: StructType | None) -> DataFrame:
-        if COMMIT_COLUMN in (name.lower() for name in rows.columns):
-            raise TableError(f"{self._location}: a Parquet table has no room for a column {COMMIT_COLUMN}: rename it")
-        return aligned(rows, schema, self._location)
-
-    def _note(
-        self, snapshot: Snapshot, schema: StructType, partition_by: Sequence[str], progress: Progress | None = None
-    ) -> Note:
-        runs = snapshot.runs
-        if progress:
-            runs[progress.run] = progress
-        return Note(uuid.uuid4().hex, runs, schema.json(), tuple(partition_by))
-
-    def _check_counts(self, name: str, progress: Progress) -> None:
-        """See that a commit which was just made is the run's newest one.
-
-        It is not when its name had been taken, and had become free again by a compaction, while this writer slept.
-        """
-        snapshot = self._commits.snapshot()
-        newest = [there for there in snapshot.commits if run_of(there) == run_of(name)][-1:]
-        is_in_place = newest == [name] or name not in snapshot.commits
-        if not is_in_place or snapshot.runs.get(progress.run) != progress:
-            self._commits.directory.remove(name)
-            raise moved(progress, self._location)
-
-    def _check_exists(self, snapshot: Snapshot) -> None:
+    def _there(self) -> Snapshot:
+        snapshot = self._snapshot()
         if not snapshot.commits:
             raise TableError(f"{self._location}: there is no Parquet table")
+        return snapshot
+
+    def _rows(self, snapshot: Snapshot, names: Sequence[str]) -> DataFrame:
+        """Read some commits; the rows have the commit in the column `COMMIT_COLUMN`."""
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        schema = snapshot.schema
+        assert schema is not None
+        with_commit = StructType([*schema.fields, StructField(COMMIT_COLUMN, StringType())])
+        reader = self._spark.read.schema(with_commit).option("basePath", f"file:{self._directory}")
+        rows = reader.parquet(*(f"file:{self._directory / name}" for name in names))
+        # Spark puts partition columns last.
+        return rows.select(*(quoted(name) for name in with_commit.names))
+
+    def _sizes(self, name: str) -> list[int]:
+        return [file.stat().st_size for file in (self._directory / name).rglob("*.parquet")]
+
+    # What is written.
+
+    def _check_columns(self, columns: StructType) -> None:
+        if COMMIT_COLUMN in (name.lower() for name in columns.names):
+            raise TableError(f"{self._location}: a Parquet table can't have a column {COMMIT_COLUMN}: rename it")
+
+    def _partition_columns(self, columns: StructType) -> tuple[str, ...]:
+        check_layout(self._layout, columns.names, self._location)
+        return tuple(each.column for each in self._layout.divided_by)
+
+    def _written(self, rows: DataFrame, partition_by: Sequence[str]) -> list[DataFile]:
+        if order := [name for name in self._layout.sorted_by if name in rows.columns]:
+            rows = rows.sortWithinPartitions(*map(quoted, (*partition_by, *order)))
+        return write_files(rows, FileSink(str(self._work / "files"), {}, None, tuple(partition_by)))
+
+    def _commit(
+        self,
+        files: Sequence[DataFile],
+        schema: StructType,
+        partition_by: Sequence[str],
+        progress: Progress | None,
+        replaces: Sequence[str] = (),
+    ) -> bool:
+        """Make files that were written a commit.
+
+        Args:
+            files: The files; they are moved.
+            schema: The table's columns from this commit on.
+            partition_by: The partition columns.
+            progress: The run's progress; None for a compaction, which is named after the newest commit in it.
+            replaces: The names of the commits that it replaces.
+
+        Returns:
+            False when one of the commits to be replaced no longer exists; the files are deleted then.
+
+        Raises:
+            TableMovedError: another writer has committed as the same run.
+        """
+        staged = self._work / "staging" / uuid.uuid4().hex
+        for file in files:
+            (staged / file.path).parent.mkdir(parents=True, exist_ok=True)
+            os.rename(self._work / "files" / file.path, staged / file.path)
+            _flush(staged / file.path)
+        staged.mkdir(parents=True, exist_ok=True)
+        with self._lock(fcntl.LOCK_EX):
+            snapshot = self._listed()
+            self._delete(snapshot.replaced)
+            runs = snapshot.runs
+            if progress:
+                last = runs.get(progress.run)
+                if progress.sequence != (last.sequence + 1 if last else 1):
+                    shutil.rmtree(staged)
+                    raise moved(progress, self._location)
+                runs[progress.run] = progress
+                name = _commit_name(progress.run, progress.sequence)
+            else:
+                name = f"{replaces[-1].partition('.')[0]}.{uuid.uuid4().hex[:8]}"
+            if not set(replaces) <= snapshot.commits.keys():
+                shutil.rmtree(staged)
+                return False
+            note = Note(runs, schema.json(), tuple(partition_by), tuple(replaces))
+            (staged / _NOTE).write_text(note.to_json())
+            _flush(staged / _NOTE)
+            for directory, _, _ in os.walk(staged):
+                _flush(Path(directory))
+            self._directory.mkdir(exist_ok=True)
+            os.rename(staged, self._directory / name)
+            _flush(self._directory)
+            self._delete(replaces)
+        return True
+
+    def _delete(self, names: Sequence[str]) -> None:
+        """Delete replaced commits, each from the table in one step."""
+        for name in names:
+            dead = self._work / "staging" / uuid.uuid4().hex
+            os.rename(self._directory / name, dead)
+            shutil.rmtree(dead, ignore_errors=True)
+        if names:
+            _flush(self._directory)
+        # Its commits are deleted now.
+        (self._work / _SWAP).unlink(missing_ok=True)
+
+    @contextmanager
+    def _lock(self, kind: int) -> Iterator[None]:
+        """Hold the table's lock, which the system releases if the process is killed."""
+        path = self._work / "lock"
+        if kind == fcntl.LOCK_EX:
+            self._work.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        elif not path.exists():
+            # No writer of this version has been here.
+            yield
+            return
+        with path.open() as file:
+            fcntl.flock(file, kind)
+            yield
 
     def _busy(self) -> TableError:
-        return TableError(f"{self._location}: others changed the table {_TRIES} times meanwhile: try again")
+        return TableError(f"{self._location}: other writers changed the table {_TRIES} times meanwhile: try again")
+
+
+def _commit_name(run: str, sequence: int) -> str:
+    """Return the name of a commit's directory: readable, and different for different runs."""
+    if sequence >= 10**12:
+        raise TableError(f"run {run}: commit {sequence} has too many digits")
+    readable = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")[:60]
+    slug = f"{readable or 'run'}-{hashlib.sha256(run.encode()).hexdigest()[:8]}"
+    return f"{COMMIT_COLUMN}={slug}-{sequence:012}"
+
+
+def _run_of(name: str) -> str:
+    """Return the part of a commit's name that stands for its run."""
+    match = _COMMIT.fullmatch(name)
+    assert match is not None, name
+    return match[1]
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

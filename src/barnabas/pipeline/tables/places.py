@@ -1,27 +1,20 @@
 """Which kinds of table there are, what Spark needs for each, and how one is opened.
 
-The versions of what Maven Central has for tables stand here and nowhere else; `delta-spark` in `pyproject.toml` is the
-same release's Python side.
+This module alone names the versions of the tables' packages on Maven Central.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.core.build import install_hint
-from barnabas.pipeline.spark.stores import is_object_store
+from barnabas.pipeline.spark.stores import scheme_of
 from barnabas.pipeline.tables.layout import PLAIN, Layout, check_divisions
 from barnabas.pipeline.tables.table import Table, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-DELTA = "io.delta:delta-spark_2.13:4.0.0"
-ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0"
-POSTGRESQL = "org.postgresql:postgresql:42.7.7"
-SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 
 _EXTENSIONS = "spark.sql.extensions"
 
@@ -34,29 +27,12 @@ class Requirements(NamedTuple):
 
 
 _REQUIREMENTS = {
-    "delta": Requirements(
-        (DELTA,),
-        {
-            _EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
-            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            # Of the list of a table's files; Delta's own 50 are for millions of files, and cost a second each time.
-            "spark.databricks.delta.snapshotPartitions": "2",
-        },
-    ),
-    "iceberg": Requirements(
-        (ICEBERG, SQLITE),
-        {
-            _EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-            # As Iceberg sets them in the session that is active when it is first used.
-            "spark.sql.catalog.default_iceberg": "org.apache.iceberg.spark.SparkCatalog",
-            "spark.sql.catalog.default_iceberg.type": "hive",
-            "spark.sql.catalog.default_iceberg.default-namespace": "default",
-            "spark.sql.catalog.default_iceberg.cache-enabled": "false",
-            "spark.sql.catalog.default_cache_iceberg": "org.apache.iceberg.spark.SparkCachedTableCatalog",
-        },
-    ),
+    # Committed by delta-rs, in Python.
+    "delta": Requirements((), {}),
+    # Committed by PyIceberg, in Python. Spark reads the files by the field ids of their columns.
+    "iceberg": Requirements((), {"spark.sql.parquet.fieldId.read.enabled": "true"}),
     "parquet": Requirements((), {}),
-    "postgresql": Requirements((POSTGRESQL,), {}),
+    "postgresql": Requirements((), {}),
 }
 FORMATS = tuple(_REQUIREMENTS)
 
@@ -86,12 +62,6 @@ def requirements_of(*formats: str) -> Requirements:
     if extensions:
         settings[_EXTENSIONS] = ",".join(extensions)
     return Requirements(tuple(packages), settings)
-
-
-def packages_of_catalogs(settings: Mapping[str, str]) -> list[str]:
-    """Return the Maven coordinates that Iceberg's catalogs need, which Spark's settings name."""
-    databases = [value for name, value in settings.items() if name.startswith("spark.sql.catalog.")]
-    return [POSTGRESQL] if any(value.startswith("jdbc:postgresql:") for value in databases) else []
 
 
 def open_table(spark: SparkSession, location: str, format_name: str, layout: Layout = PLAIN) -> Table:
@@ -124,14 +94,11 @@ def check_place(format_name: str, location: str) -> None:
     """Find that a table of a format can't be at a place, before anything is started for it.
 
     Raises:
-        TableError: there is no such format; or it commits by a rename, and the place has none that is one step.
+        TableError: there is no such format; or Parquet tables can't be there.
     """
     _check_format(format_name)
-    if format_name == "parquet" and is_object_store(location):
-        raise TableError(
-            f"{location}: a Parquet table needs a file system with an atomic rename (a local disk, HDFS), and an "
-            "object store has none: take --format delta there, or Iceberg in a catalog"
-        )
+    if format_name == "parquet" and scheme_of(location) not in ("", "file"):
+        raise TableError(f"{location}: a Parquet table must be on a local disk: use --format delta there")
 
 
 def _check_format(name: str) -> None:

@@ -1,10 +1,9 @@
-"""A table of PostgreSQL; rows and progress are committed in one transaction.
+"""A PostgreSQL table; each commit of rows and progress is one transaction.
 
-The tasks of a batch copy their rows, in parallel, into an unlogged staging table of this attempt. Then the driver makes
-one transaction: it locks the run's row of progress, checks the sequence, moves the rows from the staging table to the
-table, puts the progress down and drops the staging table. Of a task that Spark ran twice the rows of one attempt are
-taken: each row is marked with its attempt, and the driver knows which ones count, and how many rows they sent. That
-number is held against what was moved: a server that crashed in between has emptied the staging table.
+The tasks of a batch copy their rows into staging tables (`postgresql_rows`). The driver then locks the run's row of
+progress, checks the sequence, moves the rows to the table, stores the progress and drops the staging tables, including
+those that a killed driver of the run left. The numbers of copied and moved rows must be equal: a crash of the server
+empties staging tables, which are unlogged.
 
 `barnabas_progress`, in the table's schema:
 
@@ -15,8 +14,6 @@ number is held against what was moved: a server that crashed in between has empt
 | progress | jsonb | `Progress` |
 | committed_at | timestamptz | by the server's clock |
 
-Names are put into statements that take no parameters, so that a `%` in a name is nothing special.
-
 Source: PostgreSQL 15, "COPY", "INSERT", "Explicit Locking"; psycopg 3.
 """
 
@@ -24,73 +21,61 @@ from __future__ import annotations
 
 import hashlib
 import json
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, LiteralString
-from urllib.parse import quote
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
-from psycopg.types.json import Jsonb
 
-from barnabas.pipeline.tables.columns import aligned, type_difference
+from barnabas.pipeline.tables.columns import aligned, aligned_columns, merged, quoted
+from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.layout import PLAIN, Layout
-from barnabas.pipeline.tables.postgresql_server import Server
-from barnabas.pipeline.tables.postgresql_staging import Staged, copy_rows, refusal
+from barnabas.pipeline.tables.postgresql_rows import PostgresqlSink, read_rows, selected
+from barnabas.pipeline.tables.postgresql_server import Cursor, Server, execute, identifiers, one_line
 from barnabas.pipeline.tables.postgresql_types import (
-    ATTEMPT_COLUMN,
     COLUMN_LIMITS,
     NUL_COLUMN,
-    merged,
+    is_nested,
     postgresql_type,
     restored,
     spark_type,
-    without_bytes,
 )
-from barnabas.pipeline.tables.rules import is_later, with_rest
-from barnabas.pipeline.tables.table import (
-    Compaction,
-    Progress,
-    TableError,
-    TableMovedError,
-)
+from barnabas.pipeline.tables.rules import is_later
+from barnabas.pipeline.tables.table import Compaction, Progress, RowsRefusedError, TableError, TableMovedError
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructField, StructType
 
+    from barnabas.pipeline.tables.data_files import DataFile
+
 _PROGRESS_TABLE = "barnabas_progress"
-_FETCHED_ROW_COUNT = 10_000
-# PostgreSQL divides what is larger.
-_SEGMENT_BYTES = 1 << 30
 _MIN_UPDATE_VERSION = 150_000
 _CREATION_LOCK = 0x6261726E61626173  # "barnabas"
-
-_PROGRESS_COLUMNS = sql.SQL(
-    "(table_name text, run text, sequence bigint NOT NULL, progress jsonb, committed_at timestamptz,"
-    " PRIMARY KEY (table_name, run))"
-)
-_NOTHING = sql.SQL("")
-_ALL = sql.SQL("true")
 _PLACE = ("_topic", "_partition", "_offset")
 
-Cursor = psycopg.Cursor[tuple[Any, ...]]
+
+class _Staged(NamedTuple):
+    """Copied rows: a query of all of them, its columns (the one for NUL characters if one was found), their number."""
+
+    query: sql.Composable
+    names: list[str]
+    row_count: int
 
 
 class PostgresqlTable:
     """One table of a PostgreSQL server by a URL, `postgresql://user@host:port/database?table=schema.name`.
 
     The password may be in the URL, PGPASSWORD or ~/.pgpass of the driver; other parameters of libpq (`sslmode`) may
-    stand behind the table. See `Table`.
+    follow the table. See `Table`.
     """
 
-    widens = False
     column_limits = COLUMN_LIMITS
 
     def __init__(self, spark: SparkSession, location: str, _layout: Layout = PLAIN) -> None:
-        """Name a table; nobody is connected to yet. How it lies is the server's business, and of who made it.
+        """Name a table, without connecting. The server decides on its layout.
 
         Raises:
             TableError: the URL names no table.
@@ -101,6 +86,8 @@ class PostgresqlTable:
         self._location = self._server.location
         self._target = sql.Identifier(self._schema, self._name)
         self._progress_table = sql.Identifier(self._schema, _PROGRESS_TABLE)
+        # The run that `sink` copies for: a writer asks for its progress first.
+        self._run = ""
 
     @property
     def location(self) -> str:
@@ -109,439 +96,389 @@ class PostgresqlTable:
 
     def exists(self) -> bool:
         """Return whether there is a commit."""
-        with self._server.connection() as connection:
-            return self._there(connection.cursor(), self._name)
+        with self._server.cursor() as cursor:
+            return self._there(cursor, self._name)
+
+    def schema(self) -> StructType | None:
+        """Return the table's columns; None without a table."""
+        with self._server.cursor() as cursor:
+            return self._columns(cursor)[0] if self._there(cursor, self._name) else None
 
     def read(self) -> DataFrame:
-        """Return all rows, as they are when they are asked for: in one query, so of one commit."""
-        with self._server.connection() as connection:
-            cursor = connection.cursor()
-            if not self._there(cursor, self._name):
-                raise TableError(f"there is no table {self._location}")
+        """Return all rows of the latest commit at the time of each action: one statement reads them, in one task."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        with self._server.cursor() as cursor:
+            self._check_exists(cursor)
             schema, has_nul = self._columns(cursor)
-            address = self._server.resolved(connection)
-        types = {field.name: postgresql_type(field) for field in schema.fields}
-        chosen = [
-            sql.SQL("{0}::text AS {0}").format(sql.Identifier(name)) if kind == "jsonb" else sql.Identifier(name)
-            for name, kind in types.items()
-        ]
-        if has_nul:
-            chosen.append(sql.SQL("{0}::text AS {0}").format(sql.Identifier(NUL_COLUMN)))
-        query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(chosen), self._target).as_string(None)
-        host, port, database = (quote(str(address.pop(name)), safe="") for name in ("host", "port", "dbname"))
-        rows = (
-            self._spark.read.format("jdbc")
-            .option("driver", "org.postgresql.Driver")
-            .option("url", f"jdbc:postgresql://{host}:{port}/{database}")
-            .option("query", query)
-            .option("fetchsize", _FETCHED_ROW_COUNT)
-            .option("preferTimestampNTZ", "true")
-            # What else libpq was told (sslmode, sslrootcert, ...) has the same name there.
-            .options(**{name: str(value) for name, value in address.items()})
-            .load()
+        fields = [*schema.fields, *([StructField(NUL_COLUMN, StringType())] if has_nul else [])]
+        copied = StructType(
+            [
+                StructField(f"c{number}", StringType() if is_nested(field.dataType) else field.dataType)
+                for number, field in enumerate(fields)
+            ]
         )
-        return restored(rows, schema)
+        conninfo, arrow_schema = self._server.conninfo, to_arrow_schema(copied)
+        names = [field.name for field in fields]
+        query = selected(names, arrow_schema, self._target).as_string(None)
+
+        def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for _ in batches:
+                yield from read_rows(conninfo, query, arrow_schema)
+
+        rows = self._spark.range(0, 1, 1, 1).mapInArrow(read, copied)
+        return restored(rows.toDF(*names), schema)
 
     def progress(self, run: str) -> Progress | None:
-        """Return how far a run has come; None when it has committed nothing."""
-        with self._server.connection() as connection:
-            cursor = connection.cursor()
+        """Return how far a run has come, None if it has no commit; from then on `sink` copies for this run."""
+        self._run = run
+        with self._server.cursor() as cursor:
             if not self._there(cursor, _PROGRESS_TABLE):
                 return None
-            row = cursor.execute(self._of_run("SELECT progress::text FROM {table} WHERE {run}", run)).fetchone()
+            row = execute(
+                cursor,
+                "SELECT progress::text FROM {} WHERE table_name = {} AND run = {}",
+                self._progress_table,
+                self._name,
+                run,
+            ).fetchone()
         return None if row is None else Progress.from_json(row[0])
 
     def append(self, rows: DataFrame, progress: Progress) -> None:
-        """Add rows, see `Table.append`.
+        """Add rows, see `Table.append`."""
+        with self._written(rows, progress) as (files, columns):
+            self.append_files(files, columns, progress)
+
+    def sink(self, columns: StructType) -> PostgresqlSink:
+        """Return how tasks copy rows into staging tables, see `Table.sink`.
+
+        The next commit of the run drops staging tables that neither a commit nor `discard` names.
+        """
+        with self._server.cursor() as cursor:
+            aligned_columns(columns, self._columns(cursor)[0], self._location)
+        return self._sink(columns, self._run)
+
+    def append_files(self, files: Sequence[DataFile], columns: StructType, progress: Progress) -> None:
+        """Move the rows of staging tables to the table, see `Table.append_files`.
 
         A table with `_topic`, `_partition` and `_offset` takes no second row for a record, unless several rows of one
-        record come in one batch: then that is what the job does, and the table allows it from then on.
+        record come in one batch: then the job makes several rows of a record, and the table allows it from then on.
+
+        Raises:
+            RowsRefusedError: the server refuses a row, as one that is larger than its page.
         """
-        with self._staged(rows, progress) as staged, self._transaction(progress) as cursor:
-            self._widen(cursor, staged)
-            has_index = self._guard_places(cursor, staged.schema)
+        with self._transaction(progress, files) as cursor:
+            copied_names = columns.names
+            columns = aligned_columns(columns, self._columns(cursor)[0], self._location)
+            staged = self._staged(files, columns, copied_names)
+            self._widen(cursor, staged, columns)
+            index, index_of_several = self._short_name("place"), self._short_name("places")
+            is_guarded = set(_PLACE) <= set(columns.names) and not self._there(cursor, index_of_several)
+            if is_guarded:
+                self._make_unique(cursor, index, "({})", identifiers(_PLACE))
             try:
                 with cursor.connection.transaction():
                     self._insert(cursor, staged)
             except psycopg.errors.UniqueViolation as error:
-                if not has_index or not self._has_doubled_places(cursor, staged):
+                if error.diag.constraint_name != index:
+                    raise
+                several = "SELECT 1 FROM ({}) AS new GROUP BY {} HAVING count(*) > 1 LIMIT 1"
+                if not is_guarded or not execute(cursor, several, staged.query, identifiers(_PLACE)).fetchone():
                     raise TableError(
                         f"{self._location}: rows of these records are there already: {error.diag.message_detail}"
                     ) from None
-                self._allow_doubled_places(cursor)
+                execute(cursor, "DROP INDEX {}", sql.Identifier(self._schema, index))
+                name = sql.Identifier(index_of_several)
+                execute(cursor, "CREATE INDEX {} ON {} ({})", name, self._target, identifiers(_PLACE))
                 self._insert(cursor, staged)
+
+    def discard(self, files: Sequence[DataFile]) -> None:
+        """Drop staging tables, see `Table.discard`."""
+        # Without a server the run's next commit drops them.
+        with suppress(TableError), self._server.cursor() as cursor:
+            self._drop(cursor, [file.path for file in files if file.path])
 
     def update(
         self, rows: DataFrame, key: Sequence[str], progress: Progress, gone: str = "", marks: Sequence[str] = ()
     ) -> None:
         """Put each row in the place of the one with the same key, or add it, see `Table.update`."""
-        with self._staged(rows, progress) as staged, self._transaction(progress) as cursor:
+        with self._written(rows, progress) as (files, columns), self._transaction(progress, files) as cursor:
+            staged = self._staged(files, columns)
             if cursor.connection.info.server_version < _MIN_UPDATE_VERSION:
                 raise TableError(f"{self._location}: update needs PostgreSQL 15 or later")
-            if missing := [name for name in key if name not in staged.schema.names]:
+            if missing := [name for name in key if name not in columns.names]:
                 raise TableError(f"{self._location}: rows have no column {missing[0]} of the key")
-            self._widen(cursor, staged)
-            self._refuse_nul_in(cursor, staged, key)
-            names = sql.SQL(", ").join(map(sql.Identifier, key))
-            if gone:
-                # A key may be longer than what an index holds.
-                names = _digest(sql.Identifier(*key))
-            cursor.execute(
-                sql.SQL("CREATE UNIQUE INDEX IF NOT EXISTS {} ON {} ({}) NULLS NOT DISTINCT").format(
-                    sql.Identifier(self._short_name("key", *key)), self._target, names
-                )
-            )
+            self._widen(cursor, staged, columns)
+            if NUL_COLUMN in staged.names:
+                with_nul = "SELECT 1 FROM ({}) AS new WHERE {} ?| {}::text[] LIMIT 1"
+                if execute(cursor, with_nul, staged.query, sql.Identifier(NUL_COLUMN), list(key)).fetchone():
+                    raise RowsRefusedError("a key has a NUL character, which PostgreSQL does not support")
+            # A digest, as a key may be longer than what an index takes.
+            unique = _digest(sql.Identifier(*key)) if gone else identifiers(key)
+            self._make_unique(cursor, self._short_name("key", *key), "({}) NULLS NOT DISTINCT", unique)
             schema, has_nul = self._columns(cursor)
             others = [name for name in [*schema.names, *([NUL_COLUMN] if has_nul else [])] if name not in key]
-            changes = sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(name)) for name in others)
-            action = sql.SQL("DO UPDATE SET {}").format(changes) if others else sql.SQL("DO NOTHING")
-            conflict = sql.SQL("ON CONFLICT ({}) {}").format(names, action)
+            action = (
+                sql.SQL("DO UPDATE SET {}").format(_changes("excluded", others)) if others else sql.SQL("DO NOTHING")
+            )
+            conflict = sql.SQL("ON CONFLICT ({}) {}").format(unique, action)
             if gone:
                 self._put_latest(cursor, staged, key[0], conflict, gone, marks)
-                return
-            self._insert(cursor, staged, conflict, is_exact=bool(others))
+            else:
+                self._insert(cursor, staged, conflict, is_exact=bool(others))
 
     def _put_latest(
         self,
         cursor: Cursor,
-        staged: Staged,
+        staged: _Staged,
         key: str,
         conflict: sql.Composable,
         gone: LiteralString,
         marks: Sequence[str],
     ) -> None:
-        """Move staged rows that are later than the table's to it, and do what those that are `gone` say."""
-        self._check_all_are_there(cursor, staged)
+        """Move staged rows that are later than the table's to it; delete or mark the rows of those that are `gone`."""
+        if not staged.row_count:
+            return
+        row = execute(cursor, "SELECT count(*) FROM ({}) AS new", staged.query).fetchone()
+        assert row is not None
+        self._check_count(row[0], staged)
         own, new = sql.Identifier("there", key), sql.Identifier("new", key)
-        condition = sql.SQL("{} AND new.{} AND {} = {} AND {} = {} AND {}").format(
-            self._counted(staged),
-            sql.SQL(gone),
-            _digest(own),
-            _digest(new),
-            own,
-            new,
-            sql.SQL(is_later("new", "there")),
+        is_gone = sql.SQL("new.{} AND {} = {} AND {} = {} AND {}").format(
+            sql.SQL(gone), _digest(own), _digest(new), own, new, sql.SQL(is_later("new", "there"))
         )
-        changes = sql.SQL(", ").join(sql.SQL("{0} = new.{0}").format(sql.Identifier(name)) for name in marks)
-        change = sql.SQL("UPDATE {0} AS there SET {3} FROM {1} AS new WHERE {2}")
-        if not marks:
-            change = sql.SQL("DELETE FROM {0} AS there USING {1} AS new WHERE {2}")
-        cursor.execute(change.format(self._target, staged.table, condition, changes))
+        if marks:
+            change: LiteralString = "UPDATE {} AS there SET {} FROM ({}) AS new WHERE {}"
+        else:
+            change = "DELETE FROM {} AS there {} USING ({}) AS new WHERE {}"
+        execute(cursor, change, self._target, _changes("new", marks), staged.query, is_gone)
         later = sql.SQL("{} WHERE {}").format(conflict, sql.SQL(is_later("EXCLUDED", "there")))
         self._insert(cursor, staged, later, is_exact=False, where=sql.SQL("NOT ({})").format(sql.SQL(gone)))
 
     def replace(self, rows: DataFrame, progress: Progress, where: str = "") -> None:
-        """Put rows in the place of all that are there, which readers see until then; the columns become theirs."""
-        if where:
-            rows = with_rest(rows, self.read(), where)
-        with self._staged(rows, progress, is_new=True) as staged, self._transaction(progress) as cursor:
+        """Put rows in the place of all or some rows, see `Table.replace`; without `where` the columns become theirs."""
+        with (
+            self._written(rows, progress, is_new=not where) as (files, columns),
+            self._transaction(progress, files) as cursor,
+        ):
+            staged = self._staged(files, columns)
             if self._there(cursor, self._name):
-                cursor.execute(sql.SQL("DELETE FROM {}").format(self._target))
-                old, _ = self._columns(cursor)
-                new = {field.name: field for field in staged.schema.fields}
-                for field in old.fields:
-                    if field.name not in new or postgresql_type(field) != postgresql_type(new[field.name]):
-                        self._alter(cursor, sql.SQL("DROP COLUMN {}").format(sql.Identifier(field.name)))
-                    elif field.dataType != new[field.name].dataType:
-                        self._note_type(cursor, new[field.name].name, new[field.name].dataType.json())
-            self._widen(cursor, staged)
+                execute(cursor, "DELETE FROM {} WHERE {}", self._target, sql.SQL(where or "true"))
+            new = {field.name: field for field in columns.fields}
+            for field in () if where else self._columns(cursor)[0].fields:
+                if field.name not in new or postgresql_type(field) != postgresql_type(new[field.name]):
+                    execute(cursor, "ALTER TABLE {} DROP COLUMN {}", self._target, sql.Identifier(field.name))
+                elif field.dataType != new[field.name].dataType:
+                    self._note_type(cursor, new[field.name])
+            self._widen(cursor, staged, columns)
             self._insert(cursor, staged)
 
     def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress, where: str = "") -> int:
-        """Take away the rows of these partitions from these offsets on, and say how many, see `Table.cut`."""
-        count = 0
+        """Delete the rows of these partitions from these offsets on, and return their number, see `Table.cut`."""
         with self._transaction(progress) as cursor:
-            if not self._there(cursor, self._name):
-                raise TableError(f"there is no table {self._location}")
+            self._check_exists(cursor)
             if not set(_PLACE) <= set(self._columns(cursor)[0].names):
                 raise TableError(
                     f"{self._location} can't be cut: it lacks one of the columns _topic, _partition, _offset"
                 )
-            if where:
-                cursor.execute(sql.SQL("DELETE FROM {} WHERE {}").format(self._target, sql.SQL(where)))
-                count = cursor.rowcount
-            for topic, partitions in offsets.items():
-                for number, offset in partitions.items():
-                    cursor.execute(
-                        sql.SQL("DELETE FROM {} WHERE _topic = {} AND _partition = {} AND _offset >= {}").format(
-                            self._target, sql.Literal(topic), sql.Literal(number), sql.Literal(offset)
-                        )
-                    )
-                    count += cursor.rowcount
-        return count
+            condition = "_topic = {} AND _partition = {} AND _offset >= {}"
+            conditions: list[sql.Composable] = [sql.SQL(where)] if where else []
+            conditions += [
+                sql.SQL(condition).format(topic, number, offset)
+                for topic, partitions in offsets.items()
+                for number, offset in partitions.items()
+            ]
+            return sum(execute(cursor, "DELETE FROM {} WHERE {}", self._target, each).rowcount for each in conditions)
 
     def compact(self) -> Compaction:
-        """Vacuum the table: the room of rows that are gone is used again. PostgreSQL decides on its files itself."""
-        with self._server.connection() as connection:
-            if not self._there(connection.cursor(), self._name):
-                raise TableError(f"there is no table {self._location}")
-            connection.commit()
-            connection.autocommit = True
-            cursor = connection.cursor()
+        """Vacuum the table, so that the space of deleted rows is used again; PostgreSQL decides on its own files."""
+        with self._server.cursor() as cursor:
+            self._check_exists(cursor)
+            cursor.connection.commit()
+            cursor.connection.autocommit = True
             before = self._segment_count(cursor)
-            cursor.execute(sql.SQL("VACUUM (ANALYZE) {}").format(self._target))
+            execute(cursor, "VACUUM (ANALYZE) {}", self._target)
             return Compaction(before, self._segment_count(cursor))
 
     def trim_history(self) -> None:
         """Do nothing: PostgreSQL keeps none."""
 
     @contextmanager
-    def _transaction(self, progress: Progress) -> Iterator[Cursor]:
-        """Make one commit of a run: rows by what is done inside, and its progress."""
-        with self._server.connection() as connection:
-            cursor = connection.cursor()
+    def _transaction(self, progress: Progress, files: Sequence[DataFile] = ()) -> Iterator[Cursor]:
+        """Commit what is done inside, and a run's progress; drop the run's staging tables."""
+        with self._server.cursor() as cursor:
             if not self._there(cursor, _PROGRESS_TABLE):
-                # Two that make a table at the same time are in each other's way, IF NOT EXISTS or not.
-                cursor.execute(sql.SQL("SELECT pg_advisory_xact_lock({})").format(sql.Literal(_CREATION_LOCK)))
-                cursor.execute(
-                    sql.SQL("CREATE TABLE IF NOT EXISTS {} {}").format(self._progress_table, _PROGRESS_COLUMNS)
+                # Without the lock IF NOT EXISTS fails when two create the table at the same time.
+                execute(cursor, "SELECT pg_advisory_xact_lock({})", _CREATION_LOCK)
+                columns = sql.SQL(
+                    "table_name text, run text, sequence bigint NOT NULL, progress jsonb, committed_at timestamptz"
                 )
-                connection.commit()
-            # Waits for another that takes itself for the same run, be it for the first commit.
-            cursor.execute(
-                sql.SQL("INSERT INTO {} (table_name, run, sequence) VALUES ({}, {}, 0) ON CONFLICT DO NOTHING").format(
-                    self._progress_table, sql.Literal(self._name), sql.Literal(progress.run)
-                )
-            )
-            row = cursor.execute(
-                self._of_run("SELECT sequence FROM {table} WHERE {run} FOR UPDATE", progress.run)
-            ).fetchone()
+                create = "CREATE TABLE IF NOT EXISTS {} ({}, PRIMARY KEY (table_name, run))"
+                execute(cursor, create, self._progress_table, columns)
+                cursor.connection.commit()
+            row_of_run = self._progress_table, self._name, progress.run
+            # Waits for another writer of the same run, even before the first commit.
+            first = "INSERT INTO {} (table_name, run, sequence) VALUES ({}, {}, 0) ON CONFLICT DO NOTHING"
+            execute(cursor, first, *row_of_run)
+            lock = "SELECT sequence FROM {} WHERE table_name = {} AND run = {} FOR UPDATE"
+            row = execute(cursor, lock, *row_of_run).fetchone()
             assert row is not None
-            self._check_sequence(row[0], progress)
+            if progress.sequence != row[0] + 1:
+                raise TableMovedError(
+                    f"{self._location}: run {progress.run} has committed number {row[0]}, so {progress.sequence} can't "
+                    "come now: another writer is at work as the same run"
+                )
             yield cursor
-            cursor.execute(
-                self._of_run(
-                    "UPDATE {table} SET sequence = {sequence}, progress = {progress}, committed_at = now() WHERE {run}",
-                    progress.run,
-                    sequence=sql.Literal(progress.sequence),
-                    progress=sql.Literal(Jsonb(json.loads(progress.to_json()))),
-                )
+            store = (
+                "UPDATE {} SET sequence = {}, progress = {}::jsonb, committed_at = now()"
+                " WHERE table_name = {} AND run = {}"
             )
-            self._drop_staging_tables(cursor, progress.run)
-
-    def _check_sequence(self, last: int, progress: Progress) -> None:
-        if progress.sequence != last + 1:
-            raise TableMovedError(
-                f"{self._location}: run {progress.run} has committed number {last}, so {progress.sequence} can't come "
-                "now: another writer is at work as the same run"
-            )
-
-    def _stage(self, rows: DataFrame, progress: Progress, is_new: bool = False) -> Staged:
-        """Copy rows into a staging table of their own, in parallel."""
-        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
-
-        table = sql.Identifier(self._schema, self._staging_prefix(progress.run) + uuid.uuid4().hex[:16])
-        with self._server.connection() as connection:
-            cursor = connection.cursor()
-            known = self._columns(cursor)[0] if not is_new and self._there(cursor, self._name) else None
-            rows = aligned(without_bytes(rows), known, self._location)
-            columns = [
-                sql.SQL("{} {}").format(sql.Identifier(field.name), sql.SQL(postgresql_type(field)))
-                for field in rows.schema.fields
-            ]
-            cursor.execute(
-                sql.SQL("CREATE UNLOGGED TABLE {} ({}) WITH (autovacuum_enabled = false)").format(
-                    table, sql.SQL(", ").join([sql.SQL(f"{ATTEMPT_COLUMN} bigint, {NUL_COLUMN} jsonb"), *columns])
-                )
-            )
-            address = self._server.resolved(connection)
-        try:
-            return copy_rows(rows, make_conninfo(**address), table)
-        except Py4JJavaError as error:
-            # One who came first as the same run may have dropped the staging table.
-            last = self.progress(progress.run)
-            self._check_sequence(0 if last is None else last.sequence, progress)
-            self._drop(table)
-            if (told := refusal(error)) is None:
-                raise
-            raise TableError(f"{self._location}: rows were refused: {told}") from None
+            execute(cursor, store, row_of_run[0], progress.sequence, progress.to_json(), *row_of_run[1:])
+            find = "SELECT tablename FROM pg_tables WHERE schemaname = {} AND starts_with(tablename, {})"
+            left = execute(cursor, find, self._schema, self._staging_prefix(progress.run)).fetchall()
+            self._drop(cursor, {*(name for (name,) in left), *(file.path for file in files)})
 
     @contextmanager
-    def _staged(self, rows: DataFrame, progress: Progress, is_new: bool = False) -> Iterator[Staged]:
-        """Provide staged rows for a commit; where that fails, nothing stays."""
-        staged = self._stage(rows, progress, is_new)
+    def _written(
+        self, rows: DataFrame, progress: Progress, is_new: bool = False
+    ) -> Iterator[tuple[list[DataFile], StructType]]:
+        """Copy rows into staging tables for a commit; drop these if the commit fails."""
+        from pyspark.sql import functions as F
+
+        with self._server.cursor() as cursor:
+            known = None if is_new else self._columns(cursor)[0]
+        # PostgreSQL has no smaller numbers.
+        tiny = [name for name, kind in rows.dtypes if kind == "tinyint"]
+        rows = rows.withColumns({name: F.col(quoted(name)).cast("smallint") for name in tiny})
+        rows = aligned(rows, known, self._location)
+        files = write_files(rows, self._sink(rows.schema, progress.run))
         try:
-            yield staged
+            yield files, rows.schema
         except TableError:
-            self._drop(staged.table)
+            self.discard(files)
             raise
 
-    def _drop(self, staging_table: sql.Identifier) -> None:
-        try:
-            with self._server.connection() as connection:
-                connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(staging_table))
-        except TableError:
-            # The server is gone; the run's next commit drops it.
-            return
+    def _sink(self, columns: StructType, run: str) -> PostgresqlSink:
+        kinds = tuple((field.name, postgresql_type(field)) for field in columns.fields)
+        return PostgresqlSink(self._server.conninfo, self._schema, self._staging_prefix(run), kinds)
 
-    def _check_all_are_there(self, cursor: Cursor, staged: Staged) -> None:
-        counted = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(staged.table, self._counted(staged))
-        row = cursor.execute(counted).fetchone()
-        assert row is not None
-        self._check_count(row[0], staged)
+    def _staged(self, files: Sequence[DataFile], columns: StructType, copied: Sequence[str] = ()) -> _Staged:
+        """Return the rows of staging tables, whose names of columns (`copied`) may differ from the table's in case.
 
-    def _check_count(self, count: int, staged: Staged) -> None:
+        Raises:
+            RowsRefusedError: the server refused rows of a task.
+            TableError: a task could not copy its rows.
+        """
+        notes = [json.loads(file.statistics) for file in files]
+        errors = [note for note in notes if "error" in note]
+        for error in errors:
+            if not error["is_refusal"]:
+                raise TableError(f"{self._location}: rows could not be copied: {error['error']}")
+        if errors:
+            raise RowsRefusedError(errors[0]["error"])
+        nul = [NUL_COLUMN] if any("has_nul" in note for note in notes) else []
+        names = [*columns.names, *nul]
+        renamed = sql.SQL(", ").join(
+            [
+                sql.SQL("{} AS {}").format(sql.Identifier(own), sql.Identifier(name))
+                for own, name in zip([*(copied or columns.names), *nul], names, strict=True)
+            ]
+        )
+        select = sql.SQL("SELECT {} FROM {}")
+        tables = [sql.Identifier(self._schema, file.path) for file in files]
+        query = sql.SQL(" UNION ALL ").join([select.format(renamed, table) for table in tables])
+        return _Staged(query, names, sum(file.row_count for file in files))
+
+    def _insert(
+        self,
+        cursor: Cursor,
+        staged: _Staged,
+        conflict: sql.Composable = sql.SQL(""),  # noqa: B008  # it is a constant
+        is_exact: bool = True,
+        where: sql.Composable = sql.SQL("true"),  # noqa: B008
+    ) -> None:
+        """Move staged rows to the table.
+
+        Raises:
+            TableError: there are not as many as were copied.
+        """
+        if staged.row_count:
+            names = identifiers(staged.names)
+            insert = "INSERT INTO {} AS there ({}) SELECT {} FROM ({}) AS new WHERE {} {}"
+            execute(cursor, insert, self._target, names, names, staged.query, where, conflict)
+            if is_exact:
+                self._check_count(cursor.rowcount, staged)
+
+    def _check_count(self, count: int, staged: _Staged) -> None:
         if count != staged.row_count:
             raise TableError(
                 f"{self._location}: {staged.row_count} rows were sent, {count} were there to be committed, "
                 "as after a crash of the server: begin again from the table's progress"
             )
 
-    def _insert(
-        self,
-        cursor: Cursor,
-        staged: Staged,
-        conflict: sql.Composable = _NOTHING,
-        is_exact: bool = True,
-        where: sql.Composable = _ALL,
-    ) -> None:
-        """Move staged rows to the table.
-
-        Raises:
-            TableError: there are not as many as were sent.
-        """
-        columns = [sql.Identifier(field.name) for field in staged.schema.fields]
-        counted = self._counted(staged)
-        if staged.has_nul:
-            columns.append(sql.Identifier(NUL_COLUMN))
-        names = sql.SQL(", ").join(columns)
-        cursor.execute(
-            sql.SQL("INSERT INTO {} AS there ({}) SELECT {} FROM {} WHERE {} AND {} {}").format(
-                self._target, names, names, staged.table, counted, where, conflict
-            )
-        )
-        if is_exact:
-            self._check_count(cursor.rowcount, staged)
-
-    def _widen(self, cursor: Cursor, staged: Staged) -> None:
-        """Make the table, or the columns that it does not have; what others did meanwhile is seen."""
-        schema = staged.schema
+    def _widen(self, cursor: Cursor, staged: _Staged, columns: StructType) -> None:
+        """Create the table, or the columns that it lacks; what others committed meanwhile counts."""
+        needs_nul = NUL_COLUMN in staged.names
         if self._there(cursor, self._name):
             known, has_nul = self._columns(cursor)
-            if not _changes(known, schema) and has_nul >= staged.has_nul:
+            if not _new_columns(known, columns) and has_nul >= needs_nul:
                 return
         lock = int.from_bytes(hashlib.sha256(self._location.encode()).digest()[:8], signed=True)
-        cursor.execute(sql.SQL("SELECT pg_advisory_xact_lock({})").format(sql.Literal(lock)))
-        if not self._there(cursor, self._name):
-            cursor.execute(sql.SQL("CREATE TABLE {} ()").format(self._target))
-        if staged.has_nul:
-            self._alter(cursor, sql.SQL("ADD COLUMN IF NOT EXISTS {} jsonb").format(sql.Identifier(NUL_COLUMN)))
-        known = self._columns(cursor)[0]
-        if difference := type_difference(known, schema, ""):
-            column, of_table, of_rows = difference
-            raise TableError(
-                f"{self._location}: column {column} is {of_table} in the table and {of_rows} in the new rows"
-            )
-        for field in _changes(known, schema):
+        execute(cursor, "SELECT pg_advisory_xact_lock({})", lock)
+        execute(cursor, "CREATE TABLE IF NOT EXISTS {} ()", self._target)
+        known, has_nul = self._columns(cursor)
+        aligned_columns(columns, known, self._location)
+        add = "ALTER TABLE {} ADD COLUMN {} {}"
+        if needs_nul and not has_nul:
+            execute(cursor, add, self._target, sql.Identifier(NUL_COLUMN), sql.SQL("jsonb"))
+        for field in _new_columns(known, columns):
             if field.name not in known.names:
-                kind = sql.SQL(postgresql_type(field))
-                self._alter(cursor, sql.SQL("ADD COLUMN {} {}").format(sql.Identifier(field.name), kind))
-            if postgresql_type(field) == "jsonb":
-                self._note_type(cursor, field.name, field.dataType.json())
+                execute(cursor, add, self._target, sql.Identifier(field.name), sql.SQL(postgresql_type(field)))
+            if is_nested(field.dataType):
+                self._note_type(cursor, field)
 
-    def _guard_places(self, cursor: Cursor, schema: StructType) -> bool:
-        """See to it that no record's row can be there twice; whether that is so."""
-        if not set(_PLACE) <= set(schema.names) or self._there(cursor, self._short_name("places")):
-            return False
-        cursor.execute(
-            sql.SQL("CREATE UNIQUE INDEX IF NOT EXISTS {} ON {} (_topic, _partition, _offset)").format(
-                sql.Identifier(self._short_name("place")), self._target
-            )
-        )
-        return True
+    def _make_unique(self, cursor: Cursor, name: str, suffix: LiteralString, columns: sql.Composable) -> None:
+        create: LiteralString = "CREATE UNIQUE INDEX IF NOT EXISTS {} ON {} " + suffix
+        try:
+            execute(cursor, create, sql.Identifier(name), self._target, columns)
+        except psycopg.Error as error:
+            # Rows of the table are the reason, and not those of the batch.
+            raise TableError(f"{self._location}: {one_line(error)}") from None
 
-    def _has_doubled_places(self, cursor: Cursor, staged: Staged) -> bool:
-        cursor.execute(
-            sql.SQL("SELECT FROM {} WHERE {} GROUP BY _topic, _partition, _offset HAVING count(*) > 1 LIMIT 1").format(
-                staged.table, self._counted(staged)
-            )
-        )
-        return cursor.fetchone() is not None
-
-    def _allow_doubled_places(self, cursor: Cursor) -> None:
-        cursor.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(self._schema, self._short_name("place"))))
-        cursor.execute(
-            sql.SQL("CREATE INDEX {} ON {} (_topic, _partition, _offset)").format(
-                sql.Identifier(self._short_name("places")), self._target
-            )
-        )
-
-    def _refuse_nul_in(self, cursor: Cursor, staged: Staged, key: Sequence[str]) -> None:
-        conditions = sql.SQL(" OR ").join(
-            sql.SQL("{} ? {}").format(sql.Identifier(NUL_COLUMN), sql.Literal(name)) for name in key
-        )
-        if self._has(cursor, staged, conditions):
-            raise TableError(f"{self._location}: a key has a NUL character, which PostgreSQL does not hold")
-
-    def _has(self, cursor: Cursor, staged: Staged, condition: sql.Composable) -> bool:
-        cursor.execute(sql.SQL("SELECT FROM {} WHERE {} LIMIT 1").format(staged.table, condition))
-        return cursor.fetchone() is not None
-
-    def _counted(self, staged: Staged) -> sql.Composed:
-        return sql.SQL("{} = ANY ({}::bigint[])").format(sql.Identifier(ATTEMPT_COLUMN), sql.Literal(staged.attempts))
-
-    def _drop_staging_tables(self, cursor: Cursor, run: str) -> None:
-        """Drop this commit's and what killed attempts of the run have left; one that is being written stays."""
-        cursor.execute(
-            sql.SQL("SELECT tablename FROM pg_tables WHERE schemaname = {} AND starts_with(tablename, {})").format(
-                sql.Literal(self._schema), sql.Literal(self._staging_prefix(run))
-            )
-        )
-        for (name,) in cursor.fetchall():
-            table = sql.Identifier(self._schema, name)
-            try:
-                with cursor.connection.transaction():
-                    cursor.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(table))
-                    cursor.execute(sql.SQL("DROP TABLE {}").format(table))
-            except (psycopg.errors.LockNotAvailable, psycopg.errors.UndefinedTable):
-                continue
+    def _drop(self, cursor: Cursor, names: Iterable[str]) -> None:
+        if tables := [sql.Identifier(self._schema, name) for name in names]:
+            execute(cursor, "DROP TABLE IF EXISTS {}", sql.SQL(", ").join(tables))
 
     def _there(self, cursor: Cursor, name: str) -> bool:
         """Return whether the table's schema has a table or index of this name."""
-        cursor.execute(
-            sql.SQL("SELECT FROM pg_class WHERE relnamespace = to_regnamespace({}) AND relname = {}").format(
-                sql.Literal(sql.Identifier(self._schema).as_string(None)), sql.Literal(name)
-            )
-        )
-        return cursor.fetchone() is not None
+        find = "SELECT FROM pg_class WHERE relnamespace = to_regnamespace({}) AND relname = {}"
+        return execute(cursor, find, sql.Identifier(self._schema).as_string(None), name).fetchone() is not None
+
+    def _check_exists(self, cursor: Cursor) -> None:
+        if not self._there(cursor, self._name):
+            raise TableError(f"there is no table {self._location}")
 
     def _columns(self, cursor: Cursor) -> tuple[StructType, bool]:
-        """Return the table's columns with Spark's types, and whether there is the one for NULs."""
+        """Return the columns with Spark types (none without a table), and whether there is one for NUL characters."""
         from pyspark.sql.types import StructField, StructType
 
-        cursor.execute(
-            sql.SQL(
-                "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum) FROM pg_attribute "
-                "WHERE attrelid = {}::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-            ).format(sql.Literal(self._target.as_string(None)))
+        find = (
+            "SELECT attname, format_type(atttypid, atttypmod), col_description(attrelid, attnum) FROM pg_attribute "
+            "WHERE attrelid = to_regclass({}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
-        found = cursor.fetchall()
+        found = execute(cursor, find, self._target.as_string(None)).fetchall()
         fields = [StructField(name, spark_type(kind, comment)) for name, kind, comment in found if name != NUL_COLUMN]
         return StructType(fields), len(fields) < len(found)
 
-    def _alter(self, cursor: Cursor, change: sql.Composable) -> None:
-        cursor.execute(sql.SQL("ALTER TABLE {} {}").format(self._target, change))
-
-    def _note_type(self, cursor: Cursor, column: str, kind: str) -> None:
-        cursor.execute(
-            sql.SQL("COMMENT ON COLUMN {}.{} IS {}").format(self._target, sql.Identifier(column), sql.Literal(kind))
-        )
+    def _note_type(self, cursor: Cursor, field: StructField) -> None:
+        column = sql.Identifier(self._schema, self._name, field.name)
+        execute(cursor, "COMMENT ON COLUMN {} IS {}", column, field.dataType.json())
 
     def _segment_count(self, cursor: Cursor) -> int:
-        cursor.execute(
-            sql.SQL("SELECT pg_relation_size({}::regclass)").format(sql.Literal(self._target.as_string(None)))
-        )
-        row = cursor.fetchone()
+        size = "SELECT greatest(1, ceil(pg_relation_size({}::regclass) / 2.0 ^ 30))::int"
+        row = execute(cursor, size, self._target.as_string(None)).fetchone()
         assert row is not None
-        return max(1, -(-int(row[0]) // _SEGMENT_BYTES))
-
-    def _of_run(self, statement: LiteralString, run: str, **values: sql.Composable) -> sql.Composed:
-        """Put the table of progress and the condition on a run's row into a statement."""
-        return sql.SQL(statement).format(
-            table=self._progress_table,
-            run=sql.SQL("table_name = {} AND run = {}").format(sql.Literal(self._name), sql.Literal(run)),
-            **values,
-        )
+        return int(row[0])
 
     def _staging_prefix(self, run: str) -> str:
         return self._short_name("staging", run) + "_"
@@ -557,15 +494,12 @@ def _digest(text: sql.Composable) -> sql.Composed:
     return sql.SQL(r"sha256(replace({}, '\', '\\')::bytea)").format(text)
 
 
-def _changes(known: StructType, schema: StructType) -> list[StructField]:
-    """List the columns that a table lacks, or whose objects get new fields: as they shall be."""
-    types = {field.name: field.dataType for field in known.fields}
-    changed = []
-    for field in schema.fields:
-        if field.name not in types:
-            changed.append(field)
-            continue
-        kind = merged(types[field.name], field.dataType)
-        if kind != types[field.name]:
-            changed.append(type(field)(field.name, kind))
-    return changed
+def _changes(row: LiteralString, names: Sequence[str]) -> sql.Composed:
+    """Return the assignments of a row's values to columns."""
+    return sql.SQL(", ").join([sql.SQL("{} = {}").format(sql.Identifier(n), sql.Identifier(row, n)) for n in names])
+
+
+def _new_columns(known: StructType, columns: StructType) -> list[StructField]:
+    """List the columns that a table lacks, and those whose objects get fields, with their types."""
+    there = {field.name: field.dataType for field in known.fields}
+    return [field for field in merged(known, columns).fields if there.get(field.name) != field.dataType]

@@ -1,16 +1,22 @@
 """Where a table of PostgreSQL is, and connections to its server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cached_property
+from typing import Any, LiteralString
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from barnabas.pipeline.tables.table import TableError
+from barnabas.pipeline.tables.table import RowsRefusedError, TableError
 
+# Classes of SQLSTATE that blame the rows: values, constraints, a view's condition, limits, a trigger's exception.
+_REFUSALS = ("22", "23", "44", "54", "P0")
 _CONNECT_TIMEOUT_S = 10
+
+Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 
 class Server:
@@ -45,28 +51,56 @@ class Server:
         )
 
     @contextmanager
-    def connection(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
-        """Connect, commit at the end, and tell the server's errors in a line."""
+    def cursor(self) -> Iterator[Cursor]:
+        """Connect, and commit at the end.
+
+        Raises:
+            RowsRefusedError: the server refuses a row.
+            TableError: the server can't be reached, or refuses a statement.
+        """
         try:
-            with psycopg.connect(
-                make_conninfo(
-                    **{"connect_timeout": _CONNECT_TIMEOUT_S, "application_name": "barnabas", **self._parameters}
-                )
-            ) as connection:
-                yield connection
-        except psycopg.OperationalError as error:
-            raise TableError(
-                f"{self.location}: the server is not there, or went away: {one_line(error)}; a commit that was on "
-                "its way is there whole or not at all: begin again from the table's progress"
-            ) from None
+            with psycopg.connect(make_conninfo(**self._parameters)) as connection:
+                yield connection.cursor()
         except psycopg.Error as error:
+            if is_refusal(error):
+                raise RowsRefusedError(reason_of(error)) from None
+            if isinstance(error, psycopg.OperationalError):
+                raise TableError(
+                    f"{self.location}: the server is not there, or went away: {one_line(error)}; a commit that was on "
+                    "its way is there whole or not at all: begin again from the table's progress"
+                ) from None
             raise TableError(f"{self.location}: {one_line(error)}") from None
 
-    def resolved(self, connection: psycopg.Connection[tuple[Any, ...]]) -> dict[str, Any]:
-        """Return all parameters of a connection: executors have no environment and no ~/.pgpass of the driver."""
-        info = connection.info
-        found = {"host": info.host, "port": info.port, "dbname": info.dbname, "user": info.user}
-        return {**self._parameters, **found, **({"password": info.password} if info.password else {})}
+    @cached_property
+    def conninfo(self) -> str:
+        """All parameters of a connection: executors have no environment and no ~/.pgpass of the driver."""
+        with self.cursor() as cursor:
+            info = cursor.connection.info
+            found = {"host": info.host, "port": info.port, "dbname": info.dbname, "user": info.user}
+            password = {"password": info.password} if info.password else {}
+        return make_conninfo(**{**self._parameters, **found, **password})
+
+
+def execute(cursor: Cursor, statement: LiteralString, *parts: object) -> Cursor:
+    """Execute a statement; a part that is not SQL is a literal. A `%` in a name is nothing special."""
+    return cursor.execute(
+        sql.SQL(statement).format(*(each if isinstance(each, sql.Composable) else sql.Literal(each) for each in parts))
+    )
+
+
+def identifiers(names: Iterable[str]) -> sql.Composed:
+    """Return a list of columns."""
+    return sql.SQL(", ").join(map(sql.Identifier, names))
+
+
+def is_refusal(error: psycopg.Error) -> bool:
+    """Return whether the server rejects the rows, rather than the statement or the connection."""
+    return (error.sqlstate or "").startswith(_REFUSALS)
+
+
+def reason_of(error: psycopg.Error) -> str:
+    """Return the server's message in one line, without the row that its details may quote."""
+    return " ".join((error.diag.message_primary or str(error)).split())
 
 
 def one_line(error: psycopg.Error) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.tables.columns import literal
+from barnabas.pipeline.tables.columns import literal, quoted
 from barnabas.pipeline.tables.layout import Layout
 from barnabas.pipeline.tables.table import Progress, TableError, TableMovedError
 
@@ -94,6 +94,27 @@ def is_later(new: str, there: str, partition: str = "_partition") -> str:
 def with_rest(rows: DataFrame, there: DataFrame, where: str) -> DataFrame:
     """Return all rows of a table in which these take the place of those for which `where` holds."""
     return there.where(f"NOT coalesce({where}, false)").unionByName(rows)
+
+
+def with_latest(
+    kept: DataFrame, new: DataFrame, key: str, partition: str, gone: str, marks: Sequence[str]
+) -> DataFrame:
+    """Return the rows that were there after new ones of their keys, see `Table.update`."""
+    from pyspark.sql import functions as F
+
+    there, later = kept.alias("there"), new.alias("new")
+    same = f"there.{quoted(key)} = new.{quoted(key)}"
+    comes_later = is_later("new", "there", quoted(partition))
+    is_new = F.expr(f"{same} AND {comes_later}")
+    is_late = F.expr(f"{same} AND NOT {comes_later}")
+    result = there.join(later, is_new, "left_anti")
+    added = later.where(f"NOT ({gone})").join(there, is_late, "left_anti")
+    result = result.unionByName(added, allowMissingColumns=True)
+    if marks:
+        columns = [f"{'new' if name in marks else 'there'}.{quoted(name)}" for name in kept.columns]
+        marked = there.join(later.where(gone), is_new).selectExpr(*columns)
+        result = result.unionByName(marked, allowMissingColumns=True)
+    return result
 
 
 def moved(progress: Progress, location: str) -> TableMovedError:

@@ -18,15 +18,21 @@ Source: Spark 4.0, `schema_of_variant`.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.tables.columns import quoted, widened
-from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
+from barnabas.pipeline.job import DELETED, KEY, PLACE
+from barnabas.pipeline.tables.columns import quoted
+from barnabas.pipeline.tables.table import COMMIT_COLUMN, USUAL_LIMITS, ColumnLimits
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
+
+# Columns that are not the records'.
+RESERVED = (*PLACE, KEY, DELETED, COMMIT_COLUMN)
 
 # How deep objects and arrays may be nested: Spark and readers of tables go into types by recursion.
 MAXIMUM_DEPTH = 32
@@ -37,9 +43,14 @@ NO_UTF8 = "the value is not UTF-8"
 TOO_DEEP = f"the value is nested more than {MAXIMUM_DEPTH} deep"
 HALF_A_PAIR = "a string has half of a surrogate pair, which UTF-8 cannot encode"
 NO_JSON = "the value is not one JSON value, or a field stands in it twice"
-MISREAD = "a value can't be read as its column's type"
+TOO_MANY_KINDS = "the batch has too many kinds of records"
 VALUE_LENGTH = 100
 NAME_LENGTH = 100
+
+# More shapes in one batch belong to records whose fields are keys; records of the rarest are bad then.
+MAXIMUM_SHAPE_COUNT = 5_000
+# The least whole number of more than 64 bits, which fits no column.
+WHOLE_BEYOND = float(1 << 63)
 
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([A-Za-z_0-9]+(?:\(\d+,\d+\))?)|([<>:,]))")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
@@ -47,12 +58,28 @@ _TEXTS = ("string", "timestamp", "timestamp_ntz", "date", "binary")
 
 
 class MisfitError(Exception):
-    """A record does not fit: why, and the path of the field as `get_json_object` takes it ("" for the record)."""
+    """A record does not fit: why, and the path of the field (empty for the record)."""
 
     def __init__(self, reason: str, path: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.path = "".join(f"['{name}']" for name in path if name != "[]")
+        self.names = path
+
+
+class Number(float):
+    """A number with its digits as they are written; a whole number is one beyond 64 bits."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Number:
+        """Create one from a JSON number."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    def __reduce__(self) -> tuple[type[Number], tuple[str]]:
+        """Pickle it by its text."""
+        return Number, (self.text,)
 
 
 class Columns:
@@ -70,8 +97,9 @@ class Columns:
         self._limits = limits
         self._reserved = frozenset(name.lower() for name in reserved)
         fields = [] if table is None else [field for field in table.fields if field.name.lower() not in self._reserved]
-        self._table = StructType(fields)
-        self._now: StructType = StructType(list(fields))
+        # A table may say more of its columns, which must not look like a column that has grown.
+        self._table = _all_nullable(StructType(fields))
+        self._now: StructType = StructType(list(self._table.fields))
 
     @property
     def schema(self) -> StructType:
@@ -81,22 +109,11 @@ class Columns:
     @property
     def has_grown(self) -> bool:
         """Whether there are columns, or fields of objects, that the table does not have."""
-        return self._now != self._table
+        return bool(self._now != self._table)
 
     def field_of(self, column: str) -> str:
         """Name the field of the records that a column is made of."""
         return column[:-1] if column.endswith("_") and column[:-1].lower() in self._reserved else column
-
-    def widen(self, names: Collection[str]) -> None:
-        """Have the numbers in these columns be as wide as they can."""
-        from pyspark.sql.types import StructField, StructType
-
-        self._now = StructType(
-            [
-                StructField(field.name, widened(field.dataType)) if field.name in names else field
-                for field in self._now.fields
-            ]
-        )
 
     def add(self, shape: str) -> None:
         """Have the columns grow by what a shape has that they have not.
@@ -124,6 +141,20 @@ class Columns:
             raise MisfitError(f"with the record's new fields the table would have {len(grown.fields)} columns")
         self._now = grown
 
+    def add_fields(self, fields: StructType) -> None:
+        """Add columns for fields of a schema that are not columns, with their types, as far as the table takes them."""
+        from pyspark.sql.types import StructField, StructType
+
+        known = {name.lower() for name in self._now.names}
+        columns = list(self._now.fields)
+        for field in fields.fields:
+            name = f"{field.name}_" if field.name.lower() in self._reserved else field.name
+            is_taken = name.lower() in known or self._limits.refusal(name) or field.name != self.field_of(name)
+            if not is_taken and len(columns) < self._limits.count:
+                known.add(name.lower())
+                columns.append(StructField(name, _all_nullable(field.dataType)))
+        self._now = StructType(columns)
+
 
 def parse_shape(shape: str) -> DataType:
     """Read what `schema_of_variant` gives.
@@ -137,17 +168,105 @@ def parse_shape(shape: str) -> DataType:
     return data_type
 
 
-def has_types_of_json(data_type: DataType) -> bool:
-    """Return whether a column's type is one that JSON values have by themselves, so that a record's shape tells if it
-    fits.
+def grown(
+    columns: StructType | None,
+    shapes: Mapping[str, int],
+    limits: ColumnLimits = USUAL_LIMITS,
+    reserved: Iterable[str] = RESERVED,
+) -> StructType:
+    """Return a table's columns, without the reserved ones, and those that records of new shapes need.
+
+    Args:
+        columns: The table's columns; None when it does not exist yet.
+        shapes: How many records have each shape, or are written with a schema (a StructType in JSON). Fields of schemas
+            come first, with their types. The more frequent one decides where shapes contradict each other, and
+            the lesser text where they are as frequent; a shape that does not fit then adds nothing.
+        limits: The columns that the table can have.
+        reserved: Columns that are not the records'.
     """
+    from pyspark.sql.types import StructType
+
+    known = Columns(columns, reserved, limits)
+    ordered = sorted(shapes, key=lambda shape: (not shape.startswith("{"), -shapes[shape], shape))
+    for shape in ordered[:MAXIMUM_SHAPE_COUNT]:
+        with suppress(MisfitError):
+            if shape.startswith("{"):
+                known.add_fields(StructType.fromJson(json.loads(shape)))
+            else:
+                known.add(shape)
+    return known.schema
+
+
+def shape_of(value: Any) -> str:
+    """Return the shape of a JSON value, as `parse_shape` reads it.
+
+    Raises:
+        MisfitError: it is nested too deep.
+    """
+    return _shape_text(_kind(value, 0))
+
+
+# A type: a word, the types of an object's fields by name, or a list of the type of an array's elements.
+_Kind = str | dict[str, Any] | list[Any]
+_NOTHING, _WHOLE, _FRACTION, _BEYOND = "VOID", "BIGINT", "DOUBLE", "DECIMAL(38,0)"
+_WORDS = {type(None): _NOTHING, str: "STRING", bool: "BOOLEAN", int: _WHOLE, float: _FRACTION}
+_IS_PLAIN_NAME = re.compile(r"[A-Za-z_0-9]+").fullmatch
+
+
+def _kind(value: Any, depth: int) -> _Kind:
+    word = _WORDS.get(type(value))
+    if word is not None:
+        return word
+    if isinstance(value, Number):
+        return _BEYOND if value.text.lstrip("-").isdigit() else _FRACTION
+    if depth == MAXIMUM_DEPTH:
+        raise MisfitError(TOO_DEEP)
+    if isinstance(value, dict):
+        return {name: _kind(each, depth + 1) for name, each in value.items()}
+    element: _Kind = _NOTHING
+    for each in value:
+        element = _common(element, _kind(each, depth + 1))
+    return [element]
+
+
+def _common(one: _Kind, other: _Kind) -> _Kind:
+    """Return the type of elements of two types."""
+    if one == other or other == _NOTHING:
+        return one
+    if one == _NOTHING:
+        return other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one | {name: _common(one.get(name, _NOTHING), each) for name, each in other.items()}
+    if isinstance(one, list) and isinstance(other, list):
+        return [_common(one[0], other[0])]
+    numbers = (_WHOLE, _FRACTION, _BEYOND)
+    if one in numbers and other in numbers:
+        return max(one, other, key=numbers.index)
+    return "VARIANT"
+
+
+def _shape_text(kind: _Kind) -> str:
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, list):
+        return f"ARRAY<{_shape_text(kind[0])}>"
+    fields = (
+        f"{name if _IS_PLAIN_NAME(name) else quoted(name)}: {_shape_text(each)}" for name, each in sorted(kind.items())
+    )
+    return f"OBJECT<{', '.join(fields)}>"
+
+
+def _all_nullable(data_type: Any) -> Any:
+    """Return a type without its metadata, in which everything may be null."""
     from pyspark.sql import types as T
 
     if isinstance(data_type, T.StructType):
-        return all(has_types_of_json(field.dataType) for field in data_type.fields)
+        return T.StructType([T.StructField(field.name, _all_nullable(field.dataType)) for field in data_type.fields])
     if isinstance(data_type, T.ArrayType):
-        return has_types_of_json(data_type.elementType)
-    return isinstance(data_type, T.StringType | T.LongType | T.DoubleType | T.BooleanType)
+        return T.ArrayType(_all_nullable(data_type.elementType))
+    if isinstance(data_type, T.MapType):
+        return T.MapType(data_type.keyType, _all_nullable(data_type.valueType))
+    return data_type
 
 
 def _parse(tokens: list[tuple[str | None, str | None, str | None]], start: int) -> tuple[DataType, int]:

@@ -26,12 +26,19 @@ Offsets = dict[str, dict[int, int]]
 
 MEGABYTE = 1 << 20
 
+COMMIT_COLUMN = "table_commit"
+"""The column by which directories of a Parquet table name their commit; no table has a column of this name."""
+
 # A table with more columns is hardly one; objects whose fields are keys (by user, by date) would make it so.
 MAXIMUM_COLUMN_COUNT = 2_000
 
 
 class TableError(Exception):
     """The table can't be read or written as asked: one line that says why and what to do."""
+
+
+class RowsRefusedError(TableError):
+    """The table's system refuses at least one of the rows: fewer rows may be accepted. The message is the reason."""
 
 
 class TableMovedError(TableError):
@@ -164,17 +171,16 @@ class Table(Protocol):
         ...
 
     @property
-    def widens(self) -> bool:
-        """Whether `append` and `update` widen a column of numbers, to BIGINT or DOUBLE, for rows that are wider."""
-        ...
-
-    @property
     def column_limits(self) -> ColumnLimits:
         """The columns that the table can have."""
         ...
 
     def exists(self) -> bool:
         """Return whether there is a commit."""
+        ...
+
+    def schema(self) -> StructType | None:
+        """Return the columns of the latest commit; None if the table does not exist."""
         ...
 
     def read(self) -> DataFrame:
@@ -192,8 +198,7 @@ class Table(Protocol):
     def append(self, rows: DataFrame, progress: Progress) -> None:
         """Add rows.
 
-        Columns that the table does not have yet are added; rows without one of its columns have null there. A table
-        that `widens` does.
+        Columns that the table does not have yet are added; rows without one of its columns have null there.
 
         Raises:
             TableMovedError: `progress.sequence` is not the one after the run's last.
@@ -228,7 +233,7 @@ class Table(Protocol):
     ) -> None:
         """Put each row in the place of the one with the same key, or add it; keys are distinct within `rows`.
 
-        Columns are added, and those of numbers widened, as by `append`.
+        Columns are added as by `append`.
 
         With `gone` the rows are the records of one text column as key, and one that is not later than the row which is
         there (`rules.is_later`) changes nothing. Rows for which `gone` (SQL of one column) holds take the other row

@@ -37,7 +37,7 @@ def test_nothing_is_enforced_unless_asked_for():
 def test_it_is_a_dry_run_unless_told_otherwise():
     found, warnings = policies("--enforce")
     assert found["security"].is_dry
-    assert warnings == ["a dry run: nobody is limited; look at what would be, then run it with --no-dry-run"]
+    assert warnings == ["dry run: nobody is limited; check the reported limits, then use --no-dry-run"]
     assert policies("--enforce", "--dry-run")[0]["security"].is_dry
     found, warnings = policies("--enforce", "--no-dry-run")
     assert not found["security"].is_dry
@@ -63,21 +63,21 @@ def test_options_make_the_policy():
 
 def test_only_jobs_that_judge_are_enforced():
     assert list(policies("--enforce", jobs=("ranking", "security"))[0]) == ["security"]
-    with pytest.raises(PlanError, match="--enforce wants a job that gives verdicts: run security --enforce"):
+    with pytest.raises(PlanError, match="--enforce needs a job that gives verdicts: run security --enforce"):
         policies("--enforce", jobs=("ranking",))
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--dry-run"], "--dry-run and --no-dry-run are about --enforce"),
-        (["--no-dry-run"], "--dry-run and --no-dry-run are about --enforce"),
+        (["--dry-run"], "--dry-run and --no-dry-run need --enforce"),
+        (["--no-dry-run"], "--dry-run and --no-dry-run need --enforce"),
         (["--enforce", "--limit", "bytes=1"], "limit 'bytes' does not exist: use producer_byte_rate"),
         (["--enforce", "--limit-for", "soon"], "'soon' is no duration; write 90s, 15m, 1h or 7d"),
         (["--enforce", "--subject", "bot=user"], "subject kind 'bot' does not exist: use user"),
-        (["--enforce", "--enforce-what", "spam"], "there is no verdict 'spam'; there are crawler"),
-        (["--enforce", "--least-score", "2"], "--least-score: from 0 to 1"),
-        (["--enforce", "--most-limited", "0"], "--most-limited: 1 or more"),
+        (["--enforce", "--enforce-what", "spam"], "verdict 'spam' does not exist: use crawler"),
+        (["--enforce", "--least-score", "2"], "--least-score 2.0 is invalid"),
+        (["--enforce", "--most-limited", "0"], "--most-limited 0 is invalid"),
     ],
 )
 def test_what_cannot_be(words, reason):

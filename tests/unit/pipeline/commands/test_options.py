@@ -54,12 +54,11 @@ def test_client_options_are_kafkas_own(tmp_path):
         '# how we log in\nsecurity.protocol = SASL_SSL\n\nsasl.jaas.config=x required \\\n  username="a";\n'
     )
     given = options("--command-config", str(file), "--kafka-option", "client.id=me", "--bootstrap-server", "h:1")
-    assert given.for_spark() == {
-        "kafka.bootstrap.servers": "h:1",
-        "kafka.client.id": "me",
-        "kafka.security.protocol": "SASL_SSL",
-        "kafka.sasl.jaas.config": 'x required username="a";',
-        "kafka.isolation.level": "read_committed",
+    assert given.bootstrap_servers == "h:1"
+    assert given.options == {
+        "client.id": "me",
+        "security.protocol": "SASL_SSL",
+        "sasl.jaas.config": 'x required username="a";',
     }
     assert options().options == {"client.id": "barnabas-load"}
 
@@ -67,9 +66,9 @@ def test_client_options_are_kafkas_own(tmp_path):
 def test_records_of_open_and_aborted_transactions_are_read_only_by_an_option(tmp_path):
     assert options().isolation_level == "read_committed"
     given = options("--kafka-option", "isolation.level=read_uncommitted")
-    assert given.for_spark()["kafka.isolation.level"] == "read_uncommitted"
+    assert given.for_consumer()["isolation.level"] == "read_uncommitted"
     # A producer has no such setting.
-    assert "kafka.isolation.level" not in given.for_writer()
+    assert "isolation.level" not in given.for_producer()
     with pytest.raises(PlanError, match=r"isolation\.level=committed is invalid"):
         options("--kafka-option", "isolation.level=committed")
 

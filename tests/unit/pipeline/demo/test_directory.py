@@ -77,7 +77,7 @@ def test_somebody_elses_directory_is_left_alone(directory: DemoDirectory):
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"state": "running", "more": 1}'])
 def test_somebody_elses_run_file_is_refused(directory: DemoDirectory, content: str):
-    directory.run_file.write_text(content)
+    (directory.root / "run.json").write_text(content)
     with pytest.raises(DemoDirectoryError, match="is not the demo's"):
         directory.load()
 

@@ -93,10 +93,10 @@ class World:
     def operate(self, entity: Entity | Limited, name: str, value: float | None) -> None:
         """Set or delete a limit as an operator."""
         limited = entity.limited if isinstance(entity, Entity) else entity
-        limits = self.limits.setdefault(limited, {})
-        for values, key in ((limits, name), (self.operators, (limited, name))):
-            values.pop(key, None)
-            values.update({} if value is None else {key: value})
+        self.operators.pop((limited, name), None)
+        self.limits.setdefault(limited, {}).pop(name, None)
+        if value is not None:
+            self.operators[limited, name] = self.limits[limited][name] = value
 
     def of(self, entity: Entity) -> dict[str, float]:
         return self.limits.get(entity.limited, {})

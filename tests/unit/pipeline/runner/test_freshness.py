@@ -1,6 +1,6 @@
 """How fresh rows are: waits by step, what derived rows add, and the window of a minute."""
 
-from barnabas.pipeline.runner.freshness import Freshness, waits_of
+from barnabas.pipeline.runner.freshness import Freshness, count_steps, waits_of
 
 
 class _Clock:
@@ -50,3 +50,11 @@ def test_what_came_more_than_a_minute_ago_is_forgotten():
     assert freshness.quantiles(1.0) == [1.0]
     clock.now_s += 61
     assert freshness.quantiles(1.0) == [None]
+
+
+def test_records_are_counted_by_the_step_of_their_wait() -> None:
+    steps = count_steps([99_900, 90_000, 90_000, -1, 200_000], 100.0)
+    assert (sum(steps.values()), steps[None]) == (5, 1)
+    # A record of the future has waited as little as can be told.
+    assert waits_of(steps, 0.0).keys() == {wait for wait in waits_of(steps, 0.0) if 0.04 < wait < 12.6}
+    assert [count for _, count in sorted(waits_of(steps, 0.0).items())] == [1, 1, 2]

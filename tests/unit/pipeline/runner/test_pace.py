@@ -5,7 +5,6 @@ from typing import cast
 
 import pytest
 
-from barnabas.pipeline.runner import pace as module
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES, Limits
 from barnabas.pipeline.runner.pace import Pace
@@ -66,28 +65,13 @@ def planned(pace: Pace, core_count: int = 1) -> int:
     return sum(pace.next_ends(STARTS, PLENTY, core_count)["t"].values())
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 100.0
-
-    def monotonic(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(module, "time", clock)
-    return clock
-
-
 def take(pace: Pace, count: int, record_bytes: int = RECORD_BYTES) -> None:
     pace.account(BatchReport(count, 0, count * (record_bytes - RECORD_OVERHEAD_BYTES), 0.5, {}))
 
 
 def test_a_batch_is_what_quotas_allow_in_ten_seconds_or_a_longer_trigger_s_time() -> None:
-    assert planned(pace_of()) == 125_000
-    assert planned(pace_of(Told())) == 125_000
+    assert planned(pace_of()) == 400_000
+    assert planned(pace_of(Told())) == 400_000
     assert planned(pace_of(Told(100_000.0))) == 1_000
     assert planned(pace_of(Told(100_000.0), plan=Plan(trigger_s=None))) == 1_000
     assert planned(pace_of(Told(100_000.0), plan=Plan(trigger_s=20.0))) == 2_000
@@ -99,8 +83,8 @@ def test_a_batch_is_what_quotas_allow_in_ten_seconds_or_a_longer_trigger_s_time(
 
 
 def test_a_batch_has_no_more_than_it_may_whatever_quotas_allow() -> None:
-    assert planned(pace_of(Told(1_000_000_000.0))) == 125_000
-    assert planned(pace_of(Told(1_000_000_000.0)), core_count=2) == 250_000
+    assert planned(pace_of(Told(1_000_000_000.0))) == 400_000
+    assert planned(pace_of(Told(1_000_000_000.0)), core_count=2) == 800_000
 
 
 def test_partitions_share_a_batch_by_how_far_they_are_behind() -> None:
@@ -133,9 +117,21 @@ def test_a_batch_is_planned_by_what_holds_when_it_begins() -> None:
     told = Told(100_000.0)
     pace = pace_of(told)
     assert planned(pace) == 1_000
-    for limits, count in (([150_000.0], 1_500), ([], 125_000), ([50_000.0], 500)):
+    for limits, count in (([150_000.0], 1_500), ([], 400_000), ([50_000.0], 500)):
         told.limits = limits
         assert planned(pace) == count
+
+
+def test_a_batch_that_is_cut_short_is_held_by_the_quota_and_followed_at_once() -> None:
+    told, ends = Told(100_000.0), {"t": {0: 400, 1: 400}}
+    for pace, limited_by in ((pace_of(told, Plan(trigger_s=None)), str(told.of(READ)[0])), (pace_of(), "nothing")):
+        assert pace.next_ends(STARTS, ends, 1) == ends
+        pace.account(BatchReport(500, 0, 500 * RECORD_BYTES, 10.0, {"t": {0: 400, 1: 100}}))
+        assert pace.limited_by == limited_by
+        assert pace.next_after_s(3.0) == 1.0
+        assert pace.next_ends(STARTS, ends, 1) == ends
+        pace.account(BatchReport(800, 0, 800 * RECORD_BYTES, 9.0, ends))
+        assert pace.limited_by == "nothing"
 
 
 def test_records_of_another_size_are_another_number_of_them() -> None:
@@ -148,42 +144,16 @@ def test_records_of_another_size_are_another_number_of_them() -> None:
         assert planned(pace) == after
 
 
-def test_a_batch_is_bounded_in_bytes() -> None:
-    pace = pace_of(Told())
-    take(pace, 128, record_bytes=1_000_000)
-    assert planned(pace) < 1_000
-    for _ in range(40):
-        take(pace, 32, record_bytes=100)
-    assert planned(pace) == 125_000
-    # One of each partition at the least.
-    take(pace, 10, record_bytes=10_000_000_000)
-    assert planned(pace) == 2
-
-
-def test_as_long_as_no_size_is_known_records_of_any_size_fit_in_a_batch() -> None:
+def test_a_batch_is_bounded_in_records() -> None:
     pace = new_pace_of(Told())
-    assert planned(pace) == 128
-    take(pace, 0)
-    pace.learn(0, 0)
-    assert (planned(pace), pace.knows_size) == (128, False)
-    assert pace.sample_ends(STARTS, PLENTY, 1) == {"t": {0: 8, 1: 8}}
-    pace.learn(2, 2 * (4_000_000 - RECORD_OVERHEAD_BYTES))
-    assert (planned(pace), pace.knows_size) == (32, True)
-    # What a batch had takes a sample's place.
-    take(pace, 10, record_bytes=100)
-    assert planned(pace) == 125_000
+    assert planned(pace) == 400_000
     # What limits allow is less.
     assert planned(new_pace_of(Told(10_000.0))) == 100
     assert planned(new_pace_of(plan=Plan(Limits(records_per_s=20)))) == 20
 
 
 def test_more_cores_have_larger_batches() -> None:
-    pace = new_pace_of()
-    assert planned(pace, core_count=4) == 512
-    take(pace, 512)
-    assert planned(pace, core_count=4) == 500_000
-    take(pace, 10, record_bytes=10_000)
-    assert planned(pace, core_count=4) < 500_000
+    assert planned(new_pace_of(), core_count=4) == 1_600_000
 
 
 def test_an_answer_is_a_part_of_a_batch_within_bounds() -> None:
@@ -194,32 +164,6 @@ def test_an_answer_is_a_part_of_a_batch_within_bounds() -> None:
         sizes.append(pace.fetch_bytes)
     # A power of two, so that it is seldom another one: with it consumers are made anew.
     assert sizes == [None, 16_384, 262_144, 524_288, 1_048_576]
-
-
-def full_batches(pace: Pace, clock: Clock, took_s: float, share: float = 1.0) -> None:
-    for _ in range(5):
-        count = planned(pace)
-        clock.now_s += took_s
-        take(pace, int(share * count))
-
-
-def test_batches_that_end_early_are_made_larger_until_they_take_their_time(clock: Clock) -> None:
-    pace = pace_of(Told(100_000.0))
-    full_batches(pace, clock, 2.0)
-    assert planned(pace) == 5_000
-    full_batches(pace, clock, 8.0)
-    assert planned(pace) == 5_000
-    # There is an end to that, where it is no quota that lets them end so early.
-    for _ in range(9):
-        full_batches(pace, clock, 0.1)
-    assert planned(pace) == 32 * 1_000
-
-
-@pytest.mark.parametrize(("took_s", "share"), [(60.0, 1.0), (1.0, 0.1)])
-def test_batches_that_take_long_or_have_no_more_are_left_as_they_are(clock: Clock, took_s: float, share: float) -> None:
-    pace = pace_of(Told(100_000.0))
-    full_batches(pace, clock, took_s, share)
-    assert planned(pace) == 1_000
 
 
 @pytest.mark.parametrize(

@@ -6,20 +6,17 @@ from barnabas.pipeline.runner.session import SessionOptions, placement
 
 
 @pytest.mark.parametrize(
-    ("run_count", "core_count", "master", "parallelism", "memory"),
+    ("run_count", "core_count", "master", "memory"),
     [
-        (0, 2, "local[2]", "2", "1024m"),
-        (1, 1, "local[2]", "2", "1024m"),
-        (6, 2, "local[12]", "2", "3584m"),
-        (6, 4, "local[12]", "4", "3584m"),
+        (0, 2, "local[2]", "1024m"),
+        (1, 1, "local[2]", "1024m"),
+        (6, 2, "local[2]", "2304m"),
+        (6, 4, "local[4]", "2304m"),
     ],
 )
-def test_runs_have_two_slots_and_memory_each_and_work_is_cut_for_the_cores(
-    run_count: int, core_count: int, master: str, parallelism: str, memory: str
-) -> None:
+def test_a_core_has_a_slot_and_each_run_has_memory(run_count: int, core_count: int, master: str, memory: str) -> None:
     assert placement(SessionOptions("delta"), run_count, core_count) == {
         "spark.master": master,
-        "spark.default.parallelism": parallelism,
         "spark.driver.memory": memory,
     }
 

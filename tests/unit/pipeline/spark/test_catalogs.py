@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.spark.catalogs import CatalogError, catalog_settings, is_name
-from barnabas.pipeline.tables.places import POSTGRESQL, packages_of_catalogs
+from barnabas.pipeline.spark.catalogs import CatalogError, catalog_properties, catalog_settings, is_name
 
 LAKE = "spark.sql.catalog.lake"
-SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 
 
 @pytest.fixture(autouse=True)
@@ -17,10 +15,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def of_lake(settings: dict[str, str]) -> dict[str, str]:
-    """Give the properties of the catalog `lake`."""
-    assert settings.pop(LAKE) == SPARK_CATALOG
-    return {name.removeprefix(f"{LAKE}."): value for name, value in settings.items()}
+def in_spark(**properties: str) -> dict[str, str]:
+    """Give Spark's settings of the catalog `lake`."""
+    return {f"{LAKE}.{key.replace('__', '.').replace('_', '-')}": value for key, value in properties.items()}
 
 
 def test_a_name_has_a_dot_and_no_slash() -> None:
@@ -28,69 +25,82 @@ def test_a_name_has_a_dot_and_no_slash() -> None:
     assert not any(map(is_name, ("lake", "./a.b", "/a.b", "s3://a.b", "..", ".a.b")))
 
 
-def test_what_spark_is_told_of_a_catalog_holds_and_the_class_is_added() -> None:
-    given = {f"{LAKE}.type": "rest", f"{LAKE}.uri": "http://here"}
-    assert catalog_settings("lake.site", given) == {LAKE: SPARK_CATALOG}
-    assert catalog_settings("lake.site", {**given, LAKE: "another"}) == {}
-
-
-def test_a_catalog_that_nobody_names_is_refused_with_what_to_do() -> None:
-    with pytest.raises(CatalogError, match=r"no catalog lake: name one by --conf spark\.sql\.catalog\.lake\.type=rest"):
-        catalog_settings("lake.site", {"spark.sql.catalog.other.type": "rest"})
-    assert catalog_settings("/data/warehouse", {}) == {}
-
-
-def test_pyiceberg_names_a_rest_catalog(home: Path) -> None:
-    (home / ".pyiceberg.yaml").write_text(
-        "catalog:\n  lake:\n    uri: https://here/rest\n    warehouse: site\n    credential: id:secret\n"
-        "    s3.endpoint: http://store\n    s3.region: eu-1\n    s3.access-key-id: key\n"
-    )
-    assert of_lake(catalog_settings("lake.site", {})) == {
+def test_spark_names_a_rest_catalog() -> None:
+    given = in_spark(type="rest", uri="http://here", s3__endpoint="http://store", s3__path_style_access="true")
+    given |= in_spark(client__region="eu-1", hadoop__fs__s3a__secret__key="secret", warehouse="s3://lake/site")
+    assert catalog_properties("lake.site", {LAKE: "a class", **given}) == {
         "type": "rest",
-        "uri": "https://here/rest",
-        "warehouse": "site",
-        "credential": "id:secret",
+        "uri": "http://here",
+        "warehouse": "s3://lake/site",
         "s3.endpoint": "http://store",
-        "client.region": "eu-1",
-        "s3.access-key-id": "key",
+        "s3.region": "eu-1",
+        "s3.secret-access-key": "secret",
         "s3.path-style-access": "true",
-        "hadoop.fs.s3a.endpoint": "http://store",
-        "hadoop.fs.s3a.endpoint.region": "eu-1",
-        "hadoop.fs.s3a.access.key": "key",
-        "hadoop.fs.s3a.path.style.access": "true",
+        "s3.force-virtual-addressing": "false",
+    }
+    # Spark's client of S3 reads the files.
+    assert catalog_settings("lake.site", given) == {
+        "spark.hadoop.fs.s3a.endpoint": "http://store",
+        "spark.hadoop.fs.s3a.endpoint.region": "eu-1",
+        "spark.hadoop.fs.s3a.secret.key": "secret",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.barnabas.warehouse": "s3://lake/site",
     }
 
 
 @pytest.mark.parametrize(
-    ("uri", "properties"),
+    ("settings", "uri"),
     [
         (
-            "postgresql+psycopg2://me:a%20%2F@here:5433/site?sslmode=require",
             {
                 "uri": "jdbc:postgresql://here:5433/site?sslmode=require",
-                "jdbc.user": "me",
-                "jdbc.password": "a /",
+                "jdbc__user": "me",
+                "jdbc__password": "a /",
+                "jdbc__schema_version": "V1",
             },
+            "postgresql+psycopg://me:a%20%2F@here:5433/site?sslmode=require",
         ),
-        ("sqlite:////data/catalog.db", {"uri": "jdbc:sqlite:/data/catalog.db"}),
+        ({"uri": "jdbc:postgresql://here/site"}, "postgresql+psycopg://here/site"),
+        ({"uri": "jdbc:sqlite:/data/catalog.db"}, "sqlite:////data/catalog.db"),
     ],
 )
-def test_pyiceberg_names_a_database_by_the_environment(
-    monkeypatch: pytest.MonkeyPatch, uri: str, properties: dict[str, str]
-) -> None:
-    monkeypatch.setenv("PYICEBERG_CATALOG__LAKE__URI", uri)
-    settings = catalog_settings("lake.site", {})
-    assert packages_of_catalogs(settings) == ([POSTGRESQL] if "postgresql" in uri else [])
-    assert of_lake(settings) == {"type": "jdbc", "jdbc.schema-version": "V1", **properties}
+def test_spark_names_a_database(settings: dict[str, str], uri: str) -> None:
+    assert catalog_properties("lake.site", in_spark(type="jdbc", **settings)) == {"type": "sql", "uri": uri}
+
+
+def test_pyiceberg_names_a_catalog_unless_spark_does(home: Path) -> None:
+    (home / ".pyiceberg.yaml").write_text("catalog:\n  lake:\n    uri: https://here/rest\n    warehouse: site\n")
+    named = {"type": "rest", "uri": "https://here/rest", "warehouse": "site"}
+    assert catalog_properties("lake.site", {}) == named
+    assert catalog_settings("lake.site", {}) == {}
+    assert catalog_properties("lake.site", in_spark(type="hive", uri="thrift://there"))["uri"] == "thrift://there"
+
+
+def test_a_catalog_that_nobody_names_is_refused_with_what_to_do() -> None:
+    with pytest.raises(CatalogError, match=r"lake does not exist: name one by --conf spark\.sql\.catalog\.lake\.type="):
+        catalog_settings("lake.site", {"spark.sql.catalog.other.type": "rest"})
+    assert catalog_settings("/data/warehouse", {}) == {}
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "error"),
-    [("TYPE", "in-memory", "type in-memory"), ("URI", "file:///a", "Could not infer"), ("TYPE", "sql", "no database")],
+    ("name", "value", "error"), [("TYPE", "in-memory", "type in-memory"), ("URI", "file:///a", "Could not infer")]
 )
-def test_a_catalog_that_spark_cannot_use_is_refused(
+def test_a_type_of_pyiceberg_that_is_not_supported_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, error: str
 ) -> None:
     monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", value)
     with pytest.raises(CatalogError, match=error):
         catalog_settings("lake.site", {})
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"type": "hadoop"}, "can't decide between two commits"),
+        ({"catalog_impl": "org.apache.iceberg.nessie.NessieCatalog"}, "type nessie"),
+        ({"type": "jdbc", "uri": "jdbc:mysql://here/site"}, "in mysql database"),
+    ],
+)
+def test_a_type_of_spark_that_is_not_supported_is_refused(settings: dict[str, str], error: str) -> None:
+    with pytest.raises(CatalogError, match=error):
+        catalog_settings("lake.site", in_spark(**settings))

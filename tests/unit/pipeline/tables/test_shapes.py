@@ -91,7 +91,7 @@ def test_a_value_of_another_type_is_told(type_name: str, value: str, reason: str
     grown = columns(f"a:{type_name}")
     with pytest.raises(MisfitError, match=reason) as raised:
         grown.add(f"OBJECT<a: {value}, new: STRING>")
-    assert raised.value.path == "['a']"
+    assert raised.value.names == ("a",)
     assert not grown.has_grown
 
 
@@ -105,7 +105,7 @@ def test_a_field_within_is_named_with_its_path() -> None:
         MisfitError, match=r"field a\[\]\.`b c` is bigint in most records of the batch, and a string"
     ) as raised:
         after("", "OBJECT<a: ARRAY<OBJECT<`b c`: BIGINT>>>", "OBJECT<a: ARRAY<OBJECT<`b c`: STRING>>>")
-    assert raised.value.path == "['a']['b c']"
+    assert raised.value.names == ("a", "[]", "b c")
 
 
 @pytest.mark.parametrize(

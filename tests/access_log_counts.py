@@ -1,11 +1,8 @@
-"""The same count in plain Python: what the Spark job must come out at, to the last view.
+"""Counts the views of an access log, as the oracle of the pipeline's parser and of the demo.
 
-It shares no parser with the pipeline on purpose: a line is taken apart from its front, field by field, without regular
-expressions or `datetime`, so that a fault in the one way of reading a log shows as a difference. What a view is stands
-in `access_log.py`, in words.
-
-Format of a result file: CSV with the head `minute,page,views`; minutes as `2015-05-17T10:05:00Z`, sorted by minute and
-page.
+It shares no code with the pipeline on purpose: it takes a line apart from its front, field by field, without regular
+expressions or `datetime`, so that a fault of one of the parsers shows as a difference. `sources/access_log.py` defines
+what a view is.
 """
 
 import calendar
@@ -56,29 +53,8 @@ def count_file(path: Path) -> Counts:
     return count_views(line.decode("utf-8", "backslashreplace") for line in data.split(b"\n"))
 
 
-def totals_per_page(counts: Counts) -> Counter[str]:
-    """Add up the minutes: views per page."""
-    totals: Counter[str] = Counter()
-    for (_, page), views in counts.items():
-        totals[page] += views
-    return totals
-
-
-def write_counts(path: Path, counts: Counts) -> None:
-    """Write a result file; it appears whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        writer.writerows((minute, page, views) for (minute, page), views in sorted(counts.items()))
-    partial.replace(path)
-
-
 def read_counts(path: Path) -> Counts:
-    """Read a result file back.
-
-    A row that stands twice counts twice, so that a doubled window shows as a difference.
-    """
+    """Read the demo's `views.csv`; a row that is there twice counts twice."""
     counts: Counts = Counter()
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(file)

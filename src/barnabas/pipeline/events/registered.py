@@ -1,0 +1,407 @@
+"""Reads values that a schema registry's serializers have framed as rows of a table.
+
+| field | type | meaning |
+| --- | --- | --- |
+| magic | byte | 0 |
+| schema id | int32, big-endian | the writer's schema |
+| body | the rest | Avro's binary encoding, or a JSON text (JSON Schema) |
+
+Each body is decoded by its own schema, and then read as JSON is (`rows.py`). Bytes behind an Avro body are ignored.
+
+| Avro | as JSON | type of a new column |
+| --- | --- | --- |
+| int, long | number | BIGINT |
+| float, double | number | DOUBLE |
+| string, enum | string | STRING |
+| bytes, fixed | string: Base64 | BINARY |
+| decimal | number with all digits | DECIMAL |
+| date | string: 2026-11-24 | DATE |
+| timestamp-millis, timestamp-micros | string: 2026-11-24T10:00:00.000000Z | TIMESTAMP |
+| local-timestamp-millis, local-timestamp-micros | the same without Z | TIMESTAMP_NTZ |
+| record, map, array | object, object, array | STRUCT, MAP, ARRAY |
+| union of null and a type, or of numbers of one kind | null, or as the type | of the type |
+| another union | object: `member0`, `member1`, ... | STRUCT |
+
+A schema with fields that are not columns is counted in `shapes` as its StructType in JSON (`shapes.grown`).
+
+Source: Confluent's documentation, Wire format; Apache Avro 1.12.0, specification; Spark 4.0, `from_avro`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+from fastavro import parse_schema, schemaless_reader
+
+from barnabas.pipeline.events.rows import RowReader
+from barnabas.pipeline.events.schema_registry import AVRO, JSON, NoSuchSchemaError, RegistryError, SchemaRegistry
+from barnabas.pipeline.tables.shapes import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
+from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+_FRAME_BYTES = 5
+# Values with more ids have no frame: each id costs a request.
+_MAXIMUM_ID_COUNT = 100
+_MAXIMUM_PRECISION = 38
+_SHOWN_BYTES = 40
+_EPOCH = datetime(1970, 1, 1)
+
+_Convert = Callable[[Any], Any]
+
+
+class FramedReader:
+    """Reads framed values as rows with certain columns.
+
+    Attributes:
+        type: The rows' type: the columns without the reserved ones.
+        shapes: As those of `RowReader`, with schemas that have new fields.
+    """
+
+    def __init__(
+        self,
+        registry: SchemaRegistry,
+        columns: StructType | None,
+        limits: ColumnLimits = USUAL_LIMITS,
+        reserved: Sequence[str] = RESERVED,
+        is_final: bool = False,
+    ) -> None:
+        """Create a reader.
+
+        Args:
+            registry: Has the schemas.
+            columns: As the other arguments those of `RowReader`.
+        """
+        self._arguments = (registry, columns, limits, tuple(reserved), is_final)
+        self._registry = registry
+        self._rows = RowReader(columns, limits, reserved, is_final)
+        self._is_final = is_final
+        self._bodies: dict[int, _AvroBodies | str | None] = {}
+        self._failure = ""
+        self.type: pa.StructType = self._rows.type
+        self.shapes: Counter[str] = self._rows.shapes
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was created with."""
+        return FramedReader, self._arguments
+
+    def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
+        """Read records' values.
+
+        Returns:
+            As `RowReader.read`.
+
+        Raises:
+            RegistryError: the registry failed, and is to be waited for.
+        """
+        objects: list[object] = [None] * len(values)
+        reasons: list[str | None] = [None] * len(values)
+        texts: dict[int, bytes] = {}
+        for number, value in enumerate(values):
+            if value is None:
+                reasons[number] = NO_VALUE
+            elif len(value) < _FRAME_BYTES or value[0]:
+                shown = value[:_SHOWN_BYTES].hex().upper()
+                reasons[number] = f"the value has no schema registry's frame: {shown}"
+            else:
+                schema_id, body = int.from_bytes(value[1:_FRAME_BYTES], "big"), value[_FRAME_BYTES:]
+                bodies = self._bodies_of(schema_id)
+                if bodies is None:
+                    texts[number] = body
+                elif isinstance(bodies, str):
+                    reasons[number] = bodies
+                else:
+                    try:
+                        objects[number] = bodies.decode(body)
+                    except Exception:  # of the many kinds that a broken body makes fastavro raise
+                        reasons[number] = f"the value is not what its schema {schema_id} says"
+                    else:
+                        if bodies.new_fields:
+                            self.shapes[bodies.new_fields] += 1
+        if not texts:
+            return self._rows.read_objects(objects, reasons)
+        of_texts, why = self._rows.read(list(texts.values()))
+        if len(texts) == len(values):
+            return of_texts, why
+        index = list(range(len(values)))
+        for number, (place, reason) in enumerate(zip(texts, why, strict=True)):
+            objects[place], reasons[place], index[place] = {}, reason, len(values) + number
+        rows, reasons = self._rows.read_objects(objects, reasons)
+        return pa.concat_arrays([rows, of_texts]).take(pa.array(index, pa.int32())), reasons
+
+    def _bodies_of(self, schema_id: int) -> _AvroBodies | str | None:
+        """Return what decodes bodies of a schema, why there is none, or None for bodies in JSON.
+
+        Raises:
+            RegistryError: the registry failed, and is to be waited for.
+        """
+        if schema_id in self._bodies:
+            return self._bodies[schema_id]
+        if len(self._bodies) >= _MAXIMUM_ID_COUNT:
+            return f"the batch has too many schema ids; one is {schema_id}"
+        found: _AvroBodies | str | None = self._failure
+        if not found:
+            try:
+                found = self._made(schema_id)
+            except NoSuchSchemaError as error:
+                found = str(error)
+            except RegistryError as error:
+                if self._registry.is_waited_for:
+                    raise
+                # One request is enough: a registry that hangs would stop the batch for each of its ids.
+                found = self._failure = str(error)
+        self._bodies[schema_id] = found
+        return found
+
+    def _made(self, schema_id: int) -> _AvroBodies | None:
+        kind, schema = self._registry.schema(schema_id)
+        if kind == JSON:
+            return None
+        if kind != AVRO:
+            raise NoSuchSchemaError(f"schema {schema_id} is of the kind {kind}; AVRO and JSON are read")
+        bodies = _AvroBodies(schema_id, schema)
+        _, columns, limits, reserved, is_final = self._arguments
+        known = Columns(columns, reserved, limits)
+        known.add_fields(bodies.fields)
+        if is_final or not known.has_grown:
+            bodies.new_fields = ""
+        return bodies
+
+
+class _AvroBodies:
+    """Decodes bodies of one schema.
+
+    Attributes:
+        fields: The types of its fields.
+        new_fields: The same as JSON; "" if all of them are columns.
+    """
+
+    def __init__(self, schema_id: int, text: str) -> None:
+        from pyspark.sql.types import NullType, StructType
+
+        try:
+            raw = json.loads(text)
+            schema = parse_schema(raw)
+            # Their values come as the types below them, and are converted here: what is out of range is found.
+            self._plain = parse_schema(_without_logical_types(raw))
+        except Exception:  # of the many kinds that fastavro raises for what is not a schema
+            raise NoSuchSchemaError(f"schema {schema_id} is no Avro schema that can be read") from None
+        if not isinstance(schema, dict) or schema.get("type") != "record":
+            raise NoSuchSchemaError(f"schema {schema_id} is no record's")
+        try:
+            data_type, self._convert = _Types().of(schema, 0)
+        except _UnsupportedError as error:
+            raise NoSuchSchemaError(f"schema {schema_id} has {error}, which is not supported") from None
+        self.fields: StructType = StructType() if isinstance(data_type, NullType) else data_type  # type: ignore[assignment]  # a record's
+        self.new_fields = self.fields.json()
+
+    def decode(self, body: bytes) -> Any:
+        """Return a body as JSON values; what it raises for a broken one can be anything."""
+        found: Any = schemaless_reader(BytesIO(body), self._plain, None)
+        return found if self._convert is None else self._convert(found)
+
+
+class _UnsupportedError(Exception):
+    """What a schema has that is not supported."""
+
+
+class _Types:
+    """The Spark types of a schema's types, and how their values become JSON's; None: they are."""
+
+    def __init__(self) -> None:
+        # By name; None while a type is being defined.
+        self._named: dict[str, tuple[DataType, _Convert | None] | None] = {}
+        self._empty: set[str] = set()
+
+    def of(self, schema: Any, depth: int) -> tuple[DataType, _Convert | None]:
+        from pyspark.sql import types as T
+
+        if depth > MAXIMUM_DEPTH:
+            raise _UnsupportedError(f"types nested more than {MAXIMUM_DEPTH} deep")
+        if isinstance(schema, list):
+            return self._union(schema, depth)
+        found: tuple[DataType, _Convert | None]
+        details = schema if isinstance(schema, dict) else {}
+        name = details.get("type", schema)
+        if isinstance(name, list | dict):
+            return self.of(name, depth)
+        match name:
+            case "null":
+                return T.NullType(), None
+            case "boolean":
+                return T.BooleanType(), None
+            case "string" | "enum":
+                return T.StringType(), None
+            case "int" | "long":
+                return _of_whole(name, details.get("logicalType"))
+            case "float" | "double":
+                return T.DoubleType(), _plain_number
+            case "bytes" | "fixed":
+                found = _of_bytes(details)
+            case "array":
+                if self._has_no_bytes(details["items"]):
+                    raise _UnsupportedError("an array whose elements have no bytes")
+                element, convert = self.of(details["items"], depth + 1)
+                found = (
+                    element if isinstance(element, T.NullType) else T.ArrayType(element),
+                    None if convert is None else lambda values: [_converted(convert, each) for each in values],
+                )
+            case "map":
+                element, convert = self.of(details["values"], depth + 1)
+                found = (
+                    element if isinstance(element, T.NullType) else T.MapType(T.StringType(), element),
+                    None
+                    if convert is None
+                    else lambda values: {name: _converted(convert, each) for name, each in values.items()},
+                )
+            case "record" | "error":
+                self._named[details["name"]] = None
+                found = self._record(details["fields"], depth)
+                if all(self._has_no_bytes(field["type"]) for field in details["fields"]):
+                    self._empty.add(details["name"])
+            case _:
+                if (known := self._named.get(name)) is None:
+                    raise _UnsupportedError(f"the type {name} within itself")
+                return known
+        if "name" in details:
+            self._named[details["name"]] = found
+        return found
+
+    def _record(self, fields: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
+        from pyspark.sql import types as T
+
+        types, converts = [], []
+        for field in fields:
+            data_type, convert = self.of(field["type"], depth + 1)
+            if not isinstance(data_type, T.NullType):
+                types.append(T.StructField(field["name"], data_type))
+            if convert is not None:
+                converts.append((field["name"], convert))
+
+        def converted(found: dict[str, Any]) -> dict[str, Any]:
+            for name, convert in converts:
+                found[name] = _converted(convert, found[name])
+            return found
+
+        return T.StructType(types) if types else T.NullType(), converted if converts else None
+
+    def _union(self, schema: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
+        from pyspark.sql import types as T
+
+        members = [self.of(each, depth) for each in schema if _name_of(each) != "null"]
+        if len(members) < 2:
+            return members[0] if members else (T.NullType(), None)
+        names = {_name_of(each) for each in schema} - {"null"}
+        if names in ({"int", "long"}, {"float", "double"}) and len({str(each) for each, _ in members}) == 1:
+            return members[0]
+        by_type: dict[type, int] = {}
+        for number, each in enumerate(each for each in schema if _name_of(each) != "null"):
+            if by_type.setdefault(_PYTHON.get(_name_of(each), dict), number) != number:
+                raise _UnsupportedError("a union whose types cannot be told apart")
+
+        def converted(value: Any) -> dict[str, Any]:
+            number = by_type[type(value)]
+            return {f"member{number}": _converted(members[number][1], value)}
+
+        return T.StructType([T.StructField(f"member{at}", each) for at, (each, _) in enumerate(members)]), converted
+
+    def _has_no_bytes(self, schema: Any) -> bool:
+        """Return whether values of a type have no bytes, so that a body can claim any number of them."""
+        if isinstance(schema, list):
+            return False
+        details = schema if isinstance(schema, dict) else {}
+        name = details.get("type", schema)
+        if isinstance(name, dict):
+            return self._has_no_bytes(name)
+        if name in ("record", "error"):
+            return all(self._has_no_bytes(field["type"]) for field in details["fields"])
+        return name == "null" or name in self._empty or (name == "fixed" and not details["size"])
+
+
+_PYTHON = {
+    "boolean": bool,
+    "int": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "string": str,
+    "enum": str,
+    "bytes": bytes,
+    "fixed": bytes,
+    "array": list,
+}
+
+
+def _name_of(schema: Any) -> str:
+    """Return the name of a type; of a union within another, which there is none of, a text."""
+    return str(schema.get("type")) if isinstance(schema, dict) else str(schema)
+
+
+def _without_logical_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_logical_types(each) for each in schema]
+    if isinstance(schema, dict):
+        return {name: _without_logical_types(each) for name, each in schema.items() if name != "logicalType"}
+    return schema
+
+
+def _converted(convert: _Convert | None, value: Any) -> Any:
+    return value if convert is None or value is None else convert(value)
+
+
+def _of_whole(name: str, logical_type: object) -> tuple[DataType, _Convert | None]:
+    from pyspark.sql import types as T
+
+    if name == "int":
+        return (T.DateType(), _date_text) if logical_type == "date" else (T.LongType(), None)
+    match logical_type:
+        case "timestamp-millis":
+            return T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"
+        case "timestamp-micros":
+            return T.TimestampType(), lambda value: _time_text(value) + "Z"
+        case "local-timestamp-millis":
+            return T.TimestampNTZType(), lambda value: _time_text(value * 1_000)
+        case "local-timestamp-micros":
+            return T.TimestampNTZType(), _time_text
+    return T.LongType(), None
+
+
+def _of_bytes(details: Any) -> tuple[DataType, _Convert]:
+    from pyspark.sql import types as T
+
+    if details.get("logicalType") != "decimal":
+        return T.BinaryType(), lambda value: b64encode(value).decode()
+    precision, scale = details.get("precision"), details.get("scale", 0)
+    if type(precision) is not int or type(scale) is not int or not 0 <= scale <= precision <= _MAXIMUM_PRECISION:
+        raise _UnsupportedError(f"a decimal number of precision {precision} and scale {scale}")
+    return T.DecimalType(precision, scale), lambda value: _decimal_number(value, scale)
+
+
+def _decimal_number(value: bytes, scale: int) -> int | Number:
+    digits = int.from_bytes(value, "big", signed=True)
+    if scale:
+        return Number(f"{Decimal(f'{digits}E-{scale}'):f}")
+    # A whole number of more digits would fit no column.
+    return digits if abs(digits) < WHOLE_BEYOND else Number(f"{digits}.0")
+
+
+def _plain_number(value: float) -> float:
+    return Number(repr(value)) if abs(value) >= WHOLE_BEYOND and math.isfinite(value) else value
+
+
+def _date_text(days: int) -> str:
+    return (date(1970, 1, 1) + timedelta(days)).isoformat()
+
+
+def _time_text(microseconds: int) -> str:
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")

@@ -1,0 +1,162 @@
+"""Columns of Iceberg and of Spark, translated both ways.
+
+Names that Iceberg reserves (`_partition`, `_file`, `_pos`, ...) are stored with an underscore behind; Spark's side has
+the names without it. Spark's columns carry Iceberg's field ids, by which its Parquet reader finds them in files.
+
+Source: Iceberg's table specification, schemas and data types, reserved field names; Spark 4.0, `ParquetUtils.FIELD_ID`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import TYPE_CHECKING
+
+from pyiceberg import types as ice
+from pyiceberg.schema import Schema
+
+from barnabas.pipeline.tables.table import TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import types as T
+
+_FIELD_ID = "parquet.field.id"
+_RESERVED = frozenset(
+    ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
+)
+# By the names of Spark's types.
+_PRIMITIVES: dict[str, ice.IcebergType] = {
+    "boolean": ice.BooleanType(),
+    "tinyint": ice.IntegerType(),
+    "smallint": ice.IntegerType(),
+    "int": ice.IntegerType(),
+    "bigint": ice.LongType(),
+    "float": ice.FloatType(),
+    "double": ice.DoubleType(),
+    "string": ice.StringType(),
+    "binary": ice.BinaryType(),
+    "date": ice.DateType(),
+    "timestamp": ice.TimestamptzType(),
+    "timestamp_ntz": ice.TimestampType(),
+}
+
+
+def stored_name(name: str) -> str:
+    """Return the name under which Iceberg stores a column."""
+    return name + "_" if name.rstrip("_").lower() in _RESERVED else name
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a stored column for users."""
+    return name[:-1] if name.endswith("_") and name.rstrip("_").lower() in _RESERVED else name
+
+
+def iceberg_schema(columns: T.StructType, location: str) -> Schema:
+    """Return Iceberg's schema of Spark's columns, with ids of its own; all columns are optional.
+
+    Raises:
+        TableError: Iceberg has no such type.
+    """
+    ids = count(1)
+
+    def translated(kind: T.DataType, column: str) -> ice.IcebergType:
+        from pyspark.sql import types as T
+
+        match kind:
+            case T.StructType():
+                return ice.StructType(*fields_of(kind, f"{column}."))
+            case T.ArrayType():
+                return ice.ListType(next(ids), translated(kind.elementType, f"{column}[]"), False)
+            case T.MapType():
+                key, value = translated(kind.keyType, f"{column}.key"), translated(kind.valueType, f"{column}.value")
+                return ice.MapType(next(ids), key, next(ids), value, False)
+            case T.DecimalType():
+                return ice.DecimalType(kind.precision, kind.scale)
+        if (found := _PRIMITIVES.get(kind.simpleString())) is None:
+            raise TableError(f"{location}: column {column} has the type {kind.simpleString()}, which Iceberg lacks")
+        return found
+
+    def fields_of(struct: T.StructType, path: str) -> Iterable[ice.NestedField]:
+        for field in struct.fields:
+            name = field.name if path else stored_name(field.name)
+            yield ice.NestedField(next(ids), name, translated(field.dataType, f"{path}{field.name}"), required=False)
+
+    return Schema(*fields_of(columns, ""))
+
+
+def spark_schema(schema: Schema, *, has_ids: bool = False) -> T.StructType:
+    """Return Spark's columns of a table, under the names for users; columns of types that Spark lacks are left out.
+
+    Args:
+        schema: The table's.
+        has_ids: Whether each field carries its Iceberg id.
+    """
+    from pyspark.sql import types as T
+
+    primitives: dict[str, T.DataType] = {
+        "boolean": T.BooleanType(),
+        "int": T.IntegerType(),
+        "long": T.LongType(),
+        "float": T.FloatType(),
+        "double": T.DoubleType(),
+        "string": T.StringType(),
+        "binary": T.BinaryType(),
+        "date": T.DateType(),
+        "timestamptz": T.TimestampType(),
+        "timestamp": T.TimestampNTZType(),
+    }
+
+    def translated(kind: ice.IcebergType) -> T.DataType | None:
+        match kind:
+            case ice.StructType():
+                return struct_of(kind.fields, is_top=False)
+            case ice.ListType():
+                element = translated(kind.element_type)
+                return element and T.ArrayType(element)
+            case ice.MapType():
+                key, value = translated(kind.key_type), translated(kind.value_type)
+                return T.MapType(key, value) if key and value else None
+            case ice.DecimalType():
+                return T.DecimalType(kind.precision, kind.scale)
+        return primitives.get(str(kind))
+
+    def struct_of(fields: Iterable[ice.NestedField], *, is_top: bool) -> T.StructType:
+        found = []
+        for field in fields:
+            if (kind := translated(field.field_type)) is not None:
+                metadata = {_FIELD_ID: field.field_id} if has_ids else {}
+                found.append(T.StructField(shown_name(field.name) if is_top else field.name, kind, True, metadata))
+        return T.StructType(found)
+
+    return struct_of(schema.fields, is_top=True)
+
+
+def part_of(schema: Schema, columns: T.StructType) -> Schema:
+    """Return the part of a table's schema that rows of some columns have, in the order of the rows.
+
+    Args:
+        schema: The table's, with all of these columns.
+        columns: The rows'; fields of objects that they lack are left out as well.
+    """
+    from pyspark.sql import types as T
+
+    def fields_of(there: ice.StructType | Schema, wanted: T.StructType, *, is_top: bool) -> Iterable[ice.NestedField]:
+        known = {field.name.lower(): field for field in there.fields}
+        for field in wanted.fields:
+            own = known[(stored_name(field.name) if is_top else field.name).lower()]
+            kind = translated(own.field_type, field.dataType)
+            yield ice.NestedField(own.field_id, own.name, kind, required=own.required)
+
+    def translated(there: ice.IcebergType, wanted: T.DataType) -> ice.IcebergType:
+        match there, wanted:
+            case ice.StructType(), T.StructType():
+                return ice.StructType(*fields_of(there, wanted, is_top=False))
+            case ice.ListType(), T.ArrayType():
+                element = translated(there.element_type, wanted.elementType)
+                return ice.ListType(there.element_id, element, there.element_required)
+            case ice.MapType(), T.MapType():
+                key, value = translated(there.key_type, wanted.keyType), translated(there.value_type, wanted.valueType)
+                return ice.MapType(there.key_id, key, there.value_id, value, there.value_required)
+        return there
+
+    return Schema(*fields_of(schema, columns, is_top=True))

@@ -1,0 +1,124 @@
+"""Files that tasks write for a table: partitions, sort order, statistics, what is left after a failure."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from barnabas.pipeline.tables.data_files import DataFile, FileSink, generated_column
+
+TIMES = [datetime(2026, 3, 1, 23, 5, tzinfo=UTC), None, datetime(1969, 12, 31, 0, 59, 59, 999_999, tzinfo=UTC)]
+ROWS = pa.table(
+    {
+        "id": [3, 1, None],
+        "time": pa.array(TIMES, pa.timestamp("us", "UTC")),
+        "text": ["2026-03-01T23:30:00-02:00", None, "no time"],
+        "country": ["a b%", "", None],
+    }
+)
+
+
+def files_under(directory: Path) -> list[str]:
+    return sorted(str(file.relative_to(directory)) for file in directory.rglob("*.parquet"))
+
+
+def written(sink: FileSink, *tables: pa.Table) -> list[DataFile]:
+    writer = pickle.loads(pickle.dumps(sink)).open()
+    for table in tables:
+        writer.write(table)
+    return list(writer.close())
+
+
+def test_a_file_has_the_rows_of_one_combination_of_partition_values(tmp_path: Path) -> None:
+    sink = FileSink(
+        str(tmp_path),
+        {},
+        ("id", "time", "text", "country"),
+        ("day", "country", "missing"),
+        generated={"day": "CAST(`time` AS DATE)"},
+    )
+    other_names = ROWS.rename_columns(["ID", "Time", "Text", "Country"])
+    files = written(sink, ROWS, other_names)
+    assert [file.partition for file in files] == [
+        {"day": "2026-03-01", "country": "a b%", "missing": None},
+        {"day": None, "country": None, "missing": None},
+        {"day": "1969-12-31", "country": None, "missing": None},
+    ]
+    assert files[0].path.startswith("day=2026-03-01/country=a b%25/missing=__HIVE_DEFAULT_PARTITION__/part-")
+    for file, number in zip(files, (3, 1, None), strict=True):
+        found = pq.ParquetFile(tmp_path / file.path)
+        assert found.read()["id"].to_pylist() == [number, number]
+        assert found.schema_arrow.names == ["id", "time", "text"]
+        assert (file.row_count, file.size_bytes) == (2, (tmp_path / file.path).stat().st_size)
+
+
+def test_a_generated_column_that_rows_have_gets_the_generated_value(tmp_path: Path) -> None:
+    rows = ROWS.slice(0, 1).append_column("day", pa.nulls(1, pa.date32()))
+    sink = FileSink(str(tmp_path), {}, tuple(rows.column_names), ("day",), generated={"day": "CAST(time AS DATE)"})
+    (file,) = written(sink, rows)
+    assert file.partition == {"day": "2026-03-01"}
+    assert "day" not in pq.ParquetFile(tmp_path / file.path).schema_arrow.names
+
+
+def test_a_task_sorts_its_rows_with_nulls_first(tmp_path: Path) -> None:
+    (file,) = written(FileSink(str(tmp_path), {}, sorted_by=("id",)), ROWS, ROWS.slice(0, 1))
+    assert pq.read_table(tmp_path / file.path)["id"].to_pylist() == [None, 1, 3, 3]
+
+
+def test_a_task_without_rows_writes_no_file(tmp_path: Path) -> None:
+    assert written(FileSink(str(tmp_path), {}), ROWS.slice(0, 0)) == []
+    assert files_under(tmp_path) == []
+
+
+def test_statistics_hold_exact_bounds_alone(tmp_path: Path) -> None:
+    rows = ROWS.append_column("long", pa.array(["x" * 33, "a", None])).append_column("inf", pa.array([1.5, 2.0, None]))
+    (file,) = written(FileSink(str(tmp_path), {}), rows)
+    found = json.loads(file.statistics)
+    assert found["numRecords"] == 3
+    assert found["minValues"] == {
+        "id": 1,
+        "time": "1969-12-31T00:59:59.999999Z",
+        "text": "2026-03-01T23:30:00-02:00",
+        "country": "",
+        "inf": 1.5,
+    }
+    assert found["nullCount"] == {"id": 1, "time": 1, "text": 1, "country": 1, "long": 1, "inf": 1}
+
+
+def test_an_aborted_task_leaves_no_file(tmp_path: Path) -> None:
+    writer = FileSink(str(tmp_path), {}, partition_columns=("country",)).open()
+    writer.write(ROWS)
+    assert files_under(tmp_path)
+    writer.abort()
+    assert files_under(tmp_path) == []
+    sink = FileSink(str(tmp_path), {})
+    sink.delete([*(file.path for file in written(sink, ROWS)), "nosuch.parquet"])
+    assert files_under(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "values"),
+    [
+        ("YEAR(`time`)", [2026, None, 1969]),
+        ("CAST(`Time` AS DATE)", [date(2026, 3, 1), None, date(1969, 12, 31)]),
+        ("DATE_FORMAT(`time`, 'yyyy-MM-dd-HH')", ["2026-03-01-23", None, "1969-12-31-00"]),
+        ("date_format(time, 'yyyy-MM')", ["2026-03", None, "1969-12"]),
+        ("SUBSTRING(`country`, 1, 2)", ["a ", "", None]),
+        ("cast(text as date)", [date(2026, 3, 2), None, None]),
+        ("hour(text)", [1, None, None]),
+    ],
+)
+def test_generated_partition_columns_are_computed(expression: str, values: list[object]) -> None:
+    assert generated_column(expression, ROWS).to_pylist() == values
+
+
+@pytest.mark.parametrize("expression", ["date_format(time, 'yy')", "abs(id)", "year(nosuch)", "year(time) + 1"])
+def test_an_unknown_generation_is_refused(expression: str) -> None:
+    with pytest.raises(ValueError, match="not supported"):
+        generated_column(expression, ROWS)
