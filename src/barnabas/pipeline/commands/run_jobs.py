@@ -206,7 +206,7 @@ def run(arguments: argparse.Namespace) -> int:
     stopper = Stopper()
     check_reachable(plans[0].kafka)
     if not arguments.json:
-        print("starting Spark; the first time it downloads its packages", flush=True)
+        print("starting Spark", flush=True)
     session = session_for(session_options(arguments), plans, lambda text: tell(arguments, "warning", text=text))
     with session as (spark, seconds):
         stopper.begin()

@@ -148,7 +148,7 @@ class _Processes:
         self._start_broker()
         self._finish(self._replay, self._replay_command())
         self._kill_broker()
-        self._say("jobs", f"Spark starts and runs {', '.join(JOBS)}; the first time it downloads its packages")
+        self._say("jobs", f"Spark starts and runs {', '.join(JOBS)}")
         self._finish(self._jobs, self._jobs_command())
 
     def stop(self) -> None:
