@@ -1,5 +1,7 @@
 """Jobs are found by name, and in files; what is none is told in a line."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,8 @@ def test_a_file_without_a_job_is_told(tmp_path, text, reason):
         find_job(str(file))
     with pytest.raises(NoSuchJobError, match="no such file"):
         find_job(str(tmp_path / "other.py"))
+
+
+def test_a_run_needs_delta_rs_only_for_delta_tables_and_object_stores() -> None:
+    text = "import sys; sys.modules['deltalake'] = None; import barnabas.pipeline.runner.supervisor"
+    subprocess.run([sys.executable, "-c", text], check=True)

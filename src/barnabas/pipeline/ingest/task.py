@@ -7,7 +7,6 @@ records' sizes, the brokers' quotas and the backlog are, and its end is where it
 from __future__ import annotations
 
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipeline.events.schema_registry import RegistryError
 from barnabas.pipeline.ingest.parse import RecordParser, Refusal
 from barnabas.pipeline.ingest.source import OffsetRange, ReadError, Records, Source
+from barnabas.pipeline.runner.cluster import mark_of_record
 from barnabas.pipeline.runner.dead_letters import DeadLetter
 from barnabas.pipeline.runner.freshness import count_steps
 from barnabas.pipeline.tables.table import Mark
@@ -162,8 +162,7 @@ class _Topic:
         result.record_count += len(records)
         result.payload_bytes += size
         result.waits.update(count_steps(records.timestamps_ms, time.time()))
-        checksum = zlib.crc32(records.values[-1] or b"", zlib.crc32(records.keys[-1] or b""))
-        mark = Mark(records.offsets[-1], records.timestamps_ms[-1], checksum)
+        mark = mark_of_record(records.offsets[-1], records.timestamps_ms[-1], records.keys[-1], records.values[-1])
         result.marks.setdefault(self._name, {})[records.partitions[-1]] = mark
         waiting.partitions += records.partitions
         waiting.offsets += records.offsets

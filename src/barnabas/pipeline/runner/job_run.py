@@ -34,7 +34,6 @@ from barnabas.pipeline.runner.staging import Staging
 from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.runner.upkeep import Upkeep
 from barnabas.pipeline.spark.failures import reason_of
-from barnabas.pipeline.tables.delta_lake import storage_options
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError, TableUnavailableError
 
@@ -209,6 +208,14 @@ class JobRun(BatchRun):
         limits = [topic.limited_by for topic in topics.values() if topic.limited_by]
         self.figures.limited_by = limits[-1] if limits else self.figures.limited_by
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
+
+    def _store_of(self, directory: str) -> dict[str, str]:
+        """Return login and endpoint of a directory's store; a local one needs none, nor delta-rs to be installed."""
+        if "://" not in directory:
+            return {}
+        from barnabas.pipeline.tables.delta_lake import storage_options
+
+        return storage_options(self._spark, directory)
 
     def _sources(self) -> dict[str, TableWriter]:
         """Open the tables that are derived from once more: batches go on to write them."""
@@ -442,7 +449,7 @@ class JobRun(BatchRun):
             self._writers,
             self._topic_writers(),
             DeadLetters(self._cluster, self.plan, self._warn),
-            Staging(self._spark, staged, storage_options(self._spark, staged)),
+            Staging(self._spark, staged, self._store_of(staged)),
             self.plan.delivery,
             progress_file,
             self.plan.registry,
