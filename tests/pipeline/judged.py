@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.job import Frames, Parameters
-from barnabas.pipeline.jobs.operations import JOB, digest, refresh, transform
+from barnabas.pipeline.jobs.operations import JOB, digest, refresh
 from barnabas.pipeline.jobs.operations.alerts import alerts
 from barnabas.pipeline.jobs.operations.rules import judged
-from tests.pipeline.literal_events import START, Inputs, values
+from tests.pipeline.literal_events import START, Inputs, facts_of, values
 from tests.spark import frame_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def alerts_of(inputs: Inputs, **parameters: float) -> list[dict[str, Any]]:
 
 
 def _refreshed(inputs: Inputs, parameters: Mapping[str, float]) -> Mapping[str, DataFrame]:
-    facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
+    facts = facts_of(JOB, inputs.frames())
     return refreshed(facts, {**JOB.defaults(), **parameters})
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.job import Job
 from tests.spark import frame_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,15 @@ class Inputs:
             name: frame_of(self._spark, rows, f"{EVENT_TYPES[name].ddl}, {PLACE_DDL}")
             for name, rows in self._rows.items()
         }
+
+
+def facts_of(job: Job, frames: Mapping[str, DataFrame]) -> DataFrame:
+    """Give the facts that a job makes of events, as a run's tasks do."""
+    import pyarrow as pa
+
+    assert job.facts is not None
+    tables = [job.facts(name, frame.toArrow()) for name, frame in frames.items()]
+    return next(iter(frames.values())).sparkSession.createDataFrame(pa.concat_tables(tables).combine_chunks())
 
 
 VERDICT_DDL = "what STRING, subject_kind STRING, subject STRING, address STRING, agent STRING, user STRING"

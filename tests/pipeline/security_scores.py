@@ -28,6 +28,7 @@ from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_lo
 from barnabas.pipeline.sources.lines import RawLine
 from barnabas.pipeline.sources.social import Shares, SitePlan, Truth
 from tests.pipeline.activity import Event, frames_of
+from tests.pipeline.literal_events import facts_of
 from tests.spark import shared_session
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def site_scores(spark: SparkSession, plan: SitePlan) -> dict[str, Score]:
     events = ((arrival.event_type, arrival.fields) for arrival in truth.arrivals() if not arrival.reason)
     with tempfile.TemporaryDirectory() as directory:
         frames = frames_of(spark, JOB, events, Path(directory))
-        facts = JOB.transform(frames, JOB.defaults())[FACTS]
+        facts = facts_of(JOB, frames)
         rows = verdicts_of(facts, JOB.defaults()).select("subject_kind", "subject", "what").collect()
     told = truth.to_json()
     return {group: _score(group, [tuple(row) for row in rows], told) for group in _GROUPS}
@@ -151,7 +152,7 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
     raw = (RawLine("log", number, text) for number, text in lines)
     events: Iterator[Event] = (event for line in access_log_lines(raw, plan) for event in line.events)
     with tempfile.TemporaryDirectory() as directory:
-        facts = JOB.transform(frames_of(spark, JOB, events, Path(directory)), JOB.defaults())[FACTS]
+        facts = facts_of(JOB, frames_of(spark, JOB, events, Path(directory)))
         verdicts = verdicts_of(facts, JOB.defaults()).where("is_declared").collect()
         behaviour = _behaviour(facts)
     declared = {row["subject"] for row in verdicts}

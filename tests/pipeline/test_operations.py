@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from barnabas.pipeline.jobs.operations import JOB, summarize, transform
+from barnabas.pipeline.jobs.operations import JOB, summarize
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
 from tests.pipeline.judged import START_MINUTE, Judged, alerts_of, figures_of, minute, refreshed, times
-from tests.pipeline.literal_events import Inputs, shuffled, values
+from tests.pipeline.literal_events import Inputs, facts_of, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_nothing_gives_nothing(inputs: Inputs) -> None:
 
 
 def test_facts_from_before_there_were_brokers_figures_are_read(spark: SparkSession) -> None:
-    facts = transform(Inputs(spark, ["page_view"]).frames(), JOB.defaults())["operations_facts"]
+    facts = facts_of(JOB, Inputs(spark, ["page_view"]).frames())
     assert values(refreshed(facts.drop("detail"), JOB.defaults())["alerts"]) == []
 
 
@@ -240,7 +240,7 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(inputs: Inputs) ->
                 metric(inputs, second, "cpu_percent", random.random() * 100)
             case _:
                 inputs.add("broker_metric", second, value=random.random() * 100, rate=random.random(), **held)
-    facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
+    facts = facts_of(JOB, inputs.frames())
     parameters = {**JOB.defaults(), "error_share_limit": 0.5}
     expected = refreshed(facts, parameters)
     assert {row["alert"] for row in values(expected["alerts"])} >= {"error-share", "silence", "throttled"}
@@ -254,7 +254,7 @@ def test_summary_shows_what_fires_first(inputs: Inputs) -> None:
     for number in range(8):
         metric(inputs, number * 60, "memory_percent", 99.0 if number < 3 else 1.0)
         metric(inputs, number * 60, "cpu_percent", 99.0)
-    facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
+    facts = facts_of(JOB, inputs.frames())
     parameters = {**JOB.defaults(), "resolve_minutes": 2}
     told, hour = summarize(refreshed(facts, parameters), parameters)
     assert [(row["state"], row["alert"]) for row in told.rows.collect()] == [("firing", "cpu"), ("resolved", "memory")]
@@ -265,7 +265,7 @@ def test_summary_shows_what_fires_first(inputs: Inputs) -> None:
 def made_up(spark: SparkSession, plan: SitePlan, directory: Path) -> list[dict[str, Any]]:
     """Give the alerts of a made-up site."""
     write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), directory)
-    facts = transform(inputs_from(spark, JOB, directory), JOB.defaults())["operations_facts"]
+    facts = facts_of(JOB, inputs_from(spark, JOB, directory))
     facts.write.parquet(str(directory / "facts"))
     return values(refreshed(spark.read.parquet(str(directory / "facts")), JOB.defaults())["alerts"])
 

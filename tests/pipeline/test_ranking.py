@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from barnabas.pipeline.job import Frames, TopicInput, Value
-from barnabas.pipeline.jobs.ranking import JOB, digest, refresh, summarize, transform
+from barnabas.pipeline.jobs.ranking import JOB, digest, refresh, summarize
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
-from tests.pipeline.literal_events import Inputs, shuffled, values, verdicts
+from tests.pipeline.literal_events import Inputs, facts_of, shuffled, values, verdicts
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def click(inputs: Inputs, seconds: float, item: str, query: str | None = None, *
 
 
 def facts(inputs: Inputs) -> DataFrame:
-    return transform(inputs.frames(), JOB.defaults())["ranking_facts"]
+    return facts_of(JOB, inputs.frames())
 
 
 def refreshed(facts: DataFrame, accused: DataFrame | None = None, /, **parameters: Value) -> Frames:
@@ -210,7 +210,7 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(spark: SparkSessio
 def test_votes_of_a_made_up_site_are_those_that_were_cast(spark: SparkSession, tmp_path: Path) -> None:
     plan = SitePlan(seed=21, duration_s=12 * HOUR_S, events_per_s=1.0)
     truth = write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), tmp_path)
-    made_up = transform(inputs_from(spark, JOB, tmp_path), JOB.defaults())["ranking_facts"]
+    made_up = facts_of(JOB, inputs_from(spark, JOB, tmp_path))
     votes = refreshed(made_up)["ranking"].selectExpr("item", "votes_for - votes_against")
     best = sorted(([item, votes] for item, votes in votes.collect()), key=lambda each: (-each[1], each[0]))
     assert best[:20] == truth["top_items_by_votes"]

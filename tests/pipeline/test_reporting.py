@@ -21,7 +21,7 @@ from barnabas.pipeline.jobs.reporting.facts import FACTS
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine
-from tests.pipeline.literal_events import verdicts
+from tests.pipeline.literal_events import facts_of, verdicts
 from tests.pipeline.reporting_sql import Reckoning, Rows
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -279,7 +279,7 @@ def assert_tables_equal(
     repeats: int,
     found: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Rows]:
-    facts = JOB.transform(frames, parameters)[FACTS]
+    facts = facts_of(JOB, frames)
     tables = {name: plain_rows(rows) for name, rows in refreshed(facts, parameters, found).items()}
     for name in TOLD:
         wanted = Counter(reckoning.rows(name, repeats))
@@ -351,7 +351,7 @@ def test_days_are_utc_in_a_session_of_any_time_zone(spark: SparkSession, tmp_pat
 
 
 def test_where_nothing_came_the_tables_are_empty_and_the_totals_zero(spark: SparkSession) -> None:
-    facts = JOB.transform({PAGE_VIEW.name: in_topics(spark, [], 0)[PAGE_VIEW.name]}, JOB.defaults())[FACTS]
+    facts = facts_of(JOB, {PAGE_VIEW.name: in_topics(spark, [], 0)[PAGE_VIEW.name]})
     tables = refreshed(facts, JOB.defaults())
     (totals,) = [row.asDict() for row in tables["report_totals"].collect()]
     unknown = {"first_event", "last_event", "bounce_share", "session_length_p50_s"}
@@ -369,7 +369,7 @@ def test_summary_lists_most_first_and_equal_ones_by_name(spark: SparkSession) ->
         for line, (page, count) in enumerate(views)
         for n in range(count)
     ]
-    facts = JOB.transform(in_topics(spark, events, 0), JOB.defaults())[FACTS]
+    facts = facts_of(JOB, in_topics(spark, events, 0))
     summaries = JOB.summarize(refreshed(facts, JOB.defaults()), JOB.defaults())
     rows = {summary.title: [tuple(row) for row in summary.rows.collect()] for summary in summaries}
     assert rows["Pages with most views"] == rows["Pages that are not there"] == [("/c", 2), ("/a", 1), ("/b", 1)]

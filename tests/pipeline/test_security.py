@@ -14,10 +14,10 @@ from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE,
 from barnabas.pipeline.jobs.security import JOB
 from barnabas.pipeline.jobs.security.agents import declared_pattern, is_declared
 from barnabas.pipeline.jobs.security.crawlers import VISITOR_SIGNS
-from barnabas.pipeline.jobs.security.facts import FACTS
 from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge
 from tests.pipeline import security_scores
 from tests.pipeline.activity import START, Event, frames_of
+from tests.pipeline.literal_events import facts_of
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -124,11 +124,11 @@ def everything() -> list[Event]:
     return [*readers(), *machines(), *logging_in(), *accounts()]
 
 
-def facts_of(spark: SparkSession, events: list[Event], directory: Path) -> DataFrame:
+def made_facts(spark: SparkSession, events: list[Event], directory: Path) -> DataFrame:
     frames = frames_of(
         spark, JOB, [(kind, {"id": str(n), **fields}) for n, (kind, fields) in enumerate(events)], directory
     )
-    return JOB.transform(frames, JOB.defaults())[FACTS]
+    return facts_of(JOB, frames)
 
 
 def verdicts_of(facts: DataFrame, **parameters: str | int) -> Verdicts:
@@ -139,7 +139,7 @@ def verdicts_of(facts: DataFrame, **parameters: str | int) -> Verdicts:
 @pytest.fixture(scope="module")
 def facts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     # Computed once for all that is asked of them.
-    return facts_of(spark, everything(), tmp_path_factory.mktemp("events")).localCheckpoint()
+    return made_facts(spark, everything(), tmp_path_factory.mktemp("events")).localCheckpoint()
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +193,7 @@ def test_repeats_and_their_order_change_nothing(spark: SparkSession, verdicts: V
     events = [(kind, {"id": str(number), **fields}) for number, (kind, fields) in enumerate(everything())]
     again = [*events, *events[::2]]
     random.Random(3).shuffle(again)
-    facts = JOB.transform(frames_of(spark, JOB, again, tmp_path), JOB.defaults())[FACTS]
+    facts = facts_of(JOB, frames_of(spark, JOB, again, tmp_path))
     assert verdicts_of(facts.repartition(3)) == verdicts
 
 
@@ -234,7 +234,7 @@ def test_who_asks_for_more_than_is_stated_has_a_verdict(
     ]
     # One came twice.
     events[0][1]["id"] = "twice"
-    facts = facts_of(spark, [*events, events[0]], tmp_path)
+    facts = made_facts(spark, [*events, events[0]], tmp_path)
     found = verdicts_of(facts, rate_limit=3, rate_by=by, rate_targets="^/api/", allow=allow)
     rates = {subject: verdict for subject, verdict in found.items() if verdict["what"] == "rate"}
     most: dict[tuple[str, str], Any] = {subject: verdict["evidence"] for subject, verdict in rates.items()}
@@ -248,7 +248,7 @@ def test_who_asks_for_more_than_is_stated_has_a_verdict(
 
 
 def test_without_events_there_are_no_verdicts(spark: SparkSession, tmp_path: Path):
-    assert verdicts_of(facts_of(spark, [], tmp_path)) == {}
+    assert verdicts_of(made_facts(spark, [], tmp_path)) == {}
 
 
 def test_points_add_up_and_only_signs_that_hold_are_given_as_reasons(spark: SparkSession):

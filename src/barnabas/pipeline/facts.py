@@ -10,11 +10,13 @@ Invariant: nothing in here depends on the order or the batches in which the fact
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.job import PLACE
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql import Column, DataFrame
 
 # How far a clock may be ahead of the one that stamped the record.
@@ -26,23 +28,46 @@ MICROS = 1_000_000
 ASSETS = r"(?i)\.(css|js|map|png|jpe?g|gif|svg|ico|bmp|webp|avif|woff2?|ttf|otf|eot|mp3|mp4|webm)$"
 
 
-def is_shown() -> Column:
-    """Tell which views showed a page to somebody: asked for with GET and answered, be it from the browser's cache.
+def rows_of(events: pa.Table, columns: Mapping[str, str], made: Mapping[str, Any]) -> pa.Table:
+    """Return facts of events: columns as they are made, else as the events have them, else null; then the place.
+
+    Args:
+        events: Columns of the event, and of `PLACE`.
+        columns: Arrow's names of the facts' types, by column and in order; `time`: microseconds in UTC.
+        made: By column, the values of all rows, or the one value of each row.
+    """
+    import pyarrow as pa
+
+    found = []
+    for name, alias in columns.items():
+        kind = pa.timestamp("us", "UTC") if alias == "time" else pa.type_for_alias(alias)
+        values = made[name] if name in made else events[name] if name in events.column_names else None
+        if isinstance(values, pa.Array | pa.ChunkedArray):
+            found.append(values.cast(kind))
+        else:
+            found.append(pa.repeat(pa.scalar(values, kind), events.num_rows))
+    return pa.table([*found, *(events[name] for name in PLACE)], names=[*columns, *PLACE])
+
+
+def shown(views: pa.Table) -> pa.Table:
+    """Keep the views that showed a page to somebody: asked for with GET and answered, be it from the browser's cache.
 
     What a browser loads by itself with a page (images, styles, scripts) is none.
     """
-    from pyspark.sql import functions as F
+    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
-    status = F.col("status")
-    is_answered = status.between(200, 299) | (status == 304)
-    return (F.col("method") == "GET") & is_answered & ~page_of("page").rlike(ASSETS)
+    status = views["status"]
+    is_success = pc.and_(pc.greater_equal(status, 200), pc.less(status, 300))
+    is_answered = pc.or_(is_success, pc.equal(status, 304))
+    is_page = pc.invert(pc.match_substring_regex(without_query(views["page"]), ASSETS))
+    return views.filter(pc.and_(pc.and_(pc.equal(views["method"], "GET"), is_answered), is_page))
 
 
-def page_of(target: str) -> Column:
-    """Return the page of the request's target in a column: without query and fragment."""
-    from pyspark.sql import functions as F
+def without_query(targets: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the pages of requests' targets: without query and fragment."""
+    import pyarrow.compute as pc
 
-    return F.regexp_extract(target, r"^[^?#]*", 0)
+    return pc.replace_substring_regex(targets, "(?s)[?#].*$", "")
 
 
 def believed_micros() -> Column:

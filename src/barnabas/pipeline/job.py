@@ -1,9 +1,12 @@
 """What a job declares about itself, so that one runner can run them all.
 
-A job is data and functions over DataFrames: no session, no source, no sink and no clock in it, so that it is tested on
-literal rows. There are two kinds of function:
+A job is data and functions over rows: no session, no source, no sink and no clock in it, so that it is tested on
+literal rows. There are these kinds of function:
 
-- `transform` is given the new events of each input, batch by batch, and gives the rows of each output.
+- `facts` makes rows of the job's append table of one input's events, each by itself. It gets and returns Arrow tables,
+  in the task that reads the records: the fast way, without a query of Spark.
+- `transform` is given the new events of each input, batch by batch, as DataFrames, and gives the rows of each output:
+  for what needs several events at once, or several outputs.
 - `refresh` is given the job's own tables and gives the rows of outputs that are derived from them, in batch, whenever
   the tables have grown. What is derived so is right in whatever order the events came, needs no state that could be
   lost, and is the same however often it is done.
@@ -26,6 +29,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql import DataFrame
 
     from barnabas.pipeline.events import EventType
@@ -137,6 +141,7 @@ class Summary:
     rows: DataFrame
 
 
+MakeFacts = Callable[[str, "pa.Table"], "pa.Table"]
 Transform = Callable[[Frames, Parameters], Frames]
 Mark = Callable[["DataFrame", Frames, Parameters], "DataFrame"]
 Summarize = Callable[[Frames, Parameters], "list[Summary]"]
@@ -146,7 +151,11 @@ Summarize = Callable[[Frames, Parameters], "list[Summary]"]
 class Job:
     """One job. Its docstring for people is that of the module which declares it.
 
-    Without `transform` the rows of inputs go as they are into the outputs of their names.
+    Without `transform` and `facts` the rows of inputs go as they are into the outputs of their names.
+
+    `facts` gets an input's name, and its events with the columns of `PLACE`; it may be called with no rows. It returns
+    rows of the job's only append table, with the same columns and types for each input. Spark's Python workers import
+    or unpickle it. What a row holds depends on its event alone: the run's parameters are for `digest` and `refresh`.
 
     `digest` gives the rows of all outputs of `Mode.DIGEST`, with the unit's number since 1970 in the column `unit`, and
     of each unit that has a fact at least one row in one of them. What it gives depends on the facts of that unit and
@@ -162,13 +171,14 @@ class Job:
     does: str
     inputs: tuple[TopicInput | TableInput, ...]
     outputs: tuple[TopicOutput | TableOutput, ...]
-    transform: Transform | None
+    transform: Transform | None = None
     refresh: Transform | None = None
     digest: Transform | None = None
     mark: Mark | None = None
     unit_s: int = 3600
     parameters: tuple[Parameter, ...] = ()
     summarize: Summarize | None = None
+    facts: MakeFacts | None = None
 
     def defaults(self) -> dict[str, Value]:
         """Return the parameters as they are where a run sets none."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.schema_registry import RegistryError
 from barnabas.pipeline.ingest.parse import RecordParser, Refusal
@@ -36,10 +36,19 @@ _REFUSED_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class TopicTask:
-    """What a task does with a topic's records."""
+    """What a task does with a topic's records.
+
+    Attributes:
+        parser: Makes rows of them.
+        output: Name of what the rows are written to. Several topics may have the same; each task opens it once.
+        sink: Of the output.
+        convert: Makes the output's rows of the parsed ones; None: they are written as they are.
+    """
 
     parser: RecordParser
+    output: str
     sink: Sink
+    convert: Callable[[pa.Table], pa.Table] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class Result:
     Attributes:
         ends: By topic and partition, the offset up to which it was read.
         marks: The last record of each partition.
-        files: By topic.
+        files: By output.
         refused: Records that are no rows.
         shapes: By topic, shapes of records that need columns which the table does not have, with counts.
         waits: Counts of records by the step of their wait (`freshness.count_steps`).
@@ -91,8 +100,8 @@ class Result:
             self.ends.setdefault(topic, {}).update(ends)
         for topic, marks in other.marks.items():
             self.marks.setdefault(topic, {}).update(marks)
-        for topic, files in other.files.items():
-            self.files.setdefault(topic, []).extend(files)
+        for output, files in other.files.items():
+            self.files.setdefault(output, []).extend(files)
         for topic, shapes in other.shapes.items():
             self.shapes.setdefault(topic, Counter()).update(shapes)
         self.refused += other.refused
@@ -120,7 +129,8 @@ def run_task(task: Task) -> Result:
 
 def _run(task: Task) -> Result:
     result = Result()
-    topics = {name: _Topic(name, each, result) for name, each in task.topics.items()}
+    outputs = {each.output: _Output(each.sink) for each in task.topics.values()}
+    topics = {name: _Topic(name, each, outputs[each.output], result) for name, each in task.topics.items()}
     source = Source(task.consumer, task.ranges)
     refused_bytes = 0
     try:
@@ -131,28 +141,65 @@ def _run(task: Task) -> Result:
                 break
         for topic in topics.values():
             topic.close()
+        result.files = {name: files for name, each in outputs.items() if (files := each.close())}
     except BaseException:
-        for topic in topics.values():
-            topic.abort()
+        for each in outputs.values():
+            each.abort()
         raise
     for (name, partition), end in source.positions.items():
         result.ends.setdefault(name, {})[partition] = end
     return result
 
 
+class _Output:
+    """What a task writes to one sink."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._rows: list[pa.Table] = []
+        self._count = self._bytes = 0
+        self._writer: SinkWriter | None = None
+
+    def add(self, rows: pa.Table, payload_bytes: int) -> None:
+        """Take in rows, and the bytes of the records that they were made of."""
+        if rows.num_rows:
+            self._rows.append(rows)
+            self._count += rows.num_rows
+        self._bytes += payload_bytes
+        if self._count >= _WRITTEN_COUNT or self._bytes >= _WRITTEN_BYTES:
+            self._write()
+
+    def close(self) -> list[DataFile]:
+        """Write what is left; return the files."""
+        self._write()
+        return self._writer.close() if self._writer is not None else []
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+        if self._writer is not None:
+            self._writer.abort()
+
+    def _write(self) -> None:
+        import pyarrow as pa
+
+        if self._rows:
+            if self._writer is None:
+                self._writer = self._sink.open()
+            self._writer.write(pa.concat_tables(self._rows))
+        self._rows, self._count, self._bytes = [], 0, 0
+
+
 class _Topic:
     """One topic's records in a task."""
 
-    def __init__(self, name: str, task: TopicTask, result: Result) -> None:
+    def __init__(self, name: str, task: TopicTask, output: _Output, result: Result) -> None:
         self._name = name
         self._parser = task.parser
-        self._sink = task.sink
+        self._convert = task.convert
+        self._output = output
         self._result = result
         self._waiting = Records(name)
         self._waiting_bytes = 0
-        self._rows: list[pa.Table] = []
-        self._rows_count = self._rows_bytes = 0
-        self._writer: SinkWriter | None = None
 
     def add(self, records: Records) -> int:
         """Take in records; returns the bytes of those that were refused meanwhile."""
@@ -175,18 +222,10 @@ class _Topic:
         return 0
 
     def close(self) -> None:
-        """Write what is left, and report the files."""
+        """Parse what is left."""
         self._parse()
-        self._write()
-        if self._writer is not None:
-            self._result.files[self._name] = self._writer.close()
         if shapes := getattr(self._parser.reader, "shapes", None):
             self._result.shapes[self._name] = shapes
-
-    def abort(self) -> None:
-        """Leave nothing behind."""
-        if self._writer is not None:
-            self._writer.abort()
 
     def _parse(self) -> int:
         records, size = self._waiting, self._waiting_bytes
@@ -194,33 +233,25 @@ class _Topic:
             return 0
         self._waiting, self._waiting_bytes = Records(self._name), 0
         refused_bytes = 0
-        for part, rows, refusals in _parsed(self._parser, records):
+        for part, rows, refusals in _parsed(self._rows, records):
             letters = [_letter(part, each) for each in refusals]
             self._result.refused += letters
             refused_bytes += sum(len(each.key or b"") + len(each.value or b"") for each in letters)
-            if rows.num_rows:
-                self._rows.append(rows)
-                self._rows_count += rows.num_rows
-        self._rows_bytes += size
-        if self._rows_count >= _WRITTEN_COUNT or self._rows_bytes >= _WRITTEN_BYTES:
-            self._write()
+            self._output.add(rows, 0)
+        self._output.add(_no_rows(), size)
         return refused_bytes
 
-    def _write(self) -> None:
-        import pyarrow as pa
-
-        if not self._rows:
-            return
-        if self._writer is None:
-            self._writer = self._sink.open()
-        self._writer.write(pa.concat_tables(self._rows))
-        self._rows, self._rows_count, self._rows_bytes = [], 0, 0
+    def _rows(self, records: Records) -> tuple[pa.Table, list[Refusal]]:
+        rows, refusals = self._parser.parse(records)
+        return rows if self._convert is None or not rows.num_rows else self._convert(rows), refusals
 
 
-def _parsed(parser: RecordParser, records: Records) -> Iterator[tuple[Records, Any, list[Refusal]]]:
+def _parsed(
+    parse: Callable[[Records], tuple[pa.Table, list[Refusal]]], records: Records
+) -> Iterator[tuple[Records, pa.Table, list[Refusal]]]:
     """Parse records; where that fails for a reason that no rule names, find the record and refuse it."""
     try:
-        yield records, *parser.parse(records)
+        yield records, *parse(records)
         return
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         if len(records) == 1:
@@ -228,7 +259,7 @@ def _parsed(parser: RecordParser, records: Records) -> Iterator[tuple[Records, A
             return
     middle = len(records) // 2
     for part in (records.part(0, middle), records.part(middle, len(records))):
-        yield from _parsed(parser, part)
+        yield from _parsed(parse, part)
 
 
 def _no_rows() -> pa.Table:

@@ -1,6 +1,6 @@
 """News feed: for each user what the people did whom he follows, newest first, several people's doings in one entry.
 
-**Shape.** `transform` makes one slim fact of each post, vote, follow and view by somebody who is logged in. `digest`
+**Shape.** `make_facts` makes one slim fact of each post, vote, follow and view by somebody who is logged in. `digest`
 notes of each user with new facts whom he follows in the end, and the newest of what he did. `refresh` puts the feeds
 together from that: what happened in the last `horizon_days` days before the latest event. So a feed is a function of
 the set of facts: late votes, a vote that is taken back and an unfollow are right in whatever order they came. Only
@@ -30,12 +30,20 @@ and an entry of views can be missing where most of its viewers viewed so much el
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.facts import MICROS, believed_micros, is_shown, last_of, latest_micros, of_same, page_of
+from barnabas.pipeline.facts import (
+    MICROS,
+    believed_micros,
+    last_of,
+    latest_micros,
+    of_same,
+    rows_of,
+    shown,
+    without_query,
+)
 from barnabas.pipeline.job import (
-    PLACE,
     Frames,
     Job,
     Mode,
@@ -48,31 +56,37 @@ from barnabas.pipeline.job import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+    from pyspark.sql import DataFrame
 
 HOUR_S, DAY_S = 3600, 24 * 3600
 
 # So many names are told, the newest first; the others are a number.
 NAMED_ACTORS = 3
 
+_COLUMNS = {"id": "string", "time": "time", "kind": "string", "user": "string", "item": "string", "value": "int32"}
 
-def transform(inputs: Frames, parameters: Parameters) -> Frames:
-    """Make the facts (id, time, kind, user, item, value, place) of one batch; a follow's item is who is followed."""
-    from pyspark.sql import functions as F
 
-    item, parent = F.col("item"), F.col("parent")
-    views = inputs["page_view"].where(is_shown() & F.col("user").isNotNull())
-    facts = [
-        _facts(inputs["post"].where(parent.isNull()), "posted", item),
-        _facts(inputs["post"].where(parent.isNotNull()), "commented on", parent),
-        _facts(inputs["vote"], "voted for", item, F.signum("value")),
-        _facts(views, "viewed", page_of("page")),
-        _facts(inputs["follow"], "follow", F.col("followee"), F.col("is_following")),
-    ]
-    together = facts[0]
-    for each in facts[1:]:
-        together = together.unionByName(each)
-    return {"feed_facts": together}
+def make_facts(name: str, events: pa.Table) -> pa.Table:
+    """Return the facts (id, time, kind, user, item, value, place) of events; a follow's item is who is followed."""
+    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
+
+    made: dict[str, Any] = {}
+    match name:
+        case "post":
+            parent = events["parent"]
+            is_comment = pc.is_valid(parent)
+            made["kind"] = pc.if_else(is_comment, "commented on", "posted")
+            made["item"] = pc.if_else(is_comment, parent, events["item"])
+        case "vote":
+            made |= {"kind": "voted for", "item": events["item"], "value": pc.sign(events["value"])}
+        case "follow":
+            made |= {"kind": "follow", "item": events["followee"], "value": events["is_following"]}
+        case "page_view":
+            events = shown(events)
+            events = events.filter(pc.is_valid(events["user"]))
+            made |= {"kind": "viewed", "item": without_query(events["page"])}
+    return rows_of(events, _COLUMNS, made)
 
 
 def digest(tables: Frames, parameters: Parameters) -> Frames:
@@ -127,15 +141,6 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
     sentence = F.concat_ws(" ", who, newest["verb"], newest["item"])
     rows = fullest.select("user", "entry_count", newest["time"].alias("time"), sentence.alias("newest_entry"))
     return [Summary("the fullest feeds, and the newest entry of each", rows.limit(20))]
-
-
-def _facts(events: DataFrame, kind: str, item: Column, value: Column | None = None) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    number = (F.lit(None) if value is None else value).cast("INT")
-    return events.select(
-        "id", "time", F.lit(kind).alias("kind"), "user", item.alias("item"), number.alias("value"), *PLACE
-    )
 
 
 def _follows(facts: DataFrame) -> DataFrame:
@@ -210,7 +215,7 @@ JOB = Job(
         TableOutput("feed", Mode.REPLACE),
         TopicOutput("feed", ("user",)),
     ),
-    transform=transform,
+    facts=make_facts,
     refresh=refresh,
     digest=digest,
     unit_s=HOUR_S,

@@ -1,6 +1,6 @@
 """Ranking: how much people care for each item, and which items they choose for a query.
 
-**Shape.** `transform` makes one slim fact of each view, click, search and vote. `digest` adds them up by hour, for the
+**Shape.** `make_facts` makes one slim fact of each view, click, search and vote. `digest` adds them up by hour, for the
 hours with new facts alone. `refresh` computes the rankings from the sums of the `half_life_hours` ×
 `horizon_half_lives` hours before that of the latest event; what is older has no weight left. There is no state that
 could be lost, so a kill, a rewind or a backfill can't make a ranking wrong: it is a function of the set of facts.
@@ -35,13 +35,12 @@ other spellings are not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline import verdicts
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.facts import MICROS, believed_micros, is_shown, last_of, latest_micros, once, page_of
+from barnabas.pipeline.facts import MICROS, believed_micros, last_of, latest_micros, once, rows_of, shown, without_query
 from barnabas.pipeline.job import (
-    PLACE,
     Frames,
     Job,
     Mode,
@@ -54,6 +53,7 @@ from barnabas.pipeline.job import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql import Column, DataFrame
 
 HOUR_S = 3600
@@ -61,19 +61,47 @@ HOUR_S = 3600
 # A weight of 1. A thousand million points with this weight stay a thousand times below what 64 bits hold.
 ONE = 1_000_000
 
+_COLUMNS = {
+    "id": "string",
+    "time": "time",
+    "kind": "string",
+    "item": "string",
+    "query": "string",
+    "user": "string",
+    "value": "int32",
+    "address": "string",
+    "agent": "string",
+}
 _COUNTS = ("views", "clicks", "votes_for", "votes_against")
 
 
-def transform(inputs: Frames, parameters: Parameters) -> Frames:
-    """Make the facts (id, time, kind, item, query, user, value, address, agent, place) of one batch."""
-    from pyspark.sql import functions as F
+def make_facts(name: str, events: pa.Table) -> pa.Table:
+    """Return the facts (id, time, kind, item, query, user, value, address, agent, place) of events."""
+    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
-    query = F.nullif(F.lower(F.trim(F.regexp_replace("query", r"\s+", " "))), F.lit(""))
-    views = _facts(inputs["page_view"].where(is_shown()), "view", item=page_of("page"))
-    clicks = _facts(inputs["click"], "click", item=page_of("item"), query=query)
-    searches = _facts(inputs["search"], "search", query=query).where("query IS NOT NULL")
-    votes = _facts(inputs["vote"], "vote", item=F.col("item"), user=F.col("user"), value=F.signum("value").cast("INT"))
-    return {"ranking_facts": views.unionByName(clicks).unionByName(searches).unionByName(votes)}
+    made: dict[str, Any] = {}
+    match name:
+        case "page_view":
+            events = shown(events)
+            made |= {"kind": "view", "item": without_query(events["page"]), "user": None}
+        case "click":
+            made |= {"kind": "click", "item": without_query(events["item"]), "query": _plain(events["query"])}
+            made["user"] = None
+        case "search":
+            query = _plain(events["query"])
+            events, query = events.filter(pc.is_valid(query)), query.drop_null()
+            made |= {"kind": "search", "query": query, "user": None}
+        case "vote":
+            made |= {"kind": "vote", "value": pc.sign(events["value"])}
+    return rows_of(events, _COLUMNS, made)
+
+
+def _plain(query: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return queries in lower case, blanks run together; null where nothing is left."""
+    import pyarrow.compute as pc
+
+    found = pc.utf8_lower(pc.utf8_trim(pc.replace_substring_regex(query, r"[ \t\n\x0B\f\r]+", " "), " "))
+    return pc.if_else(pc.equal(found, ""), None, found)
 
 
 def digest(tables: Frames, parameters: Parameters) -> Frames:
@@ -144,22 +172,6 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
         ),
         Summary(verdicts.said(tables, parameters), by_kind.orderBy("kind")),
     ]
-
-
-def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
-    """Return facts of one kind; of the columns that are not given there is none."""
-    from pyspark.sql import functions as F
-
-    types = {"item": "STRING", "query": "STRING", "user": "STRING", "value": "INT"}
-    return events.select(
-        "id",
-        "time",
-        F.lit(kind).alias("kind"),
-        *(columns.get(name, F.lit(None)).cast(spark_type).alias(name) for name, spark_type in types.items()),
-        "address",
-        "agent",
-        *PLACE,
-    )
 
 
 def _by_item(sums: DataFrame, by_query: DataFrame, parameters: Parameters) -> DataFrame:
@@ -248,7 +260,7 @@ JOB = Job(
         # The item first: pages have no blanks, queries do, and so no two pairs have the same record key.
         TopicOutput("query_ranking", ("item", "query"), topic="query-ranking"),
     ),
-    transform=transform,
+    facts=make_facts,
     refresh=refresh,
     digest=digest,
     mark=verdicts.marked,

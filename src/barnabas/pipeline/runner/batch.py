@@ -1,8 +1,8 @@
 """One micro-batch of a job: ingest, dead letters, columns that tables lack, commits.
 
-Tasks of one Spark job read the batch (`ingest/`). Rows of topics that a table takes as they are go into the table's
-files at once, and the driver commits these. Rows that Spark has to work on first (a job's `transform`, tables by key)
-are staged as Parquet files.
+Tasks of one Spark job read the batch (`ingest/`). Rows of topics that a table takes as they are, and a job's `facts`,
+go into the table's files at once, and the driver commits these. Rows that Spark has to work on first (a job's
+`transform`, tables by key) are staged as Parquet files.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import offset_count
@@ -107,10 +108,14 @@ class BatchRunner:
         self._is_enveloped = is_enveloped
         # Topics without a schema; of these the ones whose tables are by key; and those whose rows tasks write at once.
         self._loaded = {topic for topic, declared in inputs.items() if declared.event is None}
-        self._by_key = {topic for topic in self._loaded if writers[inputs[topic].name].declared.mode is Mode.LATEST}
+        self._by_key = {topic for topic in self._loaded if self._writer(topic).declared.mode is Mode.LATEST}
         # Places of the batch's records that have a dead letter already: parts of a batch may be read again.
         self._lettered: set[tuple[str, int, int]] = set()
-        self._direct = self._loaded - self._by_key if job.transform is None else set()
+        self._direct: set[str] = set()
+        if job.facts is not None:
+            self._direct = set(inputs)
+        elif job.transform is None:
+            self._direct = self._loaded - self._by_key
 
     def run(self, consumer: Mapping[str, str | int | bool], starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
@@ -148,10 +153,9 @@ class BatchRunner:
             if letters := [each for place, each in places.items() if place not in self._lettered]:
                 self._dead_letters.write(letters)
             self._lettered |= places.keys()
-            for topic in self._direct:
-                writer = self._writers[self._inputs[topic].name]
+            for writer, columns in self._written_at_once(known):
                 if not writer.has(span.ends):
-                    writer.write_files(result.files.get(topic, []), self._of_table(known[topic]), span, self._delivery)
+                    writer.write_files(result.files.get(writer.declared.name, []), columns, span, self._delivery)
             self._write_staged(result, known, span)
             if self._progress_file is not None and not is_noted_first:
                 self._progress_file.advance(span)
@@ -170,7 +174,7 @@ class BatchRunner:
         """Return where a batch begins in each topic: a loaded one is not read again where its table is ahead."""
         unread = dict(starts)
         for topic in self._direct & starts.keys():
-            done = self._writers[self._inputs[topic].name].offsets.get(topic, {})
+            done = self._writer(topic).offsets.get(topic, {})
             unread[topic] = {number: max(start, done.get(number, 0)) for number, start in starts[topic].items()}
         return unread
 
@@ -186,14 +190,33 @@ class BatchRunner:
 
         known = {topic: self._columns_of(topic) for topic in self._loaded}
         result = self._ingest(consumer, starts, ends, known, refusal, is_final=False)
-        unknown = {topic for topic in self._direct if known[topic] is None}
+        loaded = self._direct & self._loaded
+        unknown = {topic for topic in loaded if known[topic] is None}
         if result.shapes or any(result.files.get(topic) for topic in unknown):
-            self._discard(result, self._direct - unknown)
+            self._discard(result, loaded - unknown)
             for topic, shapes in result.shapes.items():
                 limits = self._table(topic).column_limits
                 known[topic] = grown(known[topic], shapes, limits, self._reserved(topic))
             result = self._ingest(consumer, starts, result.ends, known, refusal, is_final=True)
         return result, known
+
+    def _written_at_once(self, known: Mapping[str, StructType | None]) -> list[tuple[TableWriter, StructType]]:
+        """Return the tables whose files tasks write, with the columns of these."""
+        if self._job.facts is not None:
+            (writer,) = self._writers.values()
+            return [(writer, self._fact_columns())]
+        return [(self._writer(topic), self._of_table(known[topic])) for topic in self._direct]
+
+    def _fact_columns(self) -> StructType:
+        """Return the columns of the facts: those that the job makes of no events."""
+        import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+        from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+        assert self._job.facts is not None  # the caller has asked
+        declared = next(iter(self._inputs.values()))
+        assert declared.event is not None, "facts are made of events of a type"
+        events = pa.Table.from_pylist([], to_arrow_schema(with_place(self._schema_of(declared.event))))
+        return from_arrow_schema(self._job.facts(declared.name, events).schema)
 
     def _of_table(self, columns: StructType | None) -> StructType:
         return with_place(columns, [OP] if self._is_enveloped else [])
@@ -226,7 +249,11 @@ class BatchRunner:
         declared = self._inputs[topic]
         if declared.event is not None:
             parser = RecordParser(EventReader(declared.event, self._event_format), refusal=refusal)
-            return TopicTask(parser, self._staging.sink())
+            if self._job.facts is None:
+                return TopicTask(parser, topic, self._staging.sink())
+            writer = self._writer(topic)
+            sink = writer.table.sink(self._fact_columns())
+            return TopicTask(parser, writer.declared.name, sink, partial(self._job.facts, declared.name))
         table, by_key, envelope = self._table(topic), topic in self._by_key, None
         reserved = self._reserved(topic)
         reader: Reader = RowReader(columns, table.column_limits, reserved, is_final)
@@ -237,8 +264,8 @@ class BatchRunner:
         parser = RecordParser(reader, by_key, envelope, refusal)
         if topic not in self._direct or (columns is None and not is_final):
             # A sink of a table checks its layout, or makes the table: that needs the columns.
-            return TopicTask(parser, self._staging.sink())
-        return TopicTask(parser, table.sink(self._of_table(columns)))
+            return TopicTask(parser, topic, self._staging.sink())
+        return TopicTask(parser, topic, table.sink(self._of_table(columns)))
 
     def _discard(self, result: Result, topics: Iterable[str]) -> None:
         for topic in topics:
@@ -261,7 +288,7 @@ class BatchRunner:
             }
             return own if self._job.transform is None else self._job.transform(own, self._parameters)
 
-        direct = {self._inputs[topic].name for topic in self._direct}
+        direct = {self._writer(topic).declared.name for topic in self._direct}
         writers = {name: writer for name, writer in self._writers.items() if name not in direct}
         write_rows(self._job, writers, self._topics, compute, span, self._delivery)
 
@@ -279,8 +306,15 @@ class BatchRunner:
         """Return the columns of a topic's table that are not the records'."""
         return (*RESERVED, OP) if self._is_enveloped and topic not in self._by_key else RESERVED
 
+    def _writer(self, topic: str) -> TableWriter:
+        """Return what writes the table of a topic's rows: of a job with facts it has only one."""
+        if self._job.facts is not None:
+            (writer,) = self._writers.values()
+            return writer
+        return self._writers[self._inputs[topic].name]
+
     def _table(self, topic: str) -> Table:
-        return self._writers[self._inputs[topic].name].table
+        return self._writer(topic).table
 
     def _columns_of(self, topic: str) -> StructType | None:
         """Return the columns of a topic's table, before there is one those of its activity type, if it has one.

@@ -1,7 +1,7 @@
 """Operations: figures per minute of site, services, hosts, brokers and topics, and alerts that fire and are resolved.
 
-**Shape.** `transform` makes one slim fact of each event, whatever its type. `digest` computes from them what is told of
-each minute, for the hours with new facts alone. `refresh` takes the last `history_hours` hours of that, adds the
+**Shape.** `make_facts` makes one slim fact of each event, whatever its type. `digest` computes from them the figures of
+each minute, of the hours with new facts only. `refresh` takes the last `history_hours` hours of that, adds the
 minutes in which nothing came (`figures.py`), judges each minute by rules (`rules.py`) and makes alerts of bad minutes
 (`alerts.py`). Time is event time; "now" is the end of the last minute before the one of the latest event.
 
@@ -24,12 +24,11 @@ is heard, since without events time stands still: let the collector of a host's 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.facts import MICROS, believed_micros, latest_micros, once
+from barnabas.pipeline.facts import MICROS, believed_micros, latest_micros, once, rows_of
 from barnabas.pipeline.job import (
-    PLACE,
     Frames,
     Job,
     Mode,
@@ -46,45 +45,45 @@ from barnabas.pipeline.jobs.operations.figures import MINUTE_S, told_figures, wi
 from barnabas.pipeline.jobs.operations.rules import PARAMETERS, judged
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
 HOUR_S = 3600
 
+_TOLD = ("subject", "instance", "detail")
+
 _COLUMNS = {
-    "subject": "STRING",
-    "instance": "STRING",
-    "figure": "STRING",
-    "value": "DOUBLE",
-    "status": "INT",
-    "bytes": "BIGINT",
-    "latency_ms": "DOUBLE",
-    "detail": "STRING",
+    "id": "string",
+    "time": "time",
+    "kind": "string",
+    "subject": "string",
+    "instance": "string",
+    "figure": "string",
+    "value": "double",
+    "status": "int32",
+    "bytes": "int64",
+    "latency_ms": "double",
+    "detail": "string",
 }
 
 
-def transform(inputs: Frames, parameters: Parameters) -> Frames:
-    """Make the facts of one batch: of hosts, brokers and services what they say, of views how they were answered."""
-    from pyspark.sql import functions as F
+def make_facts(name: str, events: pa.Table) -> pa.Table:
+    """Return the facts of events: of hosts, brokers and services what they say, of views how they were answered."""
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
-    told = {
-        "page_view": {name: F.col(name) for name in ("status", "bytes", "latency_ms")},
-        "service_log": {
-            "subject": F.concat(F.lit("service "), "service"),
-            "figure": F.upper("level"),
-        },
-        "host_metric": {
-            "subject": F.concat(F.lit("host "), "host"),
-            "instance": F.col("instance"),
-            "figure": F.col("metric"),
-            "value": F.col("value"),
-        },
-        "broker_metric": of_broker(),
-    }
-    facts = [_facts(events, name, told.get(name, {})) for name, events in inputs.items()]
-    together = facts[0]
-    for each in facts[1:]:
-        together = together.unionByName(each)
-    return {"operations_facts": together}
+    made: dict[str, Any] = {"kind": name, "value": None}
+    match name:
+        case "service_log":
+            made["subject"] = pc.binary_join_element_wise("service", events["service"], " ")
+            made["figure"] = pc.utf8_upper(events["level"])
+        case "host_metric":
+            made["subject"] = pc.binary_join_element_wise("host", events["host"], " ")
+            made |= {"figure": events["metric"], "value": events["value"]}
+        case "broker_metric":
+            made |= {"figure": events["metric"], "value": events["value"]}
+            told = [of_broker(each) for each in events.to_pylist()]
+            made |= {key: pa.array([each[key] for each in told], pa.string()) for key in _TOLD}
+    return rows_of(events, _COLUMNS, made)
 
 
 def digest(tables: Frames, parameters: Parameters) -> Frames:
@@ -139,13 +138,6 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
     ]
 
 
-def _facts(events: DataFrame, kind: str, columns: dict[str, Column]) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    own = (columns.get(name, F.lit(None)).cast(spark_type).alias(name) for name, spark_type in _COLUMNS.items())
-    return events.select("id", "time", F.lit(kind).alias("kind"), *own, *PLACE)
-
-
 JOB = Job(
     name="operations",
     does="watches site, services, hosts, brokers and topics: figures per minute, and alerts that fire and are resolved",
@@ -157,7 +149,7 @@ JOB = Job(
         TableOutput("alerts", Mode.REPLACE),
         TopicOutput("alerts", ("alert", "subject")),
     ),
-    transform=transform,
+    facts=make_facts,
     refresh=refresh,
     digest=digest,
     unit_s=HOUR_S,

@@ -12,48 +12,45 @@ nothing is told any more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from barnabas.pipeline.events.types import CLUSTER, RUN
-from barnabas.pipeline.jobs.operations.words import in_words
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 
-def of_broker() -> dict[str, Column]:
-    """Return the columns of a fact, by name, from those of a `broker_metric`."""
-    from pyspark.sql import functions as F
-
-    is_hold, is_lag = F.col("metric") == "throttle_ms", F.col("group_id").isNotNull()
-    is_named = (F.col("broker") == CLUSTER) | F.col("broker").startswith(RUN)
-    subject = F.when(is_named, F.col("broker")).otherwise(F.concat(F.lit("broker "), "broker"))
-    client = F.when(F.col("client_id") == "", "without an id").otherwise(F.col("client_id"))
-    named = F.format_string("client %s of user %s at %s", client, F.col("user"), subject)
-    lagging = F.format_string("group %s on topic %s", F.col("group_id"), F.col("topic"))
-    furthest = F.concat(F.lit("partition "), F.col("partition").cast("STRING"), F.lit(" is furthest behind"))
-    return {
-        "subject": subject,
-        "instance": F.when(is_hold, named).when(is_lag, lagging),
-        "figure": F.col("metric"),
-        "value": F.col("value"),
-        "detail": F.when(is_hold, _limit()).when(is_lag, furthest).otherwise(F.col("examples")),
-    }
+def of_broker(metric: dict[str, Any]) -> dict[str, Any]:
+    """Return `subject`, `instance` and `detail` of a `broker_metric`'s fact."""
+    broker = metric["broker"]
+    subject = broker if broker == CLUSTER or broker.startswith(RUN) else f"broker {broker}"
+    instance, detail = None, metric["examples"]
+    if metric["metric"] == "throttle_ms":
+        client = "without an id" if metric["client_id"] == "" else metric["client_id"]
+        instance, detail = f"client {client} of user {metric['user']} at {subject}", _limit(metric)
+    elif metric["group_id"] is not None:
+        instance = f"group {metric['group_id']} on topic {metric['topic']}"
+        partition = metric["partition"]
+        detail = None if partition is None else f"partition {partition} is furthest behind"
+    return {"subject": subject, "instance": instance, "detail": detail}
 
 
-def _limit() -> Column:
-    """Say which limit it is that holds a client, as far as it is known; null where nothing is."""
-    from pyspark.sql import functions as F
+def _limit(metric: dict[str, Any]) -> str | None:
+    """Say which limit holds a client, as far as it is known; None: it is not."""
+    if metric["quota"] is None:
+        return None
+    unit = metric["quota_unit"]
 
-    def amount(name: str) -> Column:
-        return F.concat_ws(" ", in_words(name, is_grouped=True), "quota_unit")
+    def amount(name: str) -> str:
+        number = f"{metric[name]:,.3f}".rstrip("0").rstrip(".")
+        return number if unit is None else f"{number} {unit}"
 
-    # A null leaves its part out, or all where the limit's name is not known.
-    limit = F.when(F.col("quota_limit").isNotNull(), F.concat(F.lit(" of "), amount("quota_limit")))
-    level = F.concat(F.lit(" (level "), F.col("quota_level").cast("STRING"), F.lit(")"))
-    node = F.concat(F.lit(" in "), F.coalesce("quota_path", F.lit("the broker's file")), level)
+    said, limit, rate, level = metric["quota"], metric["quota_limit"], metric["rate"], metric["quota_level"]
+    if limit is not None:
+        said += f" of {amount('quota_limit')}"
+    if level is not None:
+        place = metric["quota_path"] if metric["quota_path"] is not None else "the broker's file"
+        said += f" in {place} (level {level})"
     # Between two bursts, and at the end of a hold, the rate is below the limit and explains nothing.
-    rate = F.when(F.col("rate") >= F.col("quota_limit"), F.concat(F.lit(", measured "), amount("rate")))
-    shared = F.concat(F.lit(", shared with "), F.col("shared_with"))
-    parts = (limit, node, rate, shared)
-    return F.concat("quota", *(F.coalesce(part, F.lit("")) for part in parts))
+    if limit is not None and rate is not None and rate >= limit:
+        said += f", measured {amount('rate')}"
+    if metric["shared_with"] is not None:
+        said += f", shared with {metric['shared_with']}"
+    return said

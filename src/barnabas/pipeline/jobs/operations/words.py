@@ -8,9 +8,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
-def in_words(number: str, *, is_grouped: bool = False) -> Column:
-    """Return a number in a column with three decimals at the most, and none that are 0; grouped: 1,048,576."""
+def in_words(number: str) -> Column:
+    """Return a number in a column with three decimals at the most, and none that are 0."""
     from pyspark.sql import functions as F
 
-    form = "%,.3f" if is_grouped else "%.3f"
-    return F.regexp_replace(F.format_string(form, F.col(number)), r"\.?0+$", "")
+    return F.regexp_replace(F.format_string("%.3f", F.col(number)), r"\.?0+$", "")

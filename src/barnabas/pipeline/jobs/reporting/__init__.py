@@ -1,6 +1,6 @@
 """Reporting: who came, what they looked at, how they got there, how far they went, and what failed.
 
-`transform` (`facts.py`) keeps a slim row of each event, appended exactly once. The result tables are computed from them
+`make_facts` (`facts.py`) keeps a slim row of each event, appended once. The result tables are computed from them
 (`results.py`), so late and repeated events are counted right, and a stopped run has nothing to lose: those that tell of
 one day alone for the days with new facts or other verdicts on who is in them (`digest`), sessions and what goes over
 several days from these (`refresh`).
@@ -10,7 +10,7 @@ from barnabas.pipeline import verdicts
 from barnabas.pipeline.facts import ASSETS
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput
 from barnabas.pipeline.jobs.reporting import funnel
-from barnabas.pipeline.jobs.reporting.facts import FACTS, INPUTS, keep_facts
+from barnabas.pipeline.jobs.reporting.facts import FACTS, INPUTS, make_facts
 from barnabas.pipeline.jobs.reporting.results import CRAWLERS, compute_days, compute_results
 from barnabas.pipeline.jobs.reporting.sessions import SECONDS_PER_DAY
 from barnabas.pipeline.jobs.reporting.summary import summarize
@@ -37,7 +37,7 @@ JOB = Job(
         *(TableOutput(name, Mode.DIGEST) for name in DAYS),
         *(TableOutput(name, Mode.REPLACE) for name in RESULTS),
     ),
-    transform=keep_facts,
+    facts=make_facts,
     refresh=compute_results,
     digest=compute_days,
     mark=verdicts.marked,

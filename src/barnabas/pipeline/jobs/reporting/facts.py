@@ -22,99 +22,66 @@ row holds depends on its event alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.events.types import CLICK, LOGIN, PAGE_VIEW, POST, SEARCH, VOTE
-from barnabas.pipeline.job import PLACE
+from barnabas.pipeline.facts import rows_of, without_query
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-    from barnabas.pipeline.job import Frames, Parameters
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 
 FACTS = "report_facts"
 
 INPUTS = (PAGE_VIEW, CLICK, SEARCH, VOTE, POST, LOGIN)
 
-_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _BLANKS = r"[ \t\r\n]+"
 
-
-def keep_facts(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
-    """Return the facts of new events.
-
-    Args:
-        frames: Events by the name of their type; types that the run has no topic of may be missing.
-        parameters: None is used.
-
-    Returns:
-        `report_facts`, columns as above.
-
-    Raises:
-        ValueError: there is no input at all.
-    """
-    parts = [_facts_of(event.name, frames[event.name]) for event in INPUTS if event.name in frames]
-    if not parts:
-        raise ValueError(f"the reporting job wants at least one of {', '.join(event.name for event in INPUTS)}")
-    rows = parts[0]
-    for part in parts[1:]:
-        rows = rows.unionByName(part)
-    return {FACTS: rows}
+_COLUMNS = {
+    "type": "string",
+    "id": "string",
+    "time": "time",
+    "address": "string",
+    "agent": "string",
+    "subject": "string",
+    "query": "string",
+    "referrer_host": "string",
+    "status": "int32",
+    "bytes": "int64",
+    "is_success": "bool",
+    "result_count": "int32",
+}
 
 
-def _facts_of(type_name: str, events: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
+def make_facts(type_name: str, events: pa.Table) -> pa.Table:
+    """Return the facts of events of one type, with the columns above."""
+    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
-    nothing = F.lit(None)
-    subject, query, host, status, size = nothing, nothing, nothing, nothing, nothing
-    is_success, result_count = nothing, nothing
+    made: dict[str, Any] = {"type": type_name, "agent": pc.fill_null(events["agent"], "")}
     match type_name:
         case PAGE_VIEW.name:
-            subject, host = _without_query(F.col("page")), _host(F.col("referrer"))
-            status, size = F.col("status"), F.col("bytes")
+            made |= {"subject": without_query(events["page"]), "referrer_host": _host(events["referrer"])}
         case CLICK.name:
-            subject, query = _without_query(F.col("item")), _plain(F.col("query"))
+            made |= {"subject": without_query(events["item"]), "query": _plain(events["query"])}
         case SEARCH.name:
-            subject = query = _plain(F.col("query"))
-            result_count = F.col("result_count")
+            query = _plain(events["query"])
+            made |= {"subject": query, "query": query}
         case VOTE.name | POST.name:
-            subject = F.col("item")
+            made["subject"] = events["item"]
         case LOGIN.name:
-            subject, is_success = F.col("service"), F.col("is_success")
-    return events.select(
-        F.lit(type_name).alias("type"),
-        "id",
-        "time",
-        "address",
-        F.coalesce("agent", F.lit("")).alias("agent"),
-        subject.cast("string").alias("subject"),
-        query.cast("string").alias("query"),
-        host.cast("string").alias("referrer_host"),
-        status.cast("int").alias("status"),
-        size.cast("bigint").alias("bytes"),
-        is_success.cast("boolean").alias("is_success"),
-        result_count.cast("int").alias("result_count"),
-        *PLACE,
-    )
+            made["subject"] = events["service"]
+    return rows_of(events, _COLUMNS, made)
 
 
-def _without_query(page: Column) -> Column:
-    from pyspark.sql import functions as F
+def _plain(query: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
 
-    return F.regexp_extract(page, "^[^?#]*", 0)
-
-
-def _plain(query: Column) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.lower(F.trim(F.regexp_replace(query, _BLANKS, " ")))
+    return pc.utf8_lower(pc.utf8_trim(pc.replace_substring_regex(query, _BLANKS, " "), " "))
 
 
-def _host(referrer: Column) -> Column:
+def _host(referrer: pa.ChunkedArray) -> pa.ChunkedArray:
     """Cut the host out of a URL; "" where there is none."""
-    from pyspark.sql import functions as F
+    import pyarrow.compute as pc
 
-    authority = F.regexp_extract(referrer, "^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)", 1)
-    host = F.regexp_replace(F.regexp_replace(authority, "^.*@", ""), ":[0-9]*$", "")
-    # Not lower(): what it does to letters that no host name has depends on the Java.
-    return F.translate(host, _UPPER, _LOWER)
+    authority = pc.struct_field(pc.extract_regex(referrer, "^[A-Za-z][A-Za-z0-9+.-]*://(?P<authority>[^/?#]*)"), 0)
+    host = pc.replace_substring_regex(pc.replace_substring_regex(authority, "^.*@", ""), ":[0-9]*$", "")
+    return pc.if_else(pc.is_valid(referrer), pc.fill_null(pc.ascii_lower(host), ""), None)

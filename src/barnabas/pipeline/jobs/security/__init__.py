@@ -1,6 +1,6 @@
 """Security: who crawls, scrapes, spams, votes in rings, tries stolen passwords or asks too fast; and why we think so.
 
-`transform` keeps of each event what the rules need, as a row of `security_facts`. `digest` drops repeats and sums up
+`make_facts` keeps of each event what the rules need, as a row of `security_facts`. `digest` drops repeats and sums up
 all facts of each visitor and user of whom there are new ones, and logins and votes by hour; `refresh` judges the sums
 (`judging.py`). So a verdict does not depend on the order in which events came, and comes and goes with the events that
 speak for it; its delay is the time between two refreshes.
@@ -24,7 +24,7 @@ from barnabas.pipeline.job import (
     TopicOutput,
 )
 from barnabas.pipeline.jobs.security.crawlers import declared_agents, declared_bots, find_crawlers
-from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of, transform
+from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of, make_facts
 from barnabas.pipeline.jobs.security.judging import VERDICTS, strongest
 from barnabas.pipeline.jobs.security.logins import find_credential_stuffing, login_figures
 from barnabas.pipeline.jobs.security.rates import PARAMETERS as RATES
@@ -170,7 +170,7 @@ JOB = Job(
         TableOutput(VERDICTS, Mode.REPLACE),
         TopicOutput(VERDICTS, key=("subject_kind", "subject")),
     ),
-    transform=transform,
+    facts=make_facts,
     refresh=refresh,
     digest=digest,
     unit_s=HOUR_S,

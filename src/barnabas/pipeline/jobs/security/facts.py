@@ -20,11 +20,12 @@ All rows have kind, id, time, day, and address, agent and user as far as the eve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.job import PLACE, Frames, Parameters
+from barnabas.pipeline.facts import rows_of, without_query
 
 if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
     from pyspark.sql import DataFrame
 
 FACTS = "security_facts"
@@ -32,92 +33,75 @@ FACTS = "security_facts"
 # What a browser fetches by itself for a page that it shows; text, archives and feeds are asked for by somebody.
 ASSET_PATTERN = r"(?i)\.(css|js|mjs|map|png|jpe?g|gif|ico|svg|webp|avif|bmp|woff2?|ttf|otf|eot)$"
 
-_IS_ASSET = f"regexp(substring_index(substring_index(page, '?', 1), '#', 1), r'{ASSET_PATTERN}')"
-
 LEAST_WORDS = 4
 
 _LINK_PATTERN = r"(?i)(https?://|www\.)\S+"
-_WORDS = (
-    f"trim(regexp_replace(regexp_replace(lower(text), r'{_LINK_PATTERN}', ' '), "
-    # What is no letter; in SQL's own kind of raw string.
-    r"r'[^\p{L}]+', ' '))"
-)
 
-# By kind of event: its columns of the table, as Spark SQL; what is left out is null.
+# By kind of event: the field that is the fact's target, and the one that is its number.
 _OF_KIND = {
-    "page_view": {
-        "address": "address",
-        "agent": "agent",
-        "user": "user",
-        "target": "page",
-        "number": "status",
-        "is_asset": _IS_ASSET,
-        "is_page": f"upper(method) IN ('GET', 'HEAD') AND NOT {_IS_ASSET}",
-        "referrer_key": "CASE WHEN referrer NOT IN ('', '-') THEN xxhash64(referrer) END",
-        "is_head": "upper(method) = 'HEAD'",
-    },
-    "vote": {"address": "address", "agent": "agent", "user": "user", "target": "item", "number": "value"},
-    "post": {
-        "address": "address",
-        "agent": "agent",
-        "user": "user",
-        "target": "parent",
-        "text_key": f"CASE WHEN size(split({_WORDS}, ' ')) >= {LEAST_WORDS} THEN xxhash64({_WORDS}) END",
-        "has_link": f"regexp(text, r'{_LINK_PATTERN}')",
-    },
-    "follow": {"address": "address", "user": "user", "target": "followee", "number": "int(is_following)"},
-    "login": {
-        "address": "address",
-        "agent": "agent",
-        "user": "user",
-        "target": "service",
-        "number": "int(is_success)",
-    },
+    "page_view": ("page", "status"),
+    "vote": ("item", "value"),
+    "post": ("parent", None),
+    "follow": ("followee", "is_following"),
+    "login": ("service", "is_success"),
 }
-KINDS = tuple(_OF_KIND)
 
 _COLUMNS = {
-    "address": "STRING",
-    "agent": "STRING",
-    "user": "STRING",
-    "target": "STRING",
-    "number": "INT",
-    "is_asset": "BOOLEAN",
-    "is_page": "BOOLEAN",
-    "referrer_key": "BIGINT",
-    "is_head": "BOOLEAN",
-    "text_key": "BIGINT",
-    "has_link": "BOOLEAN",
+    "kind": "string",
+    "id": "string",
+    "time": "time",
+    "day": "date32",
+    "address": "string",
+    "agent": "string",
+    "user": "string",
+    "target": "string",
+    "number": "int32",
+    "is_asset": "bool",
+    "is_page": "bool",
+    "referrer_key": "int64",
+    "is_head": "bool",
+    "text_key": "int64",
+    "has_link": "bool",
 }
 
 
-def facts_of(events: DataFrame, kind: str) -> DataFrame:
-    """Return the rows of one kind of event.
+def make_facts(kind: str, events: pa.Table) -> pa.Table:
+    """Return the facts of events of one type, with the columns above."""
+    import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
-    Args:
-        events: Columns of the event's type, then `PLACE`.
-        kind: The type's name.
-    """
-    of_kind = _OF_KIND[kind]
-    return events.selectExpr(
-        f"'{kind}' AS kind",
-        "id",
-        "time",
-        "to_date(time) AS day",
-        *(f"CAST({of_kind.get(name, 'NULL')} AS {type_name}) AS {name}" for name, type_name in _COLUMNS.items()),
-        *PLACE,
-    )
+    target, number = _OF_KIND[kind]
+    # A date is one in UTC.
+    made: dict[str, Any] = {"kind": kind, "day": events["time"].cast("timestamp[us]").cast("date32", safe=False)}
+    made["target"] = events[target]
+    if number is not None:
+        made["number"] = events[number]
+    if kind == "page_view":
+        method, referrer = pc.utf8_upper(events["method"]), events["referrer"]
+        is_asset = pc.match_substring_regex(without_query(events["page"]), ASSET_PATTERN)
+        is_head = pc.equal(method, "HEAD")
+        made |= {"is_asset": is_asset, "is_head": is_head}
+        made["is_page"] = pc.and_(pc.or_(is_head, pc.equal(method, "GET")), pc.invert(is_asset))
+        is_none = pc.or_(pc.equal(referrer, ""), pc.equal(referrer, "-"))
+        made["referrer_key"] = _keys(pc.if_else(is_none, None, referrer))
+    if kind == "post":
+        text = events["text"]
+        links_out = pc.replace_substring_regex(pc.utf8_lower(text), _LINK_PATTERN, " ")
+        words = pc.utf8_trim(pc.replace_substring_regex(links_out, r"[^\p{L}]+", " "), " ")
+        is_long = pc.greater_equal(pc.count_substring(words, " "), LEAST_WORDS - 1)
+        made["text_key"] = _keys(pc.if_else(is_long, words, None))
+        made["has_link"] = pc.match_substring_regex(text, _LINK_PATTERN)
+    return rows_of(events, _COLUMNS, made)
 
 
-def transform(frames: Frames, parameters: Parameters) -> Frames:
-    """Turn a batch of events into facts, all kinds in one frame."""
-    facts = None
-    for kind in KINDS:
-        if kind in frames:
-            rows = facts_of(frames[kind], kind)
-            facts = rows if facts is None else facts.unionByName(rows)
-    assert facts is not None, "a run of the job has at least one of its inputs"
-    return {FACTS: facts}
+def _keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return hashes of texts, as Spark's `xxhash64`."""
+    import pyarrow as pa
+    from xxhash import xxh64_intdigest
+
+    different = texts.combine_chunks().dictionary_encode()
+    found = [xxh64_intdigest(each, 42) for each in different.dictionary.to_pylist()]
+    keys = pa.array([each - (1 << 64) if each >> 63 else each for each in found], pa.int64())
+    return keys.take(different.indices)
 
 
 def distinct_of(facts: DataFrame, *kinds: str) -> DataFrame:
