@@ -1,8 +1,12 @@
-"""The one Spark job of a micro-batch: its tasks share the partitions, and report what they read and wrote."""
+"""The one Spark job of a micro-batch: its tasks share the partitions, and report what they read and wrote.
+
+Jobs of one run that want the same records share it (`shared.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.schema_registry import RegistryError
@@ -17,54 +21,86 @@ if TYPE_CHECKING:
 _OFFSETS_PER_TASK = 5_000
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one job wants to be read.
+
+    Attributes:
+        topics: What is done with the records of each topic.
+        starts: The first offset of each partition.
+        ends: The offsets before which each partition's part ends at the latest.
+    """
+
+    topics: Mapping[str, TopicTask]
+    starts: Offsets
+    ends: Offsets
+
+    def overlaps(self, other: Request) -> bool:
+        """Return whether no partition that both want has records between their parts, and there is such a one."""
+        both = [
+            (topic, number)
+            for topic, partitions in self.starts.items()
+            for number in partitions.keys() & other.starts.get(topic, {}).keys()
+        ]
+        return bool(both) and all(
+            self.starts[topic][number] <= other.ends[topic][number]
+            and other.starts[topic][number] <= self.ends[topic][number]
+            for topic, number in both
+        )
+
+
 def ingest(
     spark: SparkSession,
     consumer: Mapping[str, str | int | bool],
-    topics: Mapping[str, TopicTask],
-    starts: Offsets,
-    ends: Offsets,
+    requests: Sequence[Request],
     seconds: float = TASK_S,
-) -> Result:
-    """Read, parse and write the records of partitions, as far as the tasks come.
+) -> list[Result]:
+    """Read the records that jobs want once, parse and write them, as far as the tasks come.
 
     Args:
         spark: The session.
         consumer: librdkafka's options.
-        topics: What is done with the records of each topic.
-        starts: The first offset of each partition.
-        ends: The offsets before which each partition's part ends at the latest.
+        requests: One for each job; they overlap.
         seconds: How long a task may read.
 
     Returns:
-        What was read and written; `ends` has each of the partitions.
+        For each request what was read and written; `ends` has each of its partitions.
 
     Raises:
         ReadError: records can't be read.
         RegistryError: the schema registry failed, and is to be waited for.
     """
-    ranges = [
-        OffsetRange(topic, number, start, max(start, ends[topic][number]))
-        for topic, partitions in starts.items()
-        if topic in topics
-        for number, start in partitions.items()
-    ]
-    behind = [each for each in ranges if each.end > each.start]
-    result = Result()
-    for each in ranges:
-        result.ends.setdefault(each.topic, {})[each.partition] = each.start
+    results = [Result(ends={topic: dict(own) for topic, own in each.starts.items()}) for each in requests]
+    behind = [each for each in _ranges(requests) if each.end > each.start]
     if not behind:
-        return result
+        return results
     context = spark.sparkContext
-    shares = _shared_out(behind, context.defaultParallelism)
-    tasks = [
-        Task(consumer, share, {name: topics[name] for name in {each.topic for each in share}}, seconds)
-        for share in shares
-    ]
-    for part in context.parallelize(tasks, len(tasks)).mapPartitions(run_tasks).collect():
-        result.add(part)
-    if result.failure:
-        raise RegistryError(result.failure) if result.is_of_registry else ReadError(result.failure)
-    return result
+    starts = [each.starts for each in requests]
+    tasks = []
+    for share in _shared_out(behind, context.defaultParallelism):
+        names = {each.topic for each in share}
+        topics = [{name: each.topics[name] for name in names & each.topics.keys()} for each in requests]
+        tasks.append(Task(consumer, share, topics, starts, seconds))
+    for parts in context.parallelize(tasks, len(tasks)).mapPartitions(run_tasks).collect():
+        for result, part in zip(results, parts, strict=True):
+            result.add(part)
+    for result in results:
+        if result.failure:
+            raise RegistryError(result.failure) if result.is_of_registry else ReadError(result.failure)
+    return results
+
+
+def _ranges(requests: Sequence[Request]) -> list[OffsetRange]:
+    """Return what is to be read of each partition: from the first start to the first end, so that jobs meet there."""
+    starts: dict[tuple[str, int], int] = {}
+    ends: dict[tuple[str, int], int] = {}
+    for each in requests:
+        for topic in each.topics:
+            for number, start in each.starts.get(topic, {}).items():
+                place = topic, number
+                starts[place] = min(start, starts.get(place, start))
+                ends[place] = min(each.ends[topic][number], ends.get(place, each.ends[topic][number]))
+    return [OffsetRange(*place, start, max(start, ends[place])) for place, start in starts.items()]
 
 
 def _shared_out(ranges: list[OffsetRange], core_count: int) -> list[tuple[OffsetRange, ...]]:

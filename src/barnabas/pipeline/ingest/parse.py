@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from barnabas.pipeline.events.types import EventType, Format
 from barnabas.pipeline.job import DELETED, KEY, PLACE
 
 if TYPE_CHECKING:
@@ -143,6 +145,14 @@ class RecordParser:
         if self.by_key:
             rows = [row if op in ("c", "r", "u") else None for row, op in zip(rows, ops, strict=True)]
         return rows, ops
+
+
+@cache
+def event_parser(event: EventType, event_format: Format) -> RecordParser:
+    """Return the parser of events of a type: the same one for all jobs, so that a task parses for them once."""
+    from barnabas.pipeline.events.read import EventReader
+
+    return RecordParser(EventReader(event, event_format))
 
 
 def _text_of(key: bytes | None) -> tuple[str | None, str]:

@@ -1,5 +1,8 @@
 """A task of the ingest: reads its offset ranges, parses, writes through the tables' sinks, and reports.
 
+Several jobs may want the same records. The task reads a record once, and parses it once for all that have the same
+parser.
+
 A task can end before its ranges do: after some seconds, bytes, or refused records. So a batch has a bound whatever the
 records' sizes, the brokers' quotas and the backlog are, and its end is where its tasks ended.
 """
@@ -7,8 +10,9 @@ records' sizes, the brokers' quotas and the backlog are, and its end is where it
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,11 +36,13 @@ _WRITTEN_COUNT, _WRITTEN_BYTES = 200_000, 64 << 20
 # Bounds of a task.
 TASK_BYTES, TASK_S = 64 << 20, 10.0
 _REFUSED_BYTES = 16 << 20
+# What a record may raise that no rule names.
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicTask:
-    """What a task does with a topic's records.
+    """What a task does with a topic's records, for one job.
 
     Attributes:
         parser: Makes rows of them.
@@ -58,19 +64,21 @@ class Task:
     Attributes:
         consumer: librdkafka's options.
         ranges: At most one of each partition.
-        topics: By topic.
+        topics: For each job, by topic.
+        starts: For each job, the first offset that it wants of each partition, by topic.
         seconds: How long it may read.
     """
 
     consumer: Mapping[str, str | int | bool] = field(repr=False)
     ranges: tuple[OffsetRange, ...]
-    topics: Mapping[str, TopicTask]
+    topics: Sequence[Mapping[str, TopicTask]]
+    starts: Sequence[Mapping[str, Mapping[int, int]]]
     seconds: float = TASK_S
 
 
 @dataclass(slots=True)
 class Result:
-    """What a task, or a batch, has read and written.
+    """What a task, or a batch, has read and written for one job.
 
     Attributes:
         ends: By topic and partition, the offset up to which it was read.
@@ -112,43 +120,68 @@ class Result:
         self.is_of_registry |= other.is_of_registry
 
 
-def run_tasks(tasks: Iterable[Task]) -> Iterator[Result]:
+def run_tasks(tasks: Iterable[Task]) -> Iterator[list[Result]]:
     """Run the tasks of a Spark partition: it has one."""
     for task in tasks:
         yield run_task(task)
 
 
-def run_task(task: Task) -> Result:
-    """Read, parse and write one task's records."""
+def run_task(task: Task) -> list[Result]:
+    """Read, parse and write one task's records; return a result for each job."""
     try:
         return _run(task)
     except (ReadError, RegistryError) as error:
         # In one line to the driver, which a traceback out of a worker is not.
-        return Result(failure=str(error), is_of_registry=isinstance(error, RegistryError))
+        return [Result(failure=str(error), is_of_registry=isinstance(error, RegistryError)) for _ in task.topics]
 
 
-def _run(task: Task) -> Result:
-    result = Result()
-    outputs = {each.output: _Output(each.sink) for each in task.topics.values()}
-    topics = {name: _Topic(name, each, outputs[each.output], result) for name, each in task.topics.items()}
+def _run(task: Task) -> list[Result]:
+    results = [Result() for _ in task.topics]
+    outputs: dict[tuple[int, str], _Output] = {}
+    topics: dict[str, dict[int, _Topic]] = {}
+    for number, of_job in enumerate(task.topics):
+        for name, each in of_job.items():
+            output = outputs.setdefault((number, each.output), _Output(each.sink))
+            # Parsers that are the same object on the driver are the same one here.
+            topic = topics.setdefault(name, {}).setdefault(id(each.parser), _Topic(name, each.parser))
+            topic.jobs.append(_JobTopic(each, task.starts[number][name], output, results[number]))
     source = Source(task.consumer, task.ranges)
-    refused_bytes = 0
+    read_bytes = refused_bytes = 0
     try:
         for records in source.read(task.seconds):
-            topic = topics[records.topic]
-            refused_bytes += topic.add(records)
-            if result.payload_bytes >= TASK_BYTES or refused_bytes >= _REFUSED_BYTES:
+            chunk = _Chunk(records)
+            read_bytes += chunk.size
+            for topic in topics[records.topic].values():
+                refused_bytes += topic.add(chunk)
+            if read_bytes >= TASK_BYTES or refused_bytes >= _REFUSED_BYTES:
                 break
-        for topic in topics.values():
-            topic.close()
-        result.files = {name: files for name, each in outputs.items() if (files := each.close())}
+        for by_parser in topics.values():
+            for topic in by_parser.values():
+                topic.parse()
+        for (number, name), output in outputs.items():
+            if files := output.close():
+                results[number].files[name] = files
     except BaseException:
-        for each in outputs.values():
-            each.abort()
+        for output in outputs.values():
+            output.abort()
         raise
-    for (name, partition), end in source.positions.items():
-        result.ends.setdefault(name, {})[partition] = end
-    return result
+    for result, starts in zip(results, task.starts, strict=True):
+        for (name, partition), position in source.positions.items():
+            if partition in starts.get(name, {}):
+                result.ends.setdefault(name, {})[partition] = max(position, starts[name][partition])
+    return results
+
+
+class _Chunk:
+    """Records of one partition, and what is counted of them: bytes, waits, and the mark of the last one."""
+
+    def __init__(self, records: Records) -> None:
+        # hot path: benchmarks/pipeline (every record)
+        self.records = records
+        self.partition = records.partitions[-1]
+        self.size = sum(map(len, filter(None, records.values))) + sum(map(len, filter(None, records.keys)))
+        self.waits = count_steps(records.timestamps_ms, time.time())
+        self.mark = mark_of_record(records.offsets[-1], records.timestamps_ms[-1], records.keys[-1], records.values[-1])
 
 
 class _Output:
@@ -160,11 +193,13 @@ class _Output:
         self._count = self._bytes = 0
         self._writer: SinkWriter | None = None
 
-    def add(self, rows: pa.Table, payload_bytes: int) -> None:
-        """Take in rows, and the bytes of the records that they were made of."""
-        if rows.num_rows:
-            self._rows.append(rows)
-            self._count += rows.num_rows
+    def add(self, rows: pa.Table) -> None:
+        """Take in rows."""
+        self._rows.append(rows)
+        self._count += rows.num_rows
+
+    def weigh(self, payload_bytes: int) -> None:
+        """Take in the bytes of the records that rows were made of: many are written."""
         self._bytes += payload_bytes
         if self._count >= _WRITTEN_COUNT or self._bytes >= _WRITTEN_BYTES:
             self._write()
@@ -189,77 +224,137 @@ class _Output:
         self._rows, self._count, self._bytes = [], 0, 0
 
 
-class _Topic:
-    """One topic's records in a task."""
+class _JobTopic:
+    """One topic's records in a task, for one job."""
 
-    def __init__(self, name: str, task: TopicTask, output: _Output, result: Result) -> None:
-        self._name = name
-        self._parser = task.parser
+    def __init__(self, task: TopicTask, starts: Mapping[int, int], output: _Output, result: Result) -> None:
         self._convert = task.convert
+        self._starts = starts
         self._output = output
         self._result = result
+        # Whether there were records before its starts, which other jobs want.
+        self._skips = False
+
+    def count(self, chunk: _Chunk) -> None:
+        """Count records of one partition, as far as the job wants them."""
+        records, result = chunk.records, self._result
+        start = self._starts.get(chunk.partition)
+        if start is None or records.offsets[-1] < start:
+            self._skips = True
+            return
+        if records.offsets[0] < start:
+            self._skips = True
+            chunk = _Chunk(records.part(bisect_left(records.offsets, start), len(records)))
+        result.record_count += len(chunk.records)
+        result.payload_bytes += chunk.size
+        result.waits.update(chunk.waits)
+        result.marks.setdefault(records.topic, {})[chunk.partition] = chunk.mark
+
+    def add(self, records: Records, rows: pa.Table, letters: list[DeadLetter]) -> None:
+        """Take in records that were parsed: their rows, and letters of those that are none."""
+        if self._skips:
+            letters = [each for each in letters if self._wants(each.partition, each.offset)]
+            rows = rows.filter([self._wants(*place) for place in _places(rows)])
+        self._result.refused += letters
+        self._convert_and_write(records, rows)
+
+    def _convert_and_write(self, records: Records, rows: pa.Table) -> None:
+        """Write rows as the job converts them; find the record by halves where that fails."""
+        if not rows.num_rows:
+            return
+        try:
+            self._output.add(rows if self._convert is None else self._convert(rows))
+        except _UNFORESEEN as error:
+            if rows.num_rows == 1:
+                number = list(zip(records.partitions, records.offsets, strict=True)).index(_places(rows)[0])
+                self._result.refused.append(_letter(records, _unforeseen(number, error)))
+                return
+            middle = rows.num_rows // 2
+            self._convert_and_write(records, rows.slice(0, middle))
+            self._convert_and_write(records, rows.slice(middle))
+
+    def weigh(self, payload_bytes: int) -> None:
+        """Take in the bytes of the records that were parsed."""
+        self._output.weigh(payload_bytes)
+
+    def note_shapes(self, topic: str, shapes: Counter[str]) -> None:
+        """Take in the shapes of records that need other columns."""
+        self._result.shapes[topic] = shapes
+
+    def _wants(self, partition: int, offset: int) -> bool:
+        start = self._starts.get(partition)
+        return start is not None and offset >= start
+
+
+class _Topic:
+    """One topic's records in a task, for all jobs that have the same parser.
+
+    Attributes:
+        jobs: These jobs.
+    """
+
+    def __init__(self, name: str, parser: RecordParser) -> None:
+        self.jobs: list[_JobTopic] = []
+        self._name = name
+        self._parser = parser
         self._waiting = Records(name)
         self._waiting_bytes = 0
 
-    def add(self, records: Records) -> int:
-        """Take in records; returns the bytes of those that were refused meanwhile."""
-        # hot path: benchmarks/pipeline (every record)
-        result, waiting = self._result, self._waiting
-        size = sum(map(len, filter(None, records.values))) + sum(map(len, filter(None, records.keys)))
-        result.record_count += len(records)
-        result.payload_bytes += size
-        result.waits.update(count_steps(records.timestamps_ms, time.time()))
-        mark = mark_of_record(records.offsets[-1], records.timestamps_ms[-1], records.keys[-1], records.values[-1])
-        result.marks.setdefault(self._name, {})[records.partitions[-1]] = mark
+    def add(self, chunk: _Chunk) -> int:
+        """Take in records of one partition; return the bytes of those that were refused meanwhile."""
+        for job in self.jobs:
+            job.count(chunk)
+        records, waiting = chunk.records, self._waiting
         waiting.partitions += records.partitions
         waiting.offsets += records.offsets
         waiting.timestamps_ms += records.timestamps_ms
         waiting.keys += records.keys
         waiting.values += records.values
-        self._waiting_bytes += size
+        self._waiting_bytes += chunk.size
         if len(waiting) >= _PARSED_COUNT or self._waiting_bytes >= _PARSED_BYTES:
-            return self._parse()
+            return self.parse()
         return 0
 
-    def close(self) -> None:
-        """Parse what is left."""
-        self._parse()
-        if shapes := getattr(self._parser.reader, "shapes", None):
-            self._result.shapes[self._name] = shapes
-
-    def _parse(self) -> int:
+    def parse(self) -> int:
+        """Parse what is waiting; return the bytes of the records that were refused."""
         records, size = self._waiting, self._waiting_bytes
         if not len(records):
             return 0
         self._waiting, self._waiting_bytes = Records(self._name), 0
         refused_bytes = 0
-        for part, rows, refusals in _parsed(self._rows, records):
+        for part, rows, refusals in _parsed(self._parser, records):
             letters = [_letter(part, each) for each in refusals]
-            self._result.refused += letters
             refused_bytes += sum(len(each.key or b"") + len(each.value or b"") for each in letters)
-            self._output.add(rows, 0)
-        self._output.add(_no_rows(), size)
+            for job in self.jobs:
+                job.add(part, rows, letters)
+        shapes = getattr(self._parser.reader, "shapes", None)
+        for job in self.jobs:
+            job.weigh(size)
+            if shapes:
+                job.note_shapes(self._name, shapes)
         return refused_bytes
 
-    def _rows(self, records: Records) -> tuple[pa.Table, list[Refusal]]:
-        rows, refusals = self._parser.parse(records)
-        return rows if self._convert is None or not rows.num_rows else self._convert(rows), refusals
 
-
-def _parsed(
-    parse: Callable[[Records], tuple[pa.Table, list[Refusal]]], records: Records
-) -> Iterator[tuple[Records, pa.Table, list[Refusal]]]:
+def _parsed(parser: RecordParser, records: Records) -> Iterator[tuple[Records, pa.Table, list[Refusal]]]:
     """Parse records; where that fails for a reason that no rule names, find the record and refuse it."""
     try:
-        yield records, *parse(records)
+        yield records, *parser.parse(records)
         return
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+    except _UNFORESEEN as error:
         if len(records) == 1:
-            yield records, _no_rows(), [Refusal(0, f"the record can't be read: {type(error).__name__}: {error}")]
+            yield records, _no_rows(), [_unforeseen(0, error)]
             return
     middle = len(records) // 2
     for part in (records.part(0, middle), records.part(middle, len(records))):
-        yield from _parsed(parse, part)
+        yield from _parsed(parser, part)
+
+
+def _unforeseen(number: int, error: Exception) -> Refusal:
+    return Refusal(number, f"the record can't be read: {type(error).__name__}: {error}")
+
+
+def _places(rows: pa.Table) -> list[tuple[int, int]]:
+    return list(zip(rows["_partition"].to_pylist(), rows["_offset"].to_pylist(), strict=True))
 
 
 def _no_rows() -> pa.Table:

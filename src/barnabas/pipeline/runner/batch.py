@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ from barnabas.clients.positions import offset_count
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.events.schema_registry import SchemaRegistry
 from barnabas.pipeline.events.types import Format
-from barnabas.pipeline.ingest.ingest import ingest
-from barnabas.pipeline.ingest.parse import OP, STAGED_OP, RecordParser
+from barnabas.pipeline.ingest.ingest import Request
+from barnabas.pipeline.ingest.parse import OP, STAGED_OP, RecordParser, event_parser
+from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.ingest.task import Result, TopicTask
 from barnabas.pipeline.job import DELETED, KEY, PLACE, Job, Mode, Parameters, TopicInput
 from barnabas.pipeline.runner.by_key import truncated
@@ -35,7 +36,7 @@ from barnabas.pipeline.tables.shapes import RESERVED
 from barnabas.pipeline.tables.table import Offsets, RowsRefusedError, Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
     from barnabas.pipeline.events.types import EventType
@@ -62,7 +63,7 @@ class BatchRunner:
 
     def __init__(
         self,
-        spark: SparkSession,
+        shared: SharedIngest,
         job: Job,
         parameters: Parameters,
         inputs: Mapping[str, TopicInput],
@@ -79,7 +80,7 @@ class BatchRunner:
         """Describe what is done with each batch.
 
         Args:
-            spark: The session.
+            shared: Reads the topics, for other jobs too.
             job: The job.
             parameters: Of the run.
             inputs: By topic.
@@ -93,7 +94,7 @@ class BatchRunner:
             registry: Decodes values of topics without a schema; None: they are JSON.
             is_enveloped: Whether those values are Debezium's envelopes.
         """
-        self._spark = spark
+        self._shared = shared
         self._job = job
         self._parameters = parameters
         self._inputs = inputs
@@ -235,20 +236,22 @@ class BatchRunner:
             for topic in self._inputs
             if topic in starts
         }
-        return ingest(self._spark, consumer, tasks, starts, ends)
+        own = {topic: starts[topic] for topic in tasks}
+        return self._shared.run(consumer, Request(tasks, own, {topic: ends[topic] for topic in own}))
 
     def _task_of(
         self, topic: str, columns: StructType | None, partition_count: int, refusal: str, is_final: bool
     ) -> TopicTask:
         # They need pyarrow, which is not there where only the command line is.
         from barnabas.pipeline.events.envelope import EnvelopeReader
-        from barnabas.pipeline.events.read import EventReader
         from barnabas.pipeline.events.registered import FramedReader
         from barnabas.pipeline.events.rows import RowReader
 
         declared = self._inputs[topic]
         if declared.event is not None:
-            parser = RecordParser(EventReader(declared.event, self._event_format), refusal=refusal)
+            parser = event_parser(declared.event, self._event_format)
+            if refusal:
+                parser = replace(parser, refusal=refusal)
             if self._job.facts is None:
                 return TopicTask(parser, topic, self._staging.sink())
             writer = self._writer(topic)

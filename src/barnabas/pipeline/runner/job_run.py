@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import Extents, clamped, earliest_of, merged
+from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
 from barnabas.pipeline.runner.batch_run import BatchRun
@@ -67,6 +68,7 @@ class JobRun(BatchRun):
         warn: Callable[[str], None],
         follower: Follower | None = None,
         quotas: QuotaClient | None = None,
+        shared: SharedIngest | None = None,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -79,6 +81,7 @@ class JobRun(BatchRun):
             warn: Told in one line what a person should know.
             follower: Acts upon the derived tables; it is closed by whoever made it.
             quotas: Of the run's user and client id; None: they are left to the brokers.
+            shared: Reads topics for all jobs of the session; None: this one is the only job.
         """
         files = Files(spark, plan.job_checkpoint)
         super().__init__(plan.run, spark, files, cluster, Pace(plan, quotas), metrics, report, warn)
@@ -90,6 +93,7 @@ class JobRun(BatchRun):
         self._follower = follower
         self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
         self._quotas = quotas
+        self._shared = shared or SharedIngest(spark)
         self._cluster_id = ""
         self._is_stale = True
         self._last_refresh_s = 0.0
@@ -105,6 +109,7 @@ class JobRun(BatchRun):
         """Begin where the job stands, and start what acts upon its tables."""
         if self._follower is not None:
             self._follower.start()
+        self._shared.join(self.plan.run)
         super().start()
 
     def poll(self) -> bool:
@@ -136,6 +141,7 @@ class JobRun(BatchRun):
         self.refresh()
 
     def _conclude(self) -> None:
+        self._shared.leave(self.plan.run)
         while not all(each.is_concluded for each in self.feeders):
             if self._is_ending.wait(_LOOK_S):
                 return
@@ -441,7 +447,7 @@ class JobRun(BatchRun):
         self.figures.positions = starts
         staged = f"{self.plan.job_checkpoint}/staged"
         self._runner = BatchRunner(
-            self._spark,
+            self._shared,
             self._job,
             self._parameters,
             self._inputs,
@@ -457,6 +463,12 @@ class JobRun(BatchRun):
         )
 
     # While it runs.
+
+    def _go_on(self) -> None:
+        try:
+            super()._go_on()
+        finally:
+            self._shared.leave(self.plan.run)
 
     def _do_batch(self, starts: Offsets, ends: Offsets) -> BatchReport:
         assert self._runner is not None  # `_begin` has made one

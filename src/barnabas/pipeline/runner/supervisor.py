@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Protocol
 
+from barnabas.pipeline.ingest.shared import SharedIngest
 from barnabas.pipeline.job import TableInput
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
@@ -138,6 +139,7 @@ def run_jobs(
         plans = sorted(plans, key=lambda plan: len(_read_jobs(plan)))
         client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
         runs: list[JobRun] = []
+        shared = SharedIngest(spark, [plan.run for plan in plans])
         for plan in plans:
             if ignored := plan.kafka.ignored:
                 warn(f"{plan.run}: options of Kafka's Java clients that are ignored: {', '.join(ignored)}")
@@ -146,7 +148,7 @@ def run_jobs(
                 stack.enter_context(quotas)
             cluster = stack.enter_context(closing(Cluster(plan.kafka)))
             own = followers.get(plan.run)
-            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas)
+            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, shared)
             run.feeders = [each for each in runs if each.plan.job.name in _read_jobs(plan)]
             runs.append(run)
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)

@@ -106,7 +106,7 @@ def test_a_record_that_breaks_the_reader_is_found_and_refused():
             return super().read(values)
 
     each = [(None, follow(0)), (None, b"boom"), (None, follow(2)), (None, follow(3))]
-    found = list(_parsed(RecordParser(Broken(FOLLOW, "json")).parse, records(*each)))
+    found = list(_parsed(RecordParser(Broken(FOLLOW, "json")), records(*each)))
     assert sum(rows.num_rows for _, rows, _ in found) == 3
     ((part, reason),) = [(part, refusal.reason) for part, _, refusals in found for refusal in refusals]
     assert part.offsets == [8]

@@ -36,13 +36,14 @@ def _limit(metric: dict[str, Any]) -> str | None:
     """Say which limit holds a client, as far as it is known; None: it is not."""
     if metric["quota"] is None:
         return None
-    unit = metric["quota_unit"]
+    unit: str | None = metric["quota_unit"]
 
     def amount(name: str) -> str:
         number = f"{metric[name]:,.3f}".rstrip("0").rstrip(".")
         return number if unit is None else f"{number} {unit}"
 
-    said, limit, rate, level = metric["quota"], metric["quota_limit"], metric["rate"], metric["quota_level"]
+    said = str(metric["quota"])
+    limit, rate, level = metric["quota_limit"], metric["rate"], metric["quota_level"]
     if limit is not None:
         said += f" of {amount('quota_limit')}"
     if level is not None:

@@ -1,0 +1,130 @@
+"""Shares the reading of topics among the jobs of a run.
+
+Jobs that ask for a batch at the same time get it from one Spark job, which reads each record once. Nobody leads: the
+first job that asks waits a moment for the others, and reads for all whose parts overlap with its own. A part ends where
+the first of them ends, so jobs that were not equally far are so afterwards.
+
+A job reads by itself where a quota holds it, as quotas go by the client id, and each job has its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from threading import Condition
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.events.schema_registry import RegistryError
+from barnabas.pipeline.ingest.ingest import Request, ingest
+from barnabas.pipeline.ingest.source import ReadError
+from barnabas.pipeline.ingest.task import Result
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_Consumer = Mapping[str, str | int | bool]
+
+# While not all jobs ask, reads are at least so far apart: a job whose commits take longer reads with the next one.
+_APART_S = 2.0
+_CLIENT_ID, _FETCH_BYTES = "client.id", "max.partition.fetch.bytes"
+
+
+class SharedIngest:
+    """The ingest of all jobs of a session."""
+
+    def __init__(self, spark: SparkSession, runs: Iterable[str] = ()) -> None:
+        """Nothing is read yet.
+
+        Args:
+            spark: The session.
+            runs: Names of the runs that are waited for at first.
+        """
+        self._spark = spark
+        self._changed = Condition()
+        self._waiting: list[_Asked] = []
+        self._runs = set(runs)
+        # When the last read began; before it, when the first job asked.
+        self._began_s: float | None = None
+
+    def join(self, run: str) -> None:
+        """Wait for a run from now on."""
+        with self._changed:
+            self._runs.add(run)
+
+    def leave(self, run: str) -> None:
+        """Wait for a run no more: it asks for nothing."""
+        with self._changed:
+            self._runs.discard(run)
+            self._changed.notify_all()
+
+    def run(self, consumer: _Consumer, request: Request) -> Result:
+        """Read a job's batch, together with what other jobs ask for.
+
+        Args:
+            consumer: librdkafka's options.
+            request: What the job wants.
+
+        Raises:
+            ReadError: records can't be read.
+            RegistryError: the schema registry failed, and is to be waited for.
+        """
+        if _FETCH_BYTES in consumer:
+            return self._alone(consumer, request)
+        asked = _Asked({name: value for name, value in consumer.items() if name != _CLIENT_ID}, request)
+        with self._changed:
+            self._waiting.append(asked)
+            if self._began_s is None:
+                self._began_s = time.monotonic()
+            self._changed.notify_all()
+            together = self._wait(asked)
+        if not together:
+            return asked.result or self._alone(consumer, request)
+        try:
+            if len(together) == 1:
+                return self._alone(consumer, request)
+            try:
+                results = ingest(self._spark, consumer, [each.request for each in together])
+            except (ReadError, RegistryError):
+                # It may be about a topic that only one of them reads.
+                return self._alone(consumer, request)
+            for each, result in zip(together, results, strict=True):
+                each.result = result
+            return results[0]
+        finally:
+            with self._changed:
+                for each in together:
+                    each.is_done = True
+                self._changed.notify_all()
+
+    def _wait(self, asked: _Asked) -> list[_Asked]:
+        """Wait until another job has read for this one, or return whose parts this one reads: its own first."""
+        while True:
+            if asked.is_done:
+                return []
+            assert self._began_s is not None  # this job has asked
+            left_s = self._began_s + _APART_S - time.monotonic()
+            if not asked.is_taken and (len(self._waiting) >= len(self._runs) or left_s <= 0):
+                together = [asked, *(each for each in self._waiting if each is not asked and each.fits(asked))]
+                self._waiting = [each for each in self._waiting if each not in together]
+                for each in together:
+                    each.is_taken = True
+                self._began_s = time.monotonic()
+                return together
+            self._changed.wait(None if asked.is_taken else left_s)
+
+    def _alone(self, consumer: _Consumer, request: Request) -> Result:
+        return ingest(self._spark, consumer, [request])[0]
+
+
+class _Asked:
+    """A job's request, while the job waits."""
+
+    def __init__(self, consumer: _Consumer, request: Request) -> None:
+        self.request = request
+        self.result: Result | None = None
+        self.is_taken = self.is_done = False
+        self._consumer = consumer
+
+    def fits(self, other: _Asked) -> bool:
+        """Return whether one Spark job can read for both."""
+        return self._consumer == other._consumer and self.request.overlaps(other.request)
