@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.spark.session import combined, spark_session
+from barnabas.pipeline.spark.session import spark_session
 from barnabas.pipeline.spark.stores import clients_for
-from barnabas.pipeline.tables.places import FORMATS, requirements_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,11 +74,10 @@ def shared_session() -> SparkSession:
     stack = ExitStack()
     atexit.register(stack.close)
     scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-    needed = requirements_of(*FORMATS)
     clients = clients_for(["s3a://", "gs://", "abfss://"], {})
-    packages = ",".join([KAFKA_CONNECTOR, DELTA, ICEBERG, *needed.packages, *clients.packages])
+    packages = ",".join([KAFKA_CONNECTOR, DELTA, ICEBERG, *clients.packages])
     settings = {**clients.settings, **SHORT_LIVED, "spark.jars.excludes": ",".join(clients.excludes)}
-    settings |= combined(needed.settings, DELTA_SETTINGS)
+    settings |= DELTA_SETTINGS
     return stack.enter_context(
         spark_session("barnabas-tests", scratch=Path(scratch), packages=packages, settings=settings)
     )

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table, requirements_of
+from barnabas.pipeline.tables.places import open_table
 from benchmarks.load.targets import TARGETS, Running
 from benchmarks.pipeline.jobs import measured
 
@@ -92,10 +92,9 @@ def words_of(broker: Running, table_format: str, how: str, directory: Path) -> l
 
 def check(directory: Path, table_format: str, last: dict[str, int]) -> None:
     """See that the table by key has the last record of each key, and nothing else."""
-    (packages, settings), scratch = requirements_of(table_format), directory / "check"
     location = table_location(str(directory / "by-key" / "tables"), table_format, "load", _TOPIC)
     log = directory / "check.log"
-    with spark_session("check", scratch=scratch, packages=",".join(packages), settings=settings, log=log) as spark:
+    with spark_session("check", scratch=directory / "check", log=log) as spark:
         rows = open_table(spark, location, table_format).read().select("_key", "n").toArrow()
     found = dict(zip(rows["_key"].to_pylist(), rows["n"].to_pylist(), strict=True))
     if len(rows) != len(last) or found != last:

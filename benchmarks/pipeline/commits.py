@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table, requirements_of
+from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress, Table
 
 _ROWS = 1_000
@@ -30,10 +30,9 @@ def main() -> None:
     parser.add_argument("--format", choices=("delta", "iceberg", "parquet"), default="delta", help="(%(default)s)")
     parser.add_argument("--commits", type=int, default=30, metavar="N", help="of each kind (%(default)s)")
     arguments = parser.parse_args()
-    packages, settings = requirements_of(arguments.format)
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name,
-        spark_session("commits", scratch=Path(name, "spark"), packages=",".join(packages), settings=settings) as spark,
+        spark_session("commits", scratch=Path(name, "spark")) as spark,
     ):
         java: Any = spark.sparkContext._jvm
         jvm = psutil.Process(int(java.java.lang.ProcessHandle.current().pid()))

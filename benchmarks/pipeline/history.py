@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 
 from barnabas.pipeline.spark.session import spark_session
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
-from barnabas.pipeline.tables.places import open_table, requirements_of
+from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress
 
 _COMPACTED = 100
@@ -70,9 +70,8 @@ def _place(name: str) -> Path:
 
 @contextmanager
 def _session(name: str, table_format: str) -> Iterator[SparkSession]:
-    packages, settings = requirements_of(table_format)
     scratch = Path(name, "spark")
-    with spark_session("history", scratch=scratch, packages=",".join(packages), settings=settings) as spark:
+    with spark_session("history", scratch=scratch) as spark:
         # What the format's code costs when it is used first is no table's own business.
         other = open_table(spark, str(Path(name, "warehouse", "site", f"warm{uuid.uuid4().hex}")), table_format)
         other.append(_row(spark), Progress("bench", 1, "cluster", {}, {}))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from barnabas.pipeline.spark.catalogs import catalog_settings
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table, requirements_of
+from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress
 
 ROW_COUNT = 100
@@ -20,11 +20,10 @@ RUN = "load"
 
 
 def main(format_name: str, location: str, commit_count: int) -> None:
-    needed = requirements_of(format_name)
-    settings = {**needed.settings, **(catalog_settings(location, {}) if format_name == "iceberg" else {})}
+    settings = catalog_settings(location, {}) if format_name == "iceberg" else {}
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
-        spark_session("append", scratch=Path(scratch), packages=",".join(needed.packages), settings=settings) as spark,
+        spark_session("append", scratch=Path(scratch), settings=settings) as spark,
     ):
         table = open_table(spark, location, format_name)
         while True:

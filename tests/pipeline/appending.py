@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.spark.session import spark_session
-from barnabas.pipeline.tables.places import open_table, requirements_of
+from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Progress
 
 if TYPE_CHECKING:
@@ -60,10 +60,7 @@ def commit_until(spark: SparkSession, format_name: str, location: str, count: in
 
 def main() -> None:
     format_name, location, count, scratch, *rest = sys.argv[1:]
-    packages, settings = requirements_of(format_name)
-    with spark_session(
-        "appending", scratch=Path(scratch), packages=",".join(packages), settings={**settings, "spark.log.level": "OFF"}
-    ) as spark:
+    with spark_session("appending", scratch=Path(scratch), settings={"spark.log.level": "OFF"}) as spark:
         commit_until(spark, format_name, location, int(count), int(rest[0]) if rest else 0)
 
 

@@ -22,7 +22,6 @@ from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.supervisor import run_jobs
 from barnabas.pipeline.spark.session import checkpoint_lock, spark_session
 from barnabas.pipeline.spark.stores import clients_for
-from barnabas.pipeline.tables.places import requirements_of
 from tests.spark import SHORT_LIVED
 
 
@@ -46,9 +45,8 @@ def main() -> None:
         keeps_deleted=asked["keeps_deleted"],
     )
     arm(asked)
-    needed, clients = requirements_of(asked["format"]), clients_for([asked["tables"]], os.environ)
+    clients = clients_for([asked["tables"]], os.environ)
     settings: dict[str, Any] = {
-        **needed.settings,
         **clients.settings,
         **SHORT_LIVED,
         "spark.jars.excludes": ",".join(clients.excludes),
@@ -62,7 +60,7 @@ def main() -> None:
         spark_session(
             "barnabas-killed",
             scratch=Path(scratch) / "spark",
-            packages=",".join([*needed.packages, *clients.packages]),
+            packages=",".join(clients.packages),
             settings=settings,
             locks=[lock],
             log=Path(asked["log"]),

@@ -83,19 +83,14 @@ def session_for(
     """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
     from barnabas.pipeline.spark.session import checkpoint_lock, combined, spark_session
     from barnabas.pipeline.spark.stores import clients_for
-    from barnabas.pipeline.tables.places import check_place, requirements_of
+    from barnabas.pipeline.tables.places import check_place
 
     began_s = time.monotonic()
-    packages: list[str] = []
     settings = {"spark.scheduler.mode": "FAIR"}
     if options.table_format is not None:
         check_place(options.table_format, options.tables)
-        own_packages, own_settings = requirements_of(options.table_format)
-        packages += own_packages
-        settings |= own_settings
     # A setting may be an address as well: the warehouse of a catalog.
     clients = clients_for((options.tables, options.checkpoint, *options.settings.values()), os.environ)
-    packages += clients.packages
     settings |= clients.settings
     if clients.excludes:
         settings["spark.jars.excludes"] = ",".join(clients.excludes)
@@ -117,7 +112,12 @@ def session_for(
         name = "barnabas-" + "-".join(plan.run.replace("/", "-") for plan in plans)
         spark = stack.enter_context(
             spark_session(
-                name, scratch=scratch / "spark", packages=",".join(packages), settings=settings, locks=locks, log=log
+                name,
+                scratch=scratch / "spark",
+                packages=",".join(clients.packages),
+                settings=settings,
+                locks=locks,
+                log=log,
             )
         )
         yield spark, round(time.monotonic() - began_s, 1)

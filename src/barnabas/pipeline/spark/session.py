@@ -81,6 +81,8 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     # Each function that is called would note the line that calls it: a second of Python for each query of a job.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Columns of Iceberg's files are known by their field ids.
+    "spark.sql.parquet.fieldId.read.enabled": "true",
     "spark.python.daemon.module": "barnabas.pipeline.spark.worker_daemon",
 }
 

@@ -20,11 +20,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import pickle
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,7 +45,7 @@ _OPEN_FILE_COUNT = 64
 _GENERATION = re.compile(
     r"\s*(?P<function>\w+)\s*\(\s*(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[\w.]+))\s*(?P<more>[^()]*)\)\s*"
 )
-_DESCRIPTION = "path STRING, size_bytes BIGINT, row_count BIGINT, partition STRING, statistics STRING"
+COLUMN_OF_FILES = "file BINARY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,17 +231,23 @@ def write_files(rows: DataFrame, sink: Sink) -> list[DataFile]:
         except BaseException:
             writer.abort()
             raise
-        names = [each.name for each in fields(DataFile)]
-        types = (pa.string(), pa.int64(), pa.int64(), pa.string(), pa.string())
-        found = [{**asdict(file), "partition": json.dumps(file.partition)} for file in files]
-        yield pa.RecordBatch.from_pylist(found, pa.schema(list(zip(names, types, strict=True))))
+        yield batch_of(files)
 
     # PySpark looks each column up by its name, and a dot or a backtick in one is syntax there.
     plain = rows.toDF(*(f"c{number}" for number in range(len(columns))))
-    return [
-        DataFile(path, size, count, json.loads(partition), statistics)
-        for path, size, count, partition, statistics in plain.mapInArrow(write, _DESCRIPTION).collect()
-    ]
+    return files_in(plain.mapInArrow(write, COLUMN_OF_FILES))
+
+
+def batch_of(files: Sequence[DataFile]) -> pa.RecordBatch:
+    """Return files as a task gives them to the driver, a row each: `COLUMN_OF_FILES`."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(file) for file in files], pa.binary())], ["file"])
+
+
+def files_in(rows: DataFrame) -> list[DataFile]:
+    """Return the files that tasks gave by `batch_of`."""
+    return [pickle.loads(file) for (file,) in rows.collect()]
 
 
 def generated_column(expression: str, rows: pa.Table) -> pa.Array:

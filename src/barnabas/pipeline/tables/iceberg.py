@@ -38,8 +38,9 @@ from pyiceberg.table.sorting import SortField, SortOrder
 from pyiceberg.transforms import IdentityTransform, parse_transform
 
 from barnabas.pipeline.tables.columns import aligned, merged, quoted, type_difference
+from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
-from barnabas.pipeline.tables.iceberg_files import IcebergSink, iceberg_file, rewrite, scanned, sink_of, write_rows
+from barnabas.pipeline.tables.iceberg_files import IcebergSink, iceberg_file, rewrite, scanned, sink_of
 from barnabas.pipeline.tables.iceberg_types import iceberg_schema, part_of, spark_schema, stored_name
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.rules import (
@@ -466,7 +467,7 @@ class IcebergTable:
         schema = part_of(metadata.schema(), rows.schema)
         kinds = spark_schema(schema)
         cast = [rows[quoted(name)].cast(kinds[place].dataType) for place, name in enumerate(rows.columns)]
-        return write_rows(rows.select(*cast), sink_of(table, metadata, schema, range(len(cast))))
+        return write_files(rows.select(*cast), sink_of(table, metadata, schema, range(len(cast))))
 
     def _commit(
         self,

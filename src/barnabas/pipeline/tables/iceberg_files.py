@@ -31,7 +31,7 @@ from pyiceberg.transforms import IdentityTransform, TimeTransform, VoidTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, TimestampType, TimestamptzType
 
-from barnabas.pipeline.tables.data_files import DataFile
+from barnabas.pipeline.tables.data_files import COLUMN_OF_FILES, DataFile, batch_of, files_in
 from barnabas.pipeline.tables.table import TableError
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _GROUP_ROWS = 1 << 17
 # A task keeps the files of so many partitions open.
 _OPEN_FILE_COUNT = 64
-_COLUMN_OF_FILES = "file BINARY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,25 +242,6 @@ def _physical(column: pa.Array, kind: object, transform: object) -> pa.Array:
     return column.cast(pa.int32()) if isinstance(kind, DateType) else column
 
 
-def write_rows(rows: DataFrame, sink: IcebergSink) -> list[DataFile]:
-    """Write rows into files by Spark's tasks; the columns are those of the sink, in its order."""
-
-    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        writer = sink.open()
-        try:
-            for batch in batches:
-                writer.write(pa.Table.from_batches([batch]))
-            files = writer.close()
-        except BaseException:
-            writer.abort()
-            raise
-        yield _batch_of(files)
-
-    # PySpark finds each column by its name, in which a dot or a backtick is syntax.
-    plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))
-    return _files_in(plain.mapInArrow(write, _COLUMN_OF_FILES))
-
-
 def rewrite(spark: SparkSession, sink: IcebergSink, groups: Sequence[Sequence[FileScanTask]]) -> list[DataFile]:
     """Write the rows of each group of files into new files, a task for each group."""
 
@@ -271,9 +251,9 @@ def rewrite(spark: SparkSession, sink: IcebergSink, groups: Sequence[Sequence[Fi
             for number in batch.column(0).to_pylist():
                 for part in _scan(sink, groups[number]):
                     writer.write(part)
-        yield _batch_of(writer.close())
+        yield batch_of(writer.close())
 
-    return _files_in(spark.range(0, len(groups), 1, len(groups)).mapInArrow(write, _COLUMN_OF_FILES))
+    return files_in(spark.range(0, len(groups), 1, len(groups)).mapInArrow(write, COLUMN_OF_FILES))
 
 
 def scanned(spark: SparkSession, sink: IcebergSink, tasks: Sequence[FileScanTask], columns: StructType) -> DataFrame:
@@ -311,11 +291,3 @@ def _scan(sink: IcebergSink, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table
     for batch in scan.to_record_batches(tasks):
         columns = [column.cast(field.type) for column, field in zip(batch.columns, kinds, strict=True)]
         yield pa.Table.from_arrays(columns, schema=kinds)
-
-
-def _batch_of(files: Sequence[DataFile]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(file) for file in files], pa.binary())], ["file"])
-
-
-def _files_in(rows: DataFrame) -> list[DataFile]:
-    return [pickle.loads(file) for (file,) in rows.collect()]

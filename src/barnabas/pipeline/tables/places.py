@@ -1,12 +1,9 @@
-"""Which kinds of table there are, what Spark needs for each, and how one is opened.
-
-This module alone names the versions of the tables' packages on Maven Central.
-"""
+"""Which kinds of table there are, and how one is opened."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from barnabas.core.build import install_hint
 from barnabas.pipeline.spark.stores import scheme_of
@@ -16,59 +13,20 @@ from barnabas.pipeline.tables.table import Table, TableError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_EXTENSIONS = "spark.sql.extensions"
-
-
-class Requirements(NamedTuple):
-    """Maven coordinates and settings that a session must be started with."""
-
-    packages: tuple[str, ...]
-    settings: dict[str, str]
-
-
-_REQUIREMENTS = {
-    # Committed by delta-rs, in Python.
-    "delta": Requirements((), {}),
-    # Committed by PyIceberg, in Python. Spark reads the files by the field ids of their columns.
-    "iceberg": Requirements((), {"spark.sql.parquet.fieldId.read.enabled": "true"}),
-    "parquet": Requirements((), {}),
-    "postgresql": Requirements((), {}),
-}
-FORMATS = tuple(_REQUIREMENTS)
-
 _CLASSES = {
     "delta": ("delta_lake", "DeltaLakeTable"),
     "iceberg": ("iceberg", "IcebergTable"),
     "parquet": ("parquet", "ParquetTable"),
     "postgresql": ("postgresql", "PostgresqlTable"),
 }
-
-
-def requirements_of(*formats: str) -> Requirements:
-    """Return what a session needs for tables of all these formats together.
-
-    Raises:
-        TableError: there is no such format.
-    """
-    packages: dict[str, None] = {}
-    settings: dict[str, str] = {}
-    extensions: dict[str, None] = {}
-    for name in formats:
-        _check_format(name)
-        packages |= dict.fromkeys(_REQUIREMENTS[name].packages)
-        settings |= _REQUIREMENTS[name].settings
-        if _EXTENSIONS in _REQUIREMENTS[name].settings:
-            extensions[_REQUIREMENTS[name].settings[_EXTENSIONS]] = None
-    if extensions:
-        settings[_EXTENSIONS] = ",".join(extensions)
-    return Requirements(tuple(packages), settings)
+FORMATS = tuple(_CLASSES)
 
 
 def open_table(spark: SparkSession, location: str, format_name: str, layout: Layout = PLAIN) -> Table:
     """Return the table of a format at a place; it need not be there yet.
 
     Args:
-        spark: A session that was started with what `requirements_of` gives for the format.
+        spark: The session.
         location: A path or URI of a directory; for PostgreSQL a URL with `?table=`; for Iceberg also a name in a
             catalog, `lake.site.views`.
         format_name: One of `FORMATS`.
@@ -96,11 +54,7 @@ def check_place(format_name: str, location: str) -> None:
     Raises:
         TableError: there is no such format; or Parquet tables can't be there.
     """
-    _check_format(format_name)
+    if format_name not in _CLASSES:
+        raise TableError(f"there is no table format {format_name!r}; there are {', '.join(FORMATS)}")
     if format_name == "parquet" and scheme_of(location) not in ("", "file"):
         raise TableError(f"{location}: a Parquet table must be on a local disk: use --format delta there")
-
-
-def _check_format(name: str) -> None:
-    if name not in _REQUIREMENTS:
-        raise TableError(f"there is no table format {name!r}; there are {', '.join(FORMATS)}")

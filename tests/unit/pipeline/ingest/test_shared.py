@@ -62,7 +62,7 @@ def together(shared: SharedIngest, *asks: tuple[Mapping[str, str], Request]) -> 
 
 
 def shared_by(*runs: str) -> SharedIngest:
-    return SharedIngest(None, runs)  # type: ignore[arg-type]  # it is only passed on
+    return SharedIngest(None, runs)
 
 
 def test_all_that_overlap_are_read_together(reads: Reads):
