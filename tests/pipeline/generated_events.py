@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from barnabas.pipeline.events import EventType
+from barnabas.pipeline.ingest.parse import event_parser
+from barnabas.pipeline.ingest.source import Records
 from barnabas.pipeline.job import Job, TopicInput
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
-
-def inputs_from(spark: SparkSession, job: Job, directory: Path) -> dict[str, DataFrame]:
-    """Give what `transform` is given, from what `sources.social.write_jsonl` wrote without broken records."""
-    from pyspark.sql import functions as F
-
-    frames = {}
+def inputs_from(job: Job, directory: Path) -> dict[str, pa.Table]:
+    """Give what a job makes facts of, from what `sources.social.write_jsonl` wrote without broken records."""
+    tables = {}
     for each in job.inputs:
-        if not isinstance(each, TopicInput):
-            continue
-        assert each.event is not None
-        events = spark.read.schema(each.event.ddl).json(str(directory / f"{each.event.topic}.jsonl"))
-        frames[each.name] = events.select(
-            "*",
-            F.lit(each.event.topic).alias("_topic"),
-            F.lit(0).alias("_partition"),
-            F.monotonically_increasing_id().alias("_offset"),
-            F.col("time").alias("_timestamp"),
-        )
-    return frames
+        if isinstance(each, TopicInput):
+            assert each.event is not None
+            values = (directory / f"{each.event.topic}.jsonl").read_bytes().splitlines()
+            tables[each.name] = table_of(each.event, values)
+    return tables
+
+
+def table_of(event: EventType, values: Sequence[bytes]) -> pa.Table:
+    """Give good records of one partition as a task has them; each has its event's time."""
+    count = len(values)
+    nothing: list[bytes | None] = [None] * count
+    records = Records(event.topic, [0] * count, list(range(count)), [0] * count, nothing, list(values))
+    rows, refusals = event_parser(event, "json").parse(records)
+    assert not refusals
+    return rows.set_column(rows.schema.get_field_index("_timestamp"), "_timestamp", rows["time"])

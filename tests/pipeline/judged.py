@@ -9,7 +9,7 @@ from barnabas.pipeline.job import Frames, Parameters
 from barnabas.pipeline.jobs.operations import JOB, digest, refresh
 from barnabas.pipeline.jobs.operations.alerts import alerts
 from barnabas.pipeline.jobs.operations.rules import judged
-from tests.pipeline.literal_events import START, Inputs, facts_of, values
+from tests.pipeline.literal_events import START, Inputs, values
 from tests.spark import frame_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def alerts_of(inputs: Inputs, **parameters: float) -> list[dict[str, Any]]:
 
 
 def _refreshed(inputs: Inputs, parameters: Mapping[str, float]) -> Mapping[str, DataFrame]:
-    facts = facts_of(JOB, inputs.frames())
+    facts = inputs.facts(JOB)
     return refreshed(facts, {**JOB.defaults(), **parameters})
 
 

@@ -8,14 +8,17 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.events.read import EventReader
+from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.job import Job
 from tests.spark import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PLACE_DDL = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
 START = datetime(2026, 3, 6, 19, 0, tzinfo=UTC)
 
 
@@ -25,7 +28,7 @@ def at(seconds: float) -> datetime:
 
 
 class Inputs:
-    """What a job's `transform` is given: for each input the events that were added, numbered in their topic."""
+    """What a job makes facts of: for each input the events that were added, numbered in their topic."""
 
     def __init__(self, spark: SparkSession, names: Iterable[str]) -> None:
         self._spark = spark
@@ -41,21 +44,27 @@ class Inputs:
         self._rows[name].append({**row, **fields})
         return self
 
-    def frames(self) -> dict[str, DataFrame]:
-        """Give them as DataFrames."""
-        return {
-            name: frame_of(self._spark, rows, f"{EVENT_TYPES[name].ddl}, {PLACE_DDL}")
-            for name, rows in self._rows.items()
-        }
+    def tables(self) -> dict[str, pa.Table]:
+        """Give them as a task has them."""
+        return {name: pa.Table.from_pylist(rows, schema_of(EVENT_TYPES[name])) for name, rows in self._rows.items()}
+
+    def facts(self, job: Job) -> DataFrame:
+        """Give the facts that a job makes of them."""
+        return facts_of(self._spark, job, self.tables())
 
 
-def facts_of(job: Job, frames: Mapping[str, DataFrame]) -> DataFrame:
+def schema_of(event: EventType) -> pa.Schema:
+    """Give the columns of an event's rows in a task."""
+    place = [("_topic", pa.string()), ("_partition", pa.int32()), ("_offset", pa.int64())]
+    return pa.schema([*EventReader(event, "json").type, *place, ("_timestamp", pa.timestamp("us", "UTC"))])
+
+
+def facts_of(spark: SparkSession, job: Job, tables: Mapping[str, pa.Table]) -> DataFrame:
     """Give the facts that a job makes of events, as a run's tasks do."""
-    import pyarrow as pa
-
     assert job.facts is not None
-    tables = [job.facts(name, frame.toArrow()) for name, frame in frames.items()]
-    return next(iter(frames.values())).sparkSession.createDataFrame(pa.concat_tables(tables).combine_chunks())
+    facts = pa.concat_tables([job.facts(name, table) for name, table in tables.items()])
+    # Spark takes a table of several chunks for an empty one where the first is empty.
+    return spark.createDataFrame(facts.combine_chunks())
 
 
 VERDICT_DDL = "what STRING, subject_kind STRING, subject STRING, address STRING, agent STRING, user STRING"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine
 from barnabas.pipeline.sources.social import Shares, SitePlan, Truth
-from tests.pipeline.activity import Event, frames_of
+from tests.pipeline.activity import Event, tables_of
 from tests.pipeline.literal_events import facts_of
 from tests.spark import shared_session
 
@@ -82,10 +81,8 @@ def site_scores(spark: SparkSession, plan: SitePlan) -> dict[str, Score]:
     """Run the job over a made-up site and hold its verdicts against the truth."""
     truth = Truth(plan)
     events = ((arrival.event_type, arrival.fields) for arrival in truth.arrivals() if not arrival.reason)
-    with tempfile.TemporaryDirectory() as directory:
-        frames = frames_of(spark, JOB, events, Path(directory))
-        facts = facts_of(JOB, frames)
-        rows = verdicts_of(facts, JOB.defaults()).select("subject_kind", "subject", "what").collect()
+    facts = facts_of(spark, JOB, tables_of(JOB, events))
+    rows = verdicts_of(facts, JOB.defaults()).select("subject_kind", "subject", "what").collect()
     told = truth.to_json()
     return {group: _score(group, [tuple(row) for row in rows], told) for group in _GROUPS}
 
@@ -151,10 +148,9 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
     plan = AccessLogPlan(most_common_site(path))
     raw = (RawLine("log", number, text) for number, text in lines)
     events: Iterator[Event] = (event for line in access_log_lines(raw, plan) for event in line.events)
-    with tempfile.TemporaryDirectory() as directory:
-        facts = facts_of(JOB, frames_of(spark, JOB, events, Path(directory)))
-        verdicts = verdicts_of(facts, JOB.defaults()).where("is_declared").collect()
-        behaviour = _behaviour(facts)
+    facts = facts_of(spark, JOB, tables_of(JOB, events))
+    verdicts = verdicts_of(facts, JOB.defaults()).where("is_declared").collect()
+    behaviour = _behaviour(facts)
     declared = {row["subject"] for row in verdicts}
     requests = Counter(view.agent or NO_AGENT for view in views)
     bots = {agent: count for agent, count in requests.items() if DECLARES.search(agent) and count >= 20}

@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.pipeline.job import Frames
 from barnabas.pipeline.jobs.feed import JOB, digest, refresh, summarize
-from tests.pipeline.literal_events import START, Inputs, facts_of, shuffled, values
+from tests.pipeline.literal_events import START, Inputs, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def view(inputs: Inputs, second: float, user: str | None, page: str, status: int
 
 
 def facts(inputs: Inputs) -> DataFrame:
-    return facts_of(JOB, inputs.frames())
+    return inputs.facts(JOB)
 
 
 def refreshed(facts: DataFrame, **parameters: float) -> Frames:

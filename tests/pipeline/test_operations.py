@@ -52,7 +52,7 @@ def test_nothing_gives_nothing(inputs: Inputs) -> None:
 
 
 def test_facts_from_before_there_were_brokers_figures_are_read(spark: SparkSession) -> None:
-    facts = facts_of(JOB, Inputs(spark, ["page_view"]).frames())
+    facts = Inputs(spark, ["page_view"]).facts(JOB)
     assert values(refreshed(facts.drop("detail"), JOB.defaults())["alerts"]) == []
 
 
@@ -240,7 +240,7 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(inputs: Inputs) ->
                 metric(inputs, second, "cpu_percent", random.random() * 100)
             case _:
                 inputs.add("broker_metric", second, value=random.random() * 100, rate=random.random(), **held)
-    facts = facts_of(JOB, inputs.frames())
+    facts = inputs.facts(JOB)
     parameters = {**JOB.defaults(), "error_share_limit": 0.5}
     expected = refreshed(facts, parameters)
     assert {row["alert"] for row in values(expected["alerts"])} >= {"error-share", "silence", "throttled"}
@@ -254,7 +254,7 @@ def test_summary_shows_what_fires_first(inputs: Inputs) -> None:
     for number in range(8):
         metric(inputs, number * 60, "memory_percent", 99.0 if number < 3 else 1.0)
         metric(inputs, number * 60, "cpu_percent", 99.0)
-    facts = facts_of(JOB, inputs.frames())
+    facts = inputs.facts(JOB)
     parameters = {**JOB.defaults(), "resolve_minutes": 2}
     told, hour = summarize(refreshed(facts, parameters), parameters)
     assert [(row["state"], row["alert"]) for row in told.rows.collect()] == [("firing", "cpu"), ("resolved", "memory")]
@@ -265,7 +265,7 @@ def test_summary_shows_what_fires_first(inputs: Inputs) -> None:
 def made_up(spark: SparkSession, plan: SitePlan, directory: Path) -> list[dict[str, Any]]:
     """Give the alerts of a made-up site."""
     write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), directory)
-    facts = facts_of(JOB, inputs_from(spark, JOB, directory))
+    facts = facts_of(spark, JOB, inputs_from(JOB, directory))
     facts.write.parquet(str(directory / "facts"))
     return values(refreshed(spark.read.parquet(str(directory / "facts")), JOB.defaults())["alerts"])
 

@@ -54,7 +54,7 @@ def click(inputs: Inputs, seconds: float, item: str, query: str | None = None, *
 
 
 def facts(inputs: Inputs) -> DataFrame:
-    return facts_of(JOB, inputs.frames())
+    return inputs.facts(JOB)
 
 
 def refreshed(facts: DataFrame, accused: DataFrame | None = None, /, **parameters: Value) -> Frames:
@@ -147,7 +147,7 @@ def test_score_changes_only_with_the_hour(inputs: Inputs) -> None:
 
 def test_wrong_clock_does_not_make_everything_old(inputs: Inputs) -> None:
     view(inputs, 0, "/a")
-    view(inputs, 900 * DAY_S, "/b", _timestamp=inputs.frames()["page_view"].first()["time"])
+    view(inputs, 900 * DAY_S, "/b", _timestamp=inputs.tables()["page_view"]["time"][0].as_py())
     items = ranked(inputs)
     assert items.keys() == {"/a"}
 
@@ -210,7 +210,7 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(spark: SparkSessio
 def test_votes_of_a_made_up_site_are_those_that_were_cast(spark: SparkSession, tmp_path: Path) -> None:
     plan = SitePlan(seed=21, duration_s=12 * HOUR_S, events_per_s=1.0)
     truth = write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), tmp_path)
-    made_up = facts_of(JOB, inputs_from(spark, JOB, tmp_path))
+    made_up = facts_of(spark, JOB, inputs_from(JOB, tmp_path))
     votes = refreshed(made_up)["ranking"].selectExpr("item", "votes_for - votes_against")
     best = sorted(([item, votes] for item, votes in votes.collect()), key=lambda each: (-each[1], each[0]))
     assert best[:20] == truth["top_items_by_votes"]

@@ -247,6 +247,11 @@ def as_sent(spark: SparkSession, events: list[dict[str, Any]]) -> dict[str, Data
     return frames
 
 
+def _facts(frames: Mapping[str, DataFrame]) -> DataFrame:
+    spark = next(iter(frames.values())).sparkSession
+    return facts_of(spark, JOB, {name: rows.toArrow() for name, rows in frames.items()})
+
+
 def steps_of(parameters: Mapping[str, Value]) -> list[tuple[str, list[str], str]]:
     return [(step.name, list(step.types), step.pattern) for step in funnel.parse(str(parameters["funnel"]))]
 
@@ -279,7 +284,7 @@ def assert_tables_equal(
     repeats: int,
     found: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Rows]:
-    facts = facts_of(JOB, frames)
+    facts = _facts(frames)
     tables = {name: plain_rows(rows) for name, rows in refreshed(facts, parameters, found).items()}
     for name in TOLD:
         wanted = Counter(reckoning.rows(name, repeats))
@@ -351,7 +356,7 @@ def test_days_are_utc_in_a_session_of_any_time_zone(spark: SparkSession, tmp_pat
 
 
 def test_where_nothing_came_the_tables_are_empty_and_the_totals_zero(spark: SparkSession) -> None:
-    facts = facts_of(JOB, {PAGE_VIEW.name: in_topics(spark, [], 0)[PAGE_VIEW.name]})
+    facts = _facts({PAGE_VIEW.name: in_topics(spark, [], 0)[PAGE_VIEW.name]})
     tables = refreshed(facts, JOB.defaults())
     (totals,) = [row.asDict() for row in tables["report_totals"].collect()]
     unknown = {"first_event", "last_event", "bounce_share", "session_length_p50_s"}
@@ -369,7 +374,7 @@ def test_summary_lists_most_first_and_equal_ones_by_name(spark: SparkSession) ->
         for line, (page, count) in enumerate(views)
         for n in range(count)
     ]
-    facts = facts_of(JOB, in_topics(spark, events, 0))
+    facts = _facts(in_topics(spark, events, 0))
     summaries = JOB.summarize(refreshed(facts, JOB.defaults()), JOB.defaults())
     rows = {summary.title: [tuple(row) for row in summary.rows.collect()] for summary in summaries}
     assert rows["Pages with most views"] == rows["Pages that are not there"] == [("/c", 2), ("/a", 1), ("/b", 1)]

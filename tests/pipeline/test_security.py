@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +15,7 @@ from barnabas.pipeline.jobs.security.agents import declared_pattern, is_declared
 from barnabas.pipeline.jobs.security.crawlers import VISITOR_SIGNS
 from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge
 from tests.pipeline import security_scores
-from tests.pipeline.activity import START, Event, frames_of
+from tests.pipeline.activity import START, Event, tables_of
 from tests.pipeline.literal_events import facts_of
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -124,11 +123,8 @@ def everything() -> list[Event]:
     return [*readers(), *machines(), *logging_in(), *accounts()]
 
 
-def made_facts(spark: SparkSession, events: list[Event], directory: Path) -> DataFrame:
-    frames = frames_of(
-        spark, JOB, [(kind, {"id": str(n), **fields}) for n, (kind, fields) in enumerate(events)], directory
-    )
-    return facts_of(JOB, frames)
+def made_facts(spark: SparkSession, events: Sequence[Event]) -> DataFrame:
+    return facts_of(spark, JOB, tables_of(JOB, events))
 
 
 def verdicts_of(facts: DataFrame, **parameters: str | int) -> Verdicts:
@@ -137,9 +133,9 @@ def verdicts_of(facts: DataFrame, **parameters: str | int) -> Verdicts:
 
 
 @pytest.fixture(scope="module")
-def facts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+def facts(spark: SparkSession) -> DataFrame:
     # Computed once for all that is asked of them.
-    return made_facts(spark, everything(), tmp_path_factory.mktemp("events")).localCheckpoint()
+    return made_facts(spark, everything()).localCheckpoint()
 
 
 @pytest.fixture(scope="module")
@@ -189,11 +185,11 @@ def test_a_campaign_is_told_by_its_neighbours(verdicts: Verdicts):
     assert "is one of 13 addresses that tried 65 names within an hour" in str(one_of_many["why"])
 
 
-def test_repeats_and_their_order_change_nothing(spark: SparkSession, verdicts: Verdicts, tmp_path: Path):
+def test_repeats_and_their_order_change_nothing(spark: SparkSession, verdicts: Verdicts):
     events = [(kind, {"id": str(number), **fields}) for number, (kind, fields) in enumerate(everything())]
     again = [*events, *events[::2]]
     random.Random(3).shuffle(again)
-    facts = facts_of(JOB, frames_of(spark, JOB, again, tmp_path))
+    facts = made_facts(spark, again)
     assert verdicts_of(facts.repartition(3)) == verdicts
 
 
@@ -214,7 +210,7 @@ def test_who_is_allowed_gets_no_verdict_and_old_events_can_be_left_out(facts: Da
     ],
 )
 def test_who_asks_for_more_than_is_stated_has_a_verdict(
-    spark: SparkSession, tmp_path: Path, by: str, allow: str, accused: dict[tuple[str, str], int]
+    spark: SparkSession, by: str, allow: str, accused: dict[tuple[str, str], int]
 ):
     def asked(
         second: float, number: int, address: str, user: str, target: str
@@ -234,7 +230,7 @@ def test_who_asks_for_more_than_is_stated_has_a_verdict(
     ]
     # One came twice.
     events[0][1]["id"] = "twice"
-    facts = made_facts(spark, [*events, events[0]], tmp_path)
+    facts = made_facts(spark, [*events, events[0]])
     found = verdicts_of(facts, rate_limit=3, rate_by=by, rate_targets="^/api/", allow=allow)
     rates = {subject: verdict for subject, verdict in found.items() if verdict["what"] == "rate"}
     most: dict[tuple[str, str], Any] = {subject: verdict["evidence"] for subject, verdict in rates.items()}
@@ -247,8 +243,8 @@ def test_who_asks_for_more_than_is_stated_has_a_verdict(
         assert (second["last_seen"], second["until"]) == (last_seen, last_seen + timedelta(hours=1))
 
 
-def test_without_events_there_are_no_verdicts(spark: SparkSession, tmp_path: Path):
-    assert verdicts_of(made_facts(spark, [], tmp_path)) == {}
+def test_without_events_there_are_no_verdicts(spark: SparkSession):
+    assert verdicts_of(made_facts(spark, [])) == {}
 
 
 def test_points_add_up_and_only_signs_that_hold_are_given_as_reasons(spark: SparkSession):

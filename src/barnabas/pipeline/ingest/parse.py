@@ -112,7 +112,8 @@ class RecordParser:
         count = len(records)
         times = pa.array(records.timestamps_ms, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
         columns: dict[str, Any] = dict(zip((field.name for field in struct.type), struct.flatten(), strict=True))
-        place = (pa.repeat(records.topic, count), pa.array(records.partitions, pa.int32()), records.offsets, times)
+        partitions, offsets = pa.array(records.partitions, pa.int32()), pa.array(records.offsets, pa.int64())
+        place = (pa.repeat(records.topic, count), partitions, offsets, times)
         columns |= dict(zip(PLACE, place, strict=True))
         if ops:
             columns[STAGED_OP if self.by_key else OP] = pa.array(ops, pa.string())

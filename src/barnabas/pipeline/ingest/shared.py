@@ -70,7 +70,7 @@ class SharedIngest:
         """
         if _FETCH_BYTES in consumer:
             return self._alone(consumer, request)
-        asked = _Asked({name: value for name, value in consumer.items() if name != _CLIENT_ID}, request)
+        asked = _Asked(consumer, request)
         with self._changed:
             self._waiting.append(asked)
             if self._began_s is None:
@@ -83,7 +83,9 @@ class SharedIngest:
             if len(together) == 1:
                 return self._alone(consumer, request)
             try:
-                results = ingest(self._spark, consumer, [each.request for each in together])
+                # Always the same one's, as a worker keeps a consumer for each client id that it has read with.
+                first = min(together, key=lambda each: str(each.consumer.get(_CLIENT_ID)))
+                results = ingest(self._spark, first.consumer, [each.request for each in together])
             except (ReadError, RegistryError):
                 # It may be about a topic that only one of them reads.
                 return self._alone(consumer, request)
@@ -120,11 +122,12 @@ class _Asked:
     """A job's request, while the job waits."""
 
     def __init__(self, consumer: _Consumer, request: Request) -> None:
-        self.request = request
+        self.consumer, self.request = consumer, request
         self.result: Result | None = None
         self.is_taken = self.is_done = False
-        self._consumer = consumer
 
     def fits(self, other: _Asked) -> bool:
         """Return whether one Spark job can read for both."""
-        return self._consumer == other._consumer and self.request.overlaps(other.request)
+        names = (self.consumer.keys() | other.consumer.keys()) - {_CLIENT_ID}
+        is_alike = all(self.consumer.get(name) == other.consumer.get(name) for name in names)
+        return is_alike and self.request.overlaps(other.request)

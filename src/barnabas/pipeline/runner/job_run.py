@@ -110,7 +110,11 @@ class JobRun(BatchRun):
         if self._follower is not None:
             self._follower.start()
         self._shared.join(self.plan.run)
-        super().start()
+        try:
+            super().start()
+        except BaseException:
+            self._shared.leave(self.plan.run)
+            raise
 
     def poll(self) -> bool:
         """Look after the job; True when it has come to its end."""
