@@ -1,6 +1,6 @@
 """What a refresh costs as its job lives on: `python -m benchmarks.pipeline.refreshes`, `ranking --facts 10000000`.
 
-A job's `transform` makes facts of a made-up site's events, once. Then so many refreshes are done, each with as many new
+A job makes facts of a made-up site's events, once. Then so many refreshes are done, each with as many new
 facts as the one before, by the code that a run does them by; its topics are a broker's. Where `--facts` are asked for,
 so many lie in the tables before that: the same ones, each earlier by a multiple of six hours, and computed from once.
 Printed is the median of the five refreshes about the tenth and of the last five, and what the latter is in the former.
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
+from barnabas.pipeline.runner.digests import KnownFiles
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.progress_file import Span
@@ -28,6 +29,7 @@ from barnabas.pipeline.runner.session import SessionOptions, session_for
 from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from benchmarks.load.targets import TARGETS, Running
+from tests.pipeline.literal_events import facts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,9 +83,9 @@ class Refreshes:
         self._derived = {name: each for name, each in writers.items() if name not in self._sources}
         self._cluster = Cluster(self._plan.kafka)
         self._parameters = job.defaults()
+        self._known = KnownFiles()
         (self._facts_name,) = self._sources
-        facts = job.transform(dict(self._inputs(events)), self._parameters)[self._facts_name]
-        facts.orderBy("time").write.parquet(f"{tables}/all")
+        facts_of(job, dict(self._inputs(events))).orderBy("time").write.parquet(f"{tables}/all")
         self._facts = spark.read.parquet(f"{tables}/all")
         self._start_s = int(SitePlan().start.timestamp())
 
@@ -135,7 +137,7 @@ class Refreshes:
             for output in self._job.outputs
             if isinstance(output, TopicOutput)
         }
-        refresh(self._job, self._parameters, self._sources, self._derived, topics)
+        refresh(self._job, self._parameters, self._sources, self._derived, topics, known=self._known)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,17 @@ Rows by key are those of subjects with facts in the units that have changed. Eac
 all: where that is not what the units' notes add up to, as after a kill or when two runs wrote at the same time, all is
 computed anew.
 
-Cost: one query for the facts' times, whatever `mark` looks at, and all notes; all else is paid for what has changed.
+Cost: a process reads the times of facts, the columns that `mark` needs, and notes once per data file (`KnownFiles`);
+when the tables of other jobs have changed, `mark` needs all files again. The rest depends on what has changed.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from barnabas import __version__
@@ -29,10 +30,10 @@ from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.runner.retention import Retention
-from barnabas.pipeline.tables.table import TableError
+from barnabas.pipeline.tables.table import FILE_COLUMN, Scan, TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
 MADE_OF = "_made_of"
 
@@ -40,22 +41,31 @@ MADE_OF = "_made_of"
 def refresh_digests(
     job: Job,
     parameters: Parameters,
-    facts: Frames,
+    source: tuple[str, Scan],
     writers: Mapping[str, TableWriter],
     span: Span,
     retention: Retention,
     read: Frames,
+    known: KnownFiles,
 ) -> None:
     """Compute and write what has changed of a job's digests; then delete the facts that are not to be kept.
 
-    `read` are the tables of other jobs.
+    `source` is the table of facts, `read` are the tables of other jobs; `known` is for this job and parameters alone.
     """
-    older = {name: writer.table.read() for name, writer in writers.items() if writer.table.exists()}
+    name, scan = source
+    scans = {each: writer.table.scan() for each, writer in writers.items() if writer.table.exists()}
+    older = {each: found.rows() for each, found in scans.items()}
     # Others come from another version of the job: then all is computed anew.
-    older = {name: rows for name, rows in older.items() if {_unit(writers[name]), MADE_OF} <= set(rows.columns)}
-    marked = facts if job.mark is None else {name: job.mark(each, read, parameters) for name, each in facts.items()}
-    look = _look(job, marked, {name: (writers[name], rows) for name, rows in older.items()})
-    (name,) = facts
+    older = {each: rows for each, rows in older.items() if {_unit(writers[each]), MADE_OF} <= set(rows.columns)}
+
+    def marked(facts: DataFrame) -> DataFrame:
+        return facts if job.mark is None else job.mark(facts, read, parameters)
+
+    if job.mark is not None:
+        known.forget_marks(name, _content(read))
+    queries = {each: (scans[each], partial(_notes, writers[each])) for each in older}
+    look = _Look.of(known.look({name: (scan, lambda facts: _counts(job, marked(facts))), **queries}))
+    facts = {name: scan.rows()}
     old = retention.old_places(facts[name], look.counts, look.latest_s)
     facts = {name: retention.kept(facts[name])}
     _compute(job, parameters, facts, writers, older, look, span, retention, read)
@@ -162,35 +172,89 @@ class _Look:
     notes: dict[int, set[str | None]] = field(default_factory=dict)
     totals: set[str | None] = field(default_factory=set)
 
+    @classmethod
+    def of(cls, rows: Iterator[Row]) -> _Look:
+        """Add up what files say."""
+        look = cls()
+        for _, _, unit, count, mark, micros, note in rows:
+            if count is not None:
+                look.counts[unit] = look.counts.get(unit, 0) + count
+                if mark is not None:
+                    look.marks[unit] = look.marks.get(unit, 0) + mark
+                look.latest_s = max(look.latest_s, micros / MICROS)
+            elif unit is not None:
+                look.notes.setdefault(unit, set()).add(note)
+            else:
+                look.totals.add(note)
+        return look
 
-def _look(job: Job, facts: Frames, older: Mapping[str, tuple[TableWriter, DataFrame]]) -> _Look:
+
+class KnownFiles:
+    """Summaries of the data files of a job's tables, kept in memory: a query reads each file once.
+
+    Invariant: the summaries are those of files that exist, read with the tables of other jobs as they are now.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, list[Row]]] = {}
+        self._content: list[Row] = []
+
+    def forget_marks(self, table: str, content: list[Row]) -> None:
+        """Forget the files of a table of facts when the content of the tables of other jobs has changed."""
+        if content != self._content:
+            self._rows.pop(table, None)
+        self._content = content
+
+    def look(self, queries: Mapping[str, tuple[Scan, Callable[[DataFrame], DataFrame]]]) -> Iterator[Row]:
+        """Return the summaries of all files; query the new ones.
+
+        Args:
+            queries: By table, its files, and the query that summarizes rows by file.
+        """
+        from pyspark.sql import functions as F
+
+        found: dict[str, dict[str, list[Row]]] = {}
+        looks = []
+        for table, (scan, query) in queries.items():
+            there = self._rows.get(table, {})
+            found[table] = {name: there.get(name, []) for name in scan.files}
+            if new := found[table].keys() - there.keys():
+                looks.append(query(scan.read(new)).select(F.lit(table), "*"))
+        for row in reduce(lambda one, other: one.unionAll(other), looks).collect() if looks else ():
+            found[row[0]][row[1]].append(row)
+        self._rows = found
+        return (row for files in found.values() for rows in files.values() for row in rows)
+
+
+def _counts(job: Job, facts: DataFrame) -> DataFrame:
+    """Count facts by file and unit."""
     from pyspark.sql import functions as F
 
     unit = F.floor(F.unix_seconds("time") / job.unit_s).alias("unit")
-    nothing = F.lit(None).cast("BIGINT")
-    latest = F.max(believed_micros()).alias("latest")
     # A sum of 32 bits each: it is the same in whatever order, and has room.
-    marks = nothing if job.mark is None else F.sum(F.when(F.col("mark").isNotNull(), F.hash("mark")))
-    looks = [
-        each.groupBy(unit).agg(F.count("*").alias("count"), marks.alias("marks"), latest, F.lit(None).alias("note"))
-        for each in facts.values()
-    ]
-    for writer, rows in older.values():
-        of = nothing if writer.declared.key else F.col("unit")
-        none = (nothing.alias(name) for name in ("count", "marks", "latest"))
-        looks.append(rows.select(of.alias("unit"), *none, MADE_OF).distinct())
-    found = _Look()
-    for number, count, mark, micros, note in reduce(lambda one, other: one.unionAll(other), looks).collect():
-        if count is not None:
-            found.counts[number] = found.counts.get(number, 0) + count
-            if mark is not None:
-                found.marks[number] = found.marks.get(number, 0) + mark
-            found.latest_s = max(found.latest_s, micros / MICROS)
-        elif number is not None:
-            found.notes.setdefault(number, set()).add(note)
-        else:
-            found.totals.add(note)
-    return found
+    marks = F.sum(F.when(F.col("mark").isNotNull(), F.hash("mark"))) if job.mark else F.lit(None).cast("BIGINT")
+    latest = F.max(believed_micros()).alias("latest")
+    counts = facts.groupBy(FILE_COLUMN, unit).agg(F.count("*").alias("count"), marks.alias("marks"), latest)
+    return counts.withColumn(MADE_OF, F.lit(None).cast("STRING"))
+
+
+def _notes(writer: TableWriter, rows: DataFrame) -> DataFrame:
+    """Find the notes of a digest by file."""
+    from pyspark.sql import functions as F
+
+    nothing = F.lit(None).cast("BIGINT")
+    unit = nothing if writer.declared.key else F.col("unit")
+    none = (nothing.alias(name) for name in ("count", "marks", "latest"))
+    return rows.select(FILE_COLUMN, unit.alias("unit"), *none, MADE_OF).distinct()
+
+
+def _content(read: Frames) -> list[Row]:
+    """Return the number of rows of tables and a checksum of them, the same in whatever order."""
+    from pyspark.sql import functions as F
+
+    checksum = F.sum(F.xxhash64(F.to_json(F.struct("*"))).cast("DECIMAL(38,0)"))
+    looks = [rows.agg(F.lit(name), F.count("*"), checksum) for name, rows in sorted(read.items())]
+    return sorted(reduce(lambda one, other: one.unionAll(other), looks).collect()) if looks else []
 
 
 def _of_units(facts: DataFrame, units: Collection[int], unit_s: int) -> DataFrame:

@@ -19,6 +19,7 @@ from barnabas.pipeline.runner.bounds import start_offsets
 from barnabas.pipeline.runner.checkpoint import Files
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.dead_letters import DeadLetters
+from barnabas.pipeline.runner.digests import KnownFiles
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.freshness import Freshness
@@ -103,6 +104,7 @@ class JobRun(BatchRun):
         self._inputs: dict[str, TopicInput] = {}
         self._writers: dict[str, TableWriter] = {}
         self._derived: dict[str, TableWriter] = {}
+        self._known_files = KnownFiles()
         self._runner: BatchRunner | None = None
 
     def start(self) -> None:
@@ -207,7 +209,17 @@ class JobRun(BatchRun):
         keep_s = self.plan.keep_facts_s
         # Here and now: whoever writes them may do so again meanwhile.
         read = {name: rows.localCheckpoint() for name, rows in self._read_tables().items()}
-        kept = refresh(self._job, self._parameters, self._sources(), self._derived, topics, follow, keep_s, read)
+        kept = refresh(
+            self._job,
+            self._parameters,
+            self._sources(),
+            self._derived,
+            topics,
+            follow,
+            keep_s,
+            read,
+            self._known_files,
+        )
         if kept is not None and kept.first_time is not None:
             self._metrics.late(self.plan.run, max(0, kept.late_count - self.figures.late_row_count))
             self.figures.late_row_count = kept.late_count

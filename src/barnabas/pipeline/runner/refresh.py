@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Frames, Job, Mode, Parameters
-from barnabas.pipeline.runner.digests import refresh_digests
+from barnabas.pipeline.runner.digests import KnownFiles, refresh_digests
 from barnabas.pipeline.runner.outputs import TableWriter
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.progress_file import Span
@@ -33,6 +33,7 @@ def refresh(
     follow: Callable[[str, DataFrame], None] | None = None,
     keep_s: float | None = None,
     read: Frames = MappingProxyType({}),
+    known: KnownFiles | None = None,
 ) -> Retention | None:
     """Compute and write what is derived.
 
@@ -45,25 +46,28 @@ def refresh(
         follow: Called with each output's name and rows, before they are written: writing takes seconds.
         keep_s: For how long facts are kept that digests are made of; None: for ever.
         read: The tables of other jobs.
+        known: What earlier refreshes know of the files of the tables.
 
     Returns:
         What is kept of these facts; None: all.
     """
     assert job.refresh is not None
-    tables = {name: writer.table.read() for name, writer in sources.items() if writer.table.exists()}
-    if len(tables) < len(sources):
+    scans = {name: writer.table.scan() for name, writer in sources.items() if writer.table.exists()}
+    if len(scans) < len(sources):
         # Nothing has come yet for one of them.
         return None
     offsets: Offsets = {}
     for writer in sources.values():
         offsets.update(writer.offsets)
     span = Span({}, offsets, {})
+    tables = {name: scan.rows() for name, scan in scans.items()}
     digests = {name: writer for name, writer in writers.items() if writer.declared.mode is Mode.DIGEST}
     retention = None
     if digests:
-        (source,) = sources.values()
+        ((name, source),) = sources.items()
         retention = Retention(job.name, source.table, job.unit_s, keep_s)
-        refresh_digests(job, parameters, tables, digests, span, retention, read)
+        found = name, scans[name]
+        refresh_digests(job, parameters, found, digests, span, retention, read, known or KnownFiles())
         tables |= {name: writer.table.read() for name, writer in digests.items()}
     frames = job.refresh({**read, **tables}, parameters)
     by_rows: dict[str, list[TopicWriter]] = {}

@@ -46,7 +46,15 @@ from barnabas.pipeline.tables.rules import (
     moved,
     with_latest,
 )
-from barnabas.pipeline.tables.table import USUAL_LIMITS, Compaction, Progress, TableError, TableUnavailableError
+from barnabas.pipeline.tables.table import (
+    FILE_COLUMN,
+    USUAL_LIMITS,
+    Compaction,
+    Progress,
+    Scan,
+    TableError,
+    TableUnavailableError,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,7 +70,6 @@ _USUAL_HISTORY_S = 7 * 86_400
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(second|minute|hour|day|week)s?", re.IGNORECASE)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 7 * 86_400}
 _GENERATED = "delta.generationExpression"
-_FILE = "_barnabas_file"
 # Types and expressions of generated partition columns. From them readers derive which files a condition on the column
 # itself can match.
 _GENERATIONS = {
@@ -166,8 +173,12 @@ class DeltaLakeTable:
         return None if table is None else _schema_of(table)
 
     def read(self) -> DataFrame:
+        return self.scan().rows()
+
+    def scan(self) -> Scan:
         table = self._there()
-        return self._rows_of(table, list(_files_of(table).values()))
+        files = _files_of(table)
+        return Scan(files.keys(), lambda names: self._rows_of(table, [files[name] for name in names], names_files=True))
 
     def progress(self, run: str) -> Progress | None:
         table = self._latest()
@@ -252,7 +263,7 @@ class DeltaLakeTable:
 
             files = _files_of(table)
             named = touched(self._rows_of(table, list(files.values()), names_files=True), "left_semi")
-            removed = [files[row[0]] for row in named.select(_FILE).distinct().collect()]
+            removed = [files[row[0]] for row in named.select(FILE_COLUMN).distinct().collect()]
             there = self._rows_of(table, removed)
             if gone:
                 result = with_latest(there, new, key[0], "_partition", gone, marks)
@@ -371,11 +382,11 @@ class DeltaLakeTable:
         return table
 
     def _rows_of(self, table: deltalake.DeltaTable, paths: Sequence[str], names_files: bool = False) -> DataFrame:
-        """Read some of a version's files, with their names in the column `_FILE` if wanted."""
-        schema, more = _schema_of(table), ["_metadata.file_name AS " + _FILE] if names_files else []
+        """Read some of a version's files, with their names in the column `FILE_COLUMN` if wanted."""
+        schema, more = _schema_of(table), ["_metadata.file_name AS " + FILE_COLUMN] if names_files else []
         if not paths:
             rows = self._spark.createDataFrame([], schema)
-            return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {_FILE}") if names_files else rows
+            return rows.selectExpr("*", f"CAST(NULL AS STRING) AS {FILE_COLUMN}") if names_files else rows
         # Spark would look for a path without a scheme in the cluster's default file system.
         root = self._uri if "://" in self._uri else f"file:{self._uri}"
         rows = self._spark.read.schema(schema).option("basePath", root).parquet(*(f"{root}/{each}" for each in paths))
@@ -384,7 +395,7 @@ class DeltaLakeTable:
     def _matching(self, table: deltalake.DeltaTable, where: str) -> tuple[list[str], DataFrame]:
         """Return the paths of files that have rows for which a condition holds, and the other rows of these files."""
         files = _files_of(table)
-        named = self._rows_of(table, list(files.values()), names_files=True).where(where).select(_FILE).distinct()
+        named = self._rows_of(table, list(files.values()), names_files=True).where(where).select(FILE_COLUMN).distinct()
         paths = [files[row[0]] for row in named.collect()]
         return paths, self._rows_of(table, paths).where(f"NOT coalesce({where}, false)")
 

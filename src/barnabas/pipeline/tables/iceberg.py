@@ -40,7 +40,14 @@ from pyiceberg.transforms import IdentityTransform, parse_transform
 from barnabas.pipeline.tables.columns import aligned, merged, quoted, type_difference
 from barnabas.pipeline.tables.data_files import write_files
 from barnabas.pipeline.tables.iceberg_catalogs import CatalogEntry
-from barnabas.pipeline.tables.iceberg_files import IcebergSink, iceberg_file, rewrite, scanned, sink_of
+from barnabas.pipeline.tables.iceberg_files import (
+    IcebergSink,
+    iceberg_file,
+    name_of,
+    rewrite,
+    scanned,
+    sink_of,
+)
 from barnabas.pipeline.tables.iceberg_types import iceberg_schema, part_of, spark_schema, stored_name
 from barnabas.pipeline.tables.layout import PLAIN, Layout
 from barnabas.pipeline.tables.rules import (
@@ -51,9 +58,11 @@ from barnabas.pipeline.tables.rules import (
     with_latest,
 )
 from barnabas.pipeline.tables.table import (
+    FILE_COLUMN,
     USUAL_LIMITS,
     Compaction,
     Progress,
+    Scan,
     TableError,
     TableMovedError,
     TableUnavailableError,
@@ -69,7 +78,6 @@ if TYPE_CHECKING:
     from barnabas.pipeline.tables.data_files import DataFile
 
 _PROGRESS = "barnabas.progress"
-_FILE = "_barnabas_file"
 # The list of all snapshots is written with each commit, and one in ten seconds makes 2,160 of them.
 _USUAL_HISTORY_S = 6 * 3_600
 _PROPERTIES = {
@@ -129,10 +137,15 @@ class IcebergTable:
 
     def read(self) -> DataFrame:
         """Return all rows of the latest commit; later commits do not change them."""
+        return self.scan().rows()
+
+    def scan(self) -> Scan:
+        """Return the data files of the latest commit; one with row-level deletes has another name after each."""
         table = self._load()
         if table is None or table.current_snapshot() is None:
             raise TableError(f"{self._location}: there is no Iceberg table")
-        return self._rows_of(table, self._tasks_of(table)).drop(_FILE)
+        tasks = {name_of(task): task for task in self._tasks_of(table)}
+        return Scan(tasks.keys(), lambda names: self._rows_of(table, [tasks[name] for name in names]))
 
     def progress(self, run: str) -> Progress | None:
         """Return how far a run has come; None when it has committed nothing."""
@@ -204,7 +217,7 @@ class IcebergTable:
 
             tasks = self._tasks_of(table)
             found = _named(tasks, touched(self._rows_of(table, tasks), "left_semi")) if tasks else []
-            there = self._rows_of(table, found).drop(_FILE)
+            there = self._rows_of(table, found).drop(FILE_COLUMN)
             if gone:
                 result = with_latest(there, new, key[0], "_partition", gone, marks)
             else:
@@ -326,30 +339,30 @@ class IcebergTable:
                 raise TableError(f"{self._location}: {error}") from None
 
     def _rows_of(self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]) -> DataFrame:
-        """Return the rows of some files, with the name of their file in the column `_FILE`."""
+        """Return the rows of some files, with the name of their file in the column `FILE_COLUMN`."""
         from pyspark.sql.types import StringType
 
         columns = spark_schema(table.schema(), has_ids=True)
         if not tasks:
-            return self._spark.createDataFrame([], spark_schema(table.schema()).add(_FILE, StringType()))
+            return self._spark.createDataFrame([], spark_schema(table.schema()).add(FILE_COLUMN, StringType()))
         if table.name_mapping() is not None or any(task.delete_files for task in tasks):
             # Spark's reader knows neither.
             schema = part_of(table.schema(), columns)
             sink = sink_of(table, table.metadata, schema, range(len(schema.fields)))
-            return scanned(self._spark, sink, tasks, columns.add(_FILE, StringType()))
+            return scanned(self._spark, sink, tasks, columns.add(FILE_COLUMN, StringType()))
         if other := [task.file for task in tasks if task.file.file_format.value != "PARQUET"]:
             raise TableError(f"{self._location}: the table has files in {other[0].file_format.value}: only Parquet is")
         # Directories of partitions are no columns: the files have these.
         reader = self._spark.read.schema(columns).option("recursiveFileLookup", "true")
         rows = reader.parquet(*(task.file.file_path for task in tasks))
-        return rows.selectExpr(*map(quoted, columns.names), f"_metadata.file_name AS {_FILE}")
+        return rows.selectExpr(*map(quoted, columns.names), f"_metadata.file_name AS {FILE_COLUMN}")
 
     def _matching(
         self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask], where: str
     ) -> tuple[list[pyiceberg.FileScanTask], DataFrame]:
         """Return the files that have rows for which a condition holds, and the other rows of these files."""
         found = _named(tasks, self._rows_of(table, tasks).where(where)) if tasks else []
-        return found, self._rows_of(table, found).where(f"NOT coalesce({where}, false)").drop(_FILE)
+        return found, self._rows_of(table, found).where(f"NOT coalesce({where}, false)").drop(FILE_COLUMN)
 
     def _groups(
         self, table: pyiceberg.Table, tasks: Sequence[pyiceberg.FileScanTask]
@@ -546,8 +559,8 @@ def _light(table: pyiceberg.Table) -> pyiceberg.Table:
 
 def _named(tasks: Sequence[pyiceberg.FileScanTask], rows: DataFrame) -> list[pyiceberg.FileScanTask]:
     """Return the files that rows are from."""
-    names = {row[0] for row in rows.select(_FILE).distinct().collect()}
-    return [task for task in tasks if task.file.file_path.rpartition("/")[2] in names]
+    names = {row[0] for row in rows.select(FILE_COLUMN).distinct().collect()}
+    return [task for task in tasks if name_of(task) in names]
 
 
 def _known(metadata: TableMetadata) -> dict[str, Progress]:

@@ -273,11 +273,17 @@ def scanned(spark: SparkSession, sink: IcebergSink, tasks: Sequence[FileScanTask
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for part in _scan(sink, [tasks[number]]):
-                    name = pa.repeat(pa.scalar(tasks[number].file.file_path.rpartition("/")[2]), part.num_rows)
+                    name = pa.repeat(pa.scalar(name_of(tasks[number])), part.num_rows)
                     yield from pa.Table.from_arrays([*part.columns, name], plain.names).to_batches()
 
     rows = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(read, plain)
     return rows.toDF(*columns.names)
+
+
+def name_of(task: FileScanTask) -> str:
+    """Return the name of a data file, with those of its row-level deletes."""
+    deletes = sorted(file.file_path for file in task.delete_files)
+    return " ".join(path.rpartition("/")[2] for path in (task.file.file_path, *deletes))
 
 
 def _scan(sink: IcebergSink, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:

@@ -29,7 +29,7 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,9 +48,11 @@ from barnabas.pipeline.tables.rules import (
 )
 from barnabas.pipeline.tables.table import (
     COMMIT_COLUMN,
+    FILE_COLUMN,
     USUAL_LIMITS,
     Compaction,
     Progress,
+    Scan,
     TableError,
     TableUnavailableError,
 )
@@ -165,8 +167,18 @@ class ParquetTable:
         return self._snapshot().schema
 
     def read(self) -> DataFrame:
+        return self.scan().rows()
+
+    def scan(self) -> Scan:
+        """Return the commits, as their files never change either."""
         snapshot = self._there()
-        return self._rows(snapshot, list(snapshot.commits)).drop(COMMIT_COLUMN)
+        names = {name.partition("=")[2]: name for name in snapshot.commits}
+
+        def read(some: Collection[str]) -> DataFrame:
+            rows = self._rows(snapshot, [names[each] for each in some])
+            return rows.withColumnRenamed(COMMIT_COLUMN, FILE_COLUMN)
+
+        return Scan(names.keys(), read)
 
     def progress(self, run: str) -> Progress | None:
         return self._snapshot().runs.get(run)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, LiteralString, NamedTuple
@@ -42,7 +43,15 @@ from barnabas.pipeline.tables.postgresql_types import (
     spark_type,
 )
 from barnabas.pipeline.tables.rules import is_later
-from barnabas.pipeline.tables.table import Compaction, Progress, RowsRefusedError, TableError, TableMovedError
+from barnabas.pipeline.tables.table import (
+    FILE_COLUMN,
+    Compaction,
+    Progress,
+    RowsRefusedError,
+    Scan,
+    TableError,
+    TableMovedError,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
@@ -129,6 +138,11 @@ class PostgresqlTable:
 
         rows = self._spark.range(0, 1, 1, 1).mapInArrow(read, copied)
         return restored(rows.toDF(*names), schema)
+
+    def scan(self) -> Scan:
+        """Return all rows as one file, of another name each time: there are no files."""
+        name = uuid.uuid4().hex
+        return Scan((name,), lambda _names: self.read().selectExpr("*", f"'{name}' AS {FILE_COLUMN}"))
 
     def progress(self, run: str) -> Progress | None:
         """Return how far a run has come, None if it has no commit; from then on `sink` copies for this run."""

@@ -11,7 +11,7 @@ Invariants, whatever is killed and when:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,6 +28,9 @@ MEGABYTE = 1 << 20
 
 COMMIT_COLUMN = "table_commit"
 """The column by which directories of a Parquet table name their commit; no table has a column of this name."""
+
+FILE_COLUMN = "_barnabas_file"
+"""The column with the name of a row's data file, see `Scan`."""
 
 # A table with more columns is hardly one; objects whose fields are keys (by user, by date) would make it so.
 MAXIMUM_COLUMN_COUNT = 2_000
@@ -159,6 +162,23 @@ class Compaction:
     files_after: int
 
 
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One version of a table as data files. The rows of a file never change: other rows come in files of other names.
+
+    Attributes:
+        files: Names of the data files.
+        read: Returns the rows of some of the files, with the file's name in `FILE_COLUMN`.
+    """
+
+    files: Collection[str]
+    read: Callable[[Collection[str]], DataFrame]
+
+    def rows(self) -> DataFrame:
+        """Return the rows of all files."""
+        return self.read(self.files).drop(FILE_COLUMN)
+
+
 class Table(Protocol):
     """One table at one place.
 
@@ -188,6 +208,14 @@ class Table(Protocol):
 
         Raises:
             TableError: there is no table.
+        """
+        ...
+
+    def scan(self) -> Scan:
+        """Return the data files of the latest commit.
+
+        Raises:
+            TableError: the table does not exist.
         """
         ...
 
