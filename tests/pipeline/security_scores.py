@@ -169,7 +169,7 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
 
 def _behaviour(facts: DataFrame) -> dict[str, str]:
     """Give the agents that the rules of behaviour find, as agents or at some address, and a reason of each."""
-    figures = visitor_figures(distinct_of(facts, "page_view"), distinct_of(facts, "vote", "post")).localCheckpoint()
+    figures = visitor_figures(distinct_of(facts)).localCheckpoint()
     reasons: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for row in find_crawlers(figures, JOB.defaults()).collect():
         reasons[row["agent"]].append((-row["score"], row["why"]))

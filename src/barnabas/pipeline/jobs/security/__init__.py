@@ -8,6 +8,7 @@ speak for it; its delay is the time between two refreshes.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
@@ -48,14 +49,16 @@ def digest(frames: Frames, parameters: Parameters) -> Frames:
     every = frames[f"all_{FACTS}"].withColumn("agent", agent)
     some = every if frames[FACTS] is frames[f"all_{FACTS}"] else frames[FACTS].withColumn("agent", agent)
 
-    def own(*key: str) -> DataFrame:
-        return _recent(of_same(every, some, *key), days, key)
+    # Where all facts are new, these are the same three times.
+    distinct = cache(distinct_of)
 
-    of_visitors, of_users = own("address", "agent"), own("user")
+    def own(*key: str) -> DataFrame:
+        return distinct(_recent(of_same(every, some, *key), days, key))
+
     return {
-        VISITORS: visitor_figures(distinct_of(of_visitors, "page_view"), distinct_of(of_visitors, "vote", "post")),
-        USERS: user_figures(distinct_of(of_users, "post", "follow", "vote")),
-        HOURS: _hours(some, parameters),
+        VISITORS: visitor_figures(own("address", "agent")),
+        USERS: user_figures(own("user")),
+        HOURS: _hours(distinct(some), parameters),
     }
 
 
@@ -70,7 +73,7 @@ def _hours(facts: DataFrame, parameters: Parameters) -> DataFrame:
         return F.when(F.expr(kinds), F.expr(value))
 
     is_login, is_vote = "kind = 'login' AND address IS NOT NULL", "kind = 'vote' AND user IS NOT NULL AND number != 0"
-    sums = facts.dropDuplicates(["kind", "id"]).groupBy(
+    sums = facts.groupBy(
         F.floor(F.unix_seconds("time") / HOUR_S).alias("unit"),
         only(f"({is_login}) OR ({is_vote})", "kind").alias("kind"),
         only(is_login, "address").alias("address"),

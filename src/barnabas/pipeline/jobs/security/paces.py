@@ -14,19 +14,20 @@ if TYPE_CHECKING:
 # A pause as long as this ends a visit: the usual measure.
 _VISIT_PAUSE_MS = 30 * 60 * 1000
 
-# All times between, and those within a visit (`near`): how many, their sum, and the sum of their squares.
-GAPS = ("gaps", "gap_ms_sum", "gap_ms2_sum", "near_gaps", "near_gap_ms_sum", "near_gap_ms2_sum")
+# The times between within a visit (`near`) and the longer ones: how many, their sum, and the sum of their squares.
+GAPS = ("near_gaps", "near_gap_ms_sum", "near_gap_ms2_sum", "far_gaps", "far_gap_ms_sum", "far_gap_ms2_sum")
 
 
 def gap_sums() -> list[Column]:
     """Return the sums over a column `gap_ms`, named as `GAPS` says; sums of them are sums again."""
     from pyspark.sql import functions as F
 
-    # Decimals: sums of whole numbers are exact in whatever order they are added, and squares of months fit.
-    gap = F.col("gap_ms").cast("decimal(15,0)")
-    near = F.when(F.col("gap_ms") <= _VISIT_PAUSE_MS, gap)
-    sums = (F.count(gap), F.sum(gap), F.sum(gap * gap), F.count(near), F.sum(near), F.sum(near * near))
-    return [total.alias(name) for total, name in zip(sums, GAPS, strict=True)]
+    near = F.when(F.col("gap_ms") <= _VISIT_PAUSE_MS, F.col("gap_ms"))
+    far = F.when(F.col("gap_ms") > _VISIT_PAUSE_MS, F.col("gap_ms"))
+    # Sums of whole numbers are exact in any order. Squares of months need a decimal, which is slow to add.
+    squares = near * near, far.cast("decimal(15,0)") * far.cast("decimal(15,0)")
+    parts = (F.count(near), F.sum(near), F.sum(squares[0]), F.count(far), F.sum(far), F.sum(squares[1]))
+    return [F.coalesce(part, F.lit(0)).alias(name) for part, name in zip(parts, GAPS, strict=True)]
 
 
 def pace() -> tuple[Column, Column, Column]:
@@ -36,10 +37,9 @@ def pace() -> tuple[Column, Column, Column]:
     """
     from pyspark.sql import functions as F
 
-    is_near = F.col("near_gaps") * 2 >= F.col("gaps")
-
     def of(name: str) -> Column:
-        return F.when(is_near, F.col(f"near_{name}")).otherwise(F.col(name)).cast("double")
+        near, far = F.col(f"near_{name}"), F.col(f"far_{name}")
+        return F.when(F.col("near_gaps") >= F.col("far_gaps"), near).otherwise(near + far).cast("double")
 
     count = of("gaps")
     some = F.when(count > 0, count)

@@ -26,7 +26,7 @@ PARAMETERS = (
 
 
 def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
-    """Find the minutes of some hours in which a subject asked for too much.
+    """Find the minutes of some hours in which a subject asked for too much, from facts that are each there once.
 
     Returns:
         Rows of `security_hours`, for each hour and subject, which stands in one of its columns address, user, target;
@@ -43,7 +43,7 @@ def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
     token = F.nullif(F.regexp_extract("target", str(parameters["rate_token"]), 1), F.lit(""))
     subject, column = (token, "target") if by == "token" else (F.col(by), by)
     views = facts.where("kind = 'page_view'").where(F.col("target").rlike(str(parameters["rate_targets"])))
-    views = views.dropDuplicates(["id"]).withColumn(column, subject).where(F.col(column).isNotNull())
+    views = views.withColumn(column, subject).where(F.col(column).isNotNull())
     minutes = views.groupBy(F.floor(F.unix_seconds("time") / 60).alias("minute"), column).agg(
         F.count("*").alias("count"), F.min("time").alias("first"), F.max("time").alias("last")
     )

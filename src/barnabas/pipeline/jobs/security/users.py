@@ -26,7 +26,7 @@ def user_figures(facts: DataFrame) -> DataFrame:
     """Count what each user did.
 
     Args:
-        facts: Facts of posts, follows and votes, each once.
+        facts: Facts, each once; those of posts, follows and votes count.
 
     Returns:
         A row for each user. `same_text` counts the posts of the text that it wrote most often, `most_..._in_an_hour`
@@ -37,9 +37,10 @@ def user_figures(facts: DataFrame) -> DataFrame:
 
     each = Window.partitionBy("user", "kind")
     hour = each.orderBy("second").rangeBetween(-3600, 0)
-    before = each.orderBy("ms", "id")
+    before = each.orderBy("ms")
     done = (
-        facts.where("user IS NOT NULL AND (kind != 'follow' OR number = 1)")
+        facts.where("user IS NOT NULL AND (kind IN ('post', 'vote') OR kind = 'follow' AND number = 1)")
+        .repartition("user")
         .withColumn("ms", F.unix_millis("time"))
         .withColumn("second", F.unix_seconds("time"))
         .withColumn("in_an_hour", F.count("*").over(hour))

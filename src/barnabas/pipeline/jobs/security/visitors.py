@@ -19,87 +19,77 @@ if TYPE_CHECKING:
 NO_AGENT = "-"
 
 
-def visitor_figures(views: DataFrame, actions: DataFrame) -> DataFrame:
+def visitor_figures(facts: DataFrame) -> DataFrame:
     """Count what each visitor did.
 
     Args:
-        views: Facts of page views, each once.
-        actions: Facts of votes and posts: what crawlers don't do.
+        facts: Facts, each once; of votes and posts, which crawlers don't do, their number alone counts.
 
     Returns:
-        A row for each address and agent. `assets` are requests for images, styles and the like, `pages` those to read
-        anything else. What is sent, by forms, is neither.
+        A row for each address and agent with views. `assets` are requests for images, styles and the like, `pages`
+        those to read anything else. What is sent, by forms, is neither.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    visitor = ["address", "agent"]
-    views = views.select(
+    agent, is_view = F.coalesce("agent", F.lit(NO_AGENT)), F.col("kind") == "page_view"
+    visitor = F.xxhash64("address", agent).alias("visitor")
+    done = facts.where("kind IN ('page_view', 'vote', 'post') AND address IS NOT NULL").select(
+        # What is shuffled and sorted is short: a visitor is a hash in it.
+        visitor,
         "address",
-        F.coalesce("agent", F.lit(NO_AGENT)).alias("agent"),
-        "time",
-        F.unix_millis("time").alias("ms"),
-        "id",
-        "target",
-        F.col("number").between(400, 499).cast("int").alias("is_error"),
+        agent.alias("agent"),
+        F.when(is_view, F.col("time")).alias("time"),
+        F.when(is_view, F.unix_millis("time")).alias("ms"),
+        F.when(is_view & F.col("is_page"), F.unix_millis("time")).alias("page_ms"),
+        (is_view & F.col("number").between(400, 499)).alias("is_error"),
         "is_asset",
-        "is_page",
+        "is_head",
         "referrer_key",
-        F.col("is_head").cast("int").alias("is_head"),
     )
-    before = Window.partitionBy(*visitor, "is_page").orderBy("ms", "id")
-    any_before = Window.partitionBy(*visitor).orderBy("ms", "id")
-    gap_ms = F.col("ms") - F.lag("ms").over(before)
-    paced = views.withColumn("gap_ms", F.when(F.col("is_page"), gap_ms)).withColumn(
-        "pause_ms", F.col("ms") - F.lag("ms").over(any_before)
+    in_order = Window.partitionBy("visitor").orderBy("ms")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    paced = done.withColumns(
+        {
+            "pause_ms": F.col("ms") - F.max("ms").over(before),
+            "gap_ms": F.col("page_ms") - F.max("page_ms").over(before),
+        }
     )
-    of_pages = _sums_by_page(paced, visitor)
-    totals = of_pages.groupBy(*visitor).agg(
-        F.sum("requests").alias("requests"),
-        *(F.sum(name).alias(name) for name in ("assets", "pages", "page_no_referrer", "errors", "heads")),
-        F.sum(F.when(F.col("pages") > 0, 1).otherwise(0)).alias("distinct_pages"),
-        F.max("pages").alias("top_page_requests"),
-        F.sum(F.when(F.col("target").rlike(r"^/robots\.txt(\?|$)"), F.col("pages")).otherwise(0)).alias(
-            "robots_txt_requests"
-        ),
+    is_page = F.col("page_ms").isNotNull()
+    totals = paced.groupBy("visitor", "address", "agent").agg(
+        F.count("ms").alias("requests"),
+        F.count_if("is_asset").alias("assets"),
+        F.count("page_ms").alias("pages"),
+        F.count_if(is_page & F.col("referrer_key").isNull()).alias("page_no_referrer"),
+        F.count_if("is_error").alias("errors"),
+        F.count_if("is_head").alias("heads"),
         # The same page as referrer always: least and greatest are one, which no set is needed for.
-        F.min("least_referrer").alias("least_referrer"),
-        F.max("greatest_referrer").alias("greatest_referrer"),
-        *(F.sum(name).alias(name) for name in GAPS),
-        F.max("pause_ms").alias("pause_ms"),
-        F.bit_or("hours").alias("hours"),
-        F.min("first_seen").alias("first_seen"),
-        F.max("last_seen").alias("last_seen"),
-    )
-    done = actions.groupBy("address", F.coalesce("agent", F.lit(NO_AGENT)).alias("agent")).agg(
-        F.count("*").alias("actions")
-    )
-    gaps, mean_s, variation = pace()
-    of_pace = {"paced_gaps": gaps, "seconds_between_pages": mean_s, "pace_variation": variation}
-    figures = totals.withColumns(of_pace).drop(*GAPS).join(done, visitor, "left")
-    return figures.withColumn("actions", F.coalesce("actions", F.lit(0)))
-
-
-def _sums_by_page(paced: DataFrame, visitor: list[str]) -> DataFrame:
-    """Sum up by visitor and page, so that distinct pages need no set in memory."""
-    from pyspark.sql import functions as F
-
-    is_page = F.col("is_page")
-    return paced.groupBy(*visitor, "target").agg(
-        F.count("*").alias("requests"),
-        F.sum(F.col("is_asset").cast("int")).alias("assets"),
-        F.sum(is_page.cast("int")).alias("pages"),
-        F.sum((is_page & F.col("referrer_key").isNull()).cast("int")).alias("page_no_referrer"),
         F.min(F.when(is_page, F.col("referrer_key"))).alias("least_referrer"),
         F.max(F.when(is_page, F.col("referrer_key"))).alias("greatest_referrer"),
-        F.sum("is_error").alias("errors"),
-        F.sum("is_head").alias("heads"),
         *gap_sums(),
         F.max("pause_ms").alias("pause_ms"),
         F.bit_or(F.expr("shiftleft(1, hour(time))")).alias("hours"),
         F.min("time").alias("first_seen"),
         F.max("time").alias("last_seen"),
+        F.count_if(F.col("ms").isNull()).alias("actions"),
     )
+    # Distinct pages need no set in memory.
+    is_robots = F.col("target").rlike(r"^/robots\.txt(\?|$)")
+    of_pages = (
+        facts.where(is_view & F.col("is_page"))
+        .groupBy(visitor, F.xxhash64("target").alias("page"))
+        .agg(F.count("*").alias("requests"), F.count_if(is_robots).alias("robots"))
+        .groupBy("visitor")
+        .agg(
+            F.count("*").alias("distinct_pages"),
+            F.max("requests").alias("top_page_requests"),
+            F.sum("robots").alias("robots_txt_requests"),
+        )
+    )
+    figures = totals.where("requests > 0").join(of_pages, "visitor", "left").na.fill(0, of_pages.columns[1:])
+    gaps, mean_s, variation = pace()
+    of_pace = {"paced_gaps": gaps, "seconds_between_pages": mean_s, "pace_variation": variation}
+    return figures.withColumns(of_pace).drop("visitor", *GAPS)
 
 
 def with_shares(figures: DataFrame) -> DataFrame:
