@@ -60,7 +60,7 @@ def funnel(activity: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
     """Count the visitors who reached each step.
 
     Args:
-        activity: Distinct facts with their `day`.
+        activity: Distinct facts with their `day` and `visitor`.
         steps: In order.
 
     Returns:
@@ -73,7 +73,7 @@ def funnel(activity: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
     gathered = [F.min(moments[0]), *map(F.collect_set, moments[1:])]
     per_visitor = (
         activity.where("address IS NOT NULL")
-        .groupBy("day", "address", "agent")
+        .groupBy("visitor", "day")
         .agg(*(column.alias(f"_{n}") for n, column in enumerate(gathered)))
     )
     reached = F.col("_0")

@@ -25,14 +25,17 @@ CRAWLERS = r"(?i)bot|crawl|spider|slurp|feed|reader|fetch|archiver|(^|[^a-z])rss
 
 _SECONDS_PER_HOUR = 3_600
 _MISSING = (404, 410)
+_PLACE = ("_topic", "_partition", "_offset")
+
+# So many repeats are broadcast.
+_FEW = 100_000
 
 
 def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
     """Compute the tables that tell of some days what depends on no other day.
 
-    The distinct facts are computed here and now, as all tables are made of them, and kept as long as anybody has the
-    result. (Not `persist`, which keeps until somebody gives it back. What it costs: where an executor is lost
-    meanwhile, the refresh fails and has to be done again.)
+    Each table reads the columns that it needs from the facts' files. This is faster than a copy of the distinct facts,
+    and needs no memory for it. Only the repeats and the crawlers are computed first, because they are few.
 
     Args:
         frames: `report_facts`, and the verdicts, if there are any.
@@ -45,7 +48,7 @@ def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]
         ValueError: the parameter `funnel` can't be read.
     """
     steps = funnel.parse(str(parameters["funnel"]))
-    activity = _activity(verdicts.marked(frames[FACTS], frames, parameters), parameters).localCheckpoint()
+    activity = _activity(frames[FACTS], frames, parameters)
     views = activity.where("type = 'page_view'")
     audience, counted = views.where("NOT is_left_out"), activity.where("NOT is_left_out")
     pages = audience.where("NOT is_asset")
@@ -91,27 +94,60 @@ def _unit_of(rows: DataFrame) -> Column:
     return of_hour.cast("bigint")
 
 
-def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
-    """Leave out repeats, and say how often each fact came (`copies`).
+def _activity(facts: DataFrame, frames: Frames, parameters: Parameters) -> DataFrame:
+    """Drop repeats, and count how often each fact came (`copies`).
 
-    Adds unit, day, is_asset, is_crawler (be it declared or found), and whether a crawler is left out of what people do.
+    Adds unit, day, visitor, is_asset, is_crawler (declared or found), and whether crawlers are left out of activity.
     """
+    from pyspark.sql import functions as F
+
+    # Counts of visitors compare this hash instead of two long texts.
+    rows = facts.withColumn("visitor", F.xxhash64("address", "agent"))
+    crawlers = _crawling(rows, frames, parameters).localCheckpoint()
+    copies = _copies(rows).localCheckpoint()
+    # Spark estimates their size from that of all facts, and would sort these for each table.
+    copies = F.broadcast(copies) if copies.count() < _FEW else copies
+    unit = F.floor(F.unix_seconds("time") / SECONDS_PER_DAY)
+    return (
+        rows.join(copies, list(_PLACE), "left")
+        .where("_n IS NULL OR _n = 1")
+        .join(F.broadcast(crawlers), "visitor", "left")
+        .select(
+            *(name for name in rows.columns if name not in ("id", "_timestamp")),
+            F.coalesce("copies", F.lit(1)).alias("copies"),
+            unit.alias("unit"),
+            F.date_from_unix_date(unit.cast("int")).alias("day"),
+            F.col("_is_left_out").isNotNull().alias("is_crawler"),
+            F.coalesce("_is_left_out", F.lit(False)).alias("is_left_out"),
+            _matches("subject", str(parameters["assets"])).alias("is_asset"),
+        )
+    )
+
+
+def _crawling(rows: DataFrame, frames: Frames, parameters: Parameters) -> DataFrame:
+    """Return the visitors that are crawlers, and whether they are left out of activity."""
+    from pyspark.sql import functions as F
+
+    visitors = verdicts.marked(rows.select("visitor", "address", "agent").distinct(), frames, parameters)
+    is_found, is_declared = F.col("mark").isNotNull(), _matches("agent", str(parameters["crawlers"]))
+    is_left_out = is_found | (is_declared & F.lit(not parameters["count_crawlers"]))
+    # Counts, because Spark would apply other conditions to each fact, and the pattern is slow.
+    flags = visitors.groupBy("visitor").agg(
+        F.count_if(is_found | is_declared).alias("_marks"), (F.count_if(is_left_out) > 0).alias("_is_left_out")
+    )
+    return flags.where("_marks > 0").drop("_marks")
+
+
+def _copies(rows: DataFrame) -> DataFrame:
+    """Number the facts that came more than once; few share a hash, so only these are sorted."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
+    hashed = rows.withColumn("_hash", F.xxhash64("type", "id"))
+    several = hashed.groupBy("_hash").agg(F.count("*").alias("_count")).where("_count > 1")
     same = Window.partitionBy("type", "id")
-    first = same.orderBy("_topic", "_partition", "_offset")
-    numbered = rows.withColumn("_n", F.row_number().over(first)).withColumn("copies", F.count("*").over(same))
-    unit = F.floor(F.unix_seconds("time") / SECONDS_PER_DAY)
-    is_found, is_declared = F.col("mark").isNotNull(), _matches("agent", str(parameters["crawlers"]))
-    return numbered.where("_n = 1").select(
-        *(name for name in rows.columns if name not in ("id", "_timestamp", "mark")),
-        "copies",
-        unit.alias("unit"),
-        F.date_from_unix_date(unit.cast("int")).alias("day"),
-        (is_found | is_declared).alias("is_crawler"),
-        (is_found | (is_declared & F.lit(not parameters["count_crawlers"]))).alias("is_left_out"),
-        _matches("subject", str(parameters["assets"])).alias("is_asset"),
+    return hashed.join(several, "_hash", "left_semi").select(
+        *_PLACE, F.row_number().over(same.orderBy(*_PLACE)).alias("_n"), F.count("*").over(same).alias("copies")
     )
 
 
@@ -239,30 +275,24 @@ def _hours(views: DataFrame) -> DataFrame:
         F.count_if(F.col("status").between(100 * first, 100 * first + 99)).alias(f"status_{first}xx")
         for first in range(1, 6)
     ]
-    per_visitor = views.groupBy(hour, "address", "agent").agg(
+    return views.groupBy(hour).agg(
+        F.count_distinct("visitor").alias("visitors"),
         F.count("*").alias("views"),
         F.count_if("is_crawler").alias("crawler_views"),
         F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
         *classes,
     )
-    sums = ("views", "crawler_views", "bytes", *(f"status_{first}xx" for first in range(1, 6)))
-    return per_visitor.groupBy("hour").agg(F.count("*").alias("visitors"), *(F.sum(name).alias(name) for name in sums))
 
 
 def _views(views: DataFrame) -> DataFrame:
     """Count the views of each page on each day."""
     from pyspark.sql import functions as F
 
-    per_visitor = views.groupBy("day", F.col("subject").alias("page"), "is_asset", "address", "agent").agg(
+    return views.groupBy("day", F.col("subject").alias("page"), "is_asset").agg(
         F.count("*").alias("views"),
+        F.count_distinct("visitor").alias("visitors"),
         F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
         F.count_if(F.col("status").isin(*_MISSING)).alias("missing"),
-    )
-    return per_visitor.groupBy("day", "page", "is_asset").agg(
-        F.sum("views").alias("views"),
-        F.count("*").alias("visitors"),
-        F.sum("bytes").alias("bytes"),
-        F.sum("missing").alias("missing"),
     )
 
 
@@ -288,9 +318,9 @@ def _referrers(views: DataFrame, own_hosts: str) -> DataFrame:
     from pyspark.sql import functions as F
 
     own = [host.strip().lower() for host in own_hosts.split(",") if host.strip()]
-    host = F.col("referrer_host").alias("host")
-    per_visitor = views.groupBy("day", host, "address", "agent").agg(F.count("*").alias("views"))
-    counts = per_visitor.groupBy("day", "host").agg(F.sum("views").alias("views"), F.count("*").alias("visitors"))
+    counts = views.groupBy("day", F.col("referrer_host").alias("host")).agg(
+        F.count("*").alias("views"), F.count_distinct("visitor").alias("visitors")
+    )
     return counts.withColumn("is_own", F.coalesce(F.col("host").isin(*own), F.lit(False)) if own else F.lit(False))
 
 
@@ -308,14 +338,9 @@ def _searches(activity: DataFrame) -> DataFrame:
 
     is_search = F.col("type") == "search"
     asked = activity.where("type IN ('search', 'click') AND query IS NOT NULL")
-    per_visitor = asked.groupBy("day", "query", "address", "agent").agg(
+    return asked.groupBy("day", "query").agg(
         F.count_if(is_search).alias("searches"),
+        F.count_distinct(F.when(is_search, F.col("visitor"))).alias("visitors"),
         F.count_if(is_search & (F.col("result_count") == 0)).alias("without_result"),
         F.count_if(~is_search).alias("clicks"),
-    )
-    return per_visitor.groupBy("day", "query").agg(
-        F.sum("searches").alias("searches"),
-        F.count_if(F.col("searches") > 0).alias("visitors"),
-        F.sum("without_result").alias("without_result"),
-        F.sum("clicks").alias("clicks"),
     )
