@@ -21,7 +21,7 @@ from barnabas.pipeline.jobs.security import JOB, digest, refresh
 from barnabas.pipeline.jobs.security.crawlers import find_crawlers
 from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of
 from barnabas.pipeline.jobs.security.judging import VERDICTS
-from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures
+from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures, with_shares
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
 from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine
@@ -169,7 +169,7 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
 
 def _behaviour(facts: DataFrame) -> dict[str, str]:
     """Give the agents that the rules of behaviour find, as agents or at some address, and a reason of each."""
-    figures = visitor_figures(distinct_of(facts)).localCheckpoint()
+    figures = with_shares(visitor_figures(distinct_of(facts))).localCheckpoint()
     reasons: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for row in find_crawlers(figures, JOB.defaults()).collect():
         reasons[row["agent"]].append((-row["score"], row["why"]))

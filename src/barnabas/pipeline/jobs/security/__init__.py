@@ -24,14 +24,14 @@ from barnabas.pipeline.job import (
     TopicInput,
     TopicOutput,
 )
-from barnabas.pipeline.jobs.security.crawlers import declared_agents, declared_bots, find_crawlers
+from barnabas.pipeline.jobs.security.crawlers import declared_bots, find_crawlers, with_declared
 from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of, make_facts
 from barnabas.pipeline.jobs.security.judging import VERDICTS, strongest
 from barnabas.pipeline.jobs.security.logins import find_credential_stuffing, login_figures
 from barnabas.pipeline.jobs.security.rates import PARAMETERS as RATES
 from barnabas.pipeline.jobs.security.rates import fast_minutes, find_too_fast
 from barnabas.pipeline.jobs.security.users import find_spammers, find_vote_rings, ring_figures, user_figures
-from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures
+from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures, with_shares
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -99,16 +99,15 @@ def refresh(frames: Frames, parameters: Parameters) -> Frames:
         newest = hours.agg(F.max("unit")).collect()[0][0] or 0
         recent = F.col("last_seen") >= F.timestamp_seconds(F.lit((newest // 24 + 1 - days) * DAY_S))
         figures, users, hours = figures.where(recent), users.where(recent), hours.where(recent)
-    figures, users, hours = _once(figures), _once(users), _once(hours)
-    declared = _once(declared_agents(figures))
+    figures, users, hours = _once(with_declared(with_shares(figures))), _once(users), _once(hours)
     logins = _once(login_figures(hours.where("kind = 'login'"), int(parameters["strange_names"])))
     rings = ring_figures(
         hours.where("kind = 'vote'"), int(parameters["ring_window_s"]), int(parameters["ring_least_items"])
     )
     verdicts = (
-        declared_bots(figures, declared, parameters)
+        declared_bots(figures.where("is_declared"), parameters)
         # Who says himself what he is has that verdict with each of his visitors.
-        .unionByName(find_crawlers(figures, parameters).join(F.broadcast(declared), "agent", "left_anti"))
+        .unionByName(find_crawlers(figures.where("NOT is_declared"), parameters))
         .unionByName(find_credential_stuffing(logins, parameters))
         .unionByName(find_spammers(users, parameters))
         .unionByName(find_vote_rings(users, rings, parameters))

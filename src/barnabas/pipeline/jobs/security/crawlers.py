@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.job import Parameters
 from barnabas.pipeline.jobs.security.agents import declared_pattern
 from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge, shaped
-from barnabas.pipeline.jobs.security.visitors import agent_figures, with_paces, with_shares
+from barnabas.pipeline.jobs.security.visitors import agent_figures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -136,7 +136,7 @@ def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
     """Judge visitors and agents by what they did: the agent's words are not read.
 
     Args:
-        figures: What `visitor_figures` gives.
+        figures: What `with_shares` gives.
         parameters: The job's.
     """
     points = int(parameters["crawler_points"])
@@ -144,7 +144,7 @@ def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
     least_pages = int(parameters["crawler_pages"])
     what = f"if(distinct_pages >= {_SCRAPED_PAGES}, 'scraper', 'crawler')"
     of_visitors = judge(
-        with_paces(with_shares(figures)).where(f"pages >= {least_pages}"),
+        figures.where(f"pages >= {least_pages}"),
         Rule(what, VISITOR_SIGNS, points),
         "visitor",
         ("address", "agent"),
@@ -152,7 +152,7 @@ def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
     )
     # One address is judged as a visitor, with more to go by.
     of_agents = judge(
-        with_shares(agent_figures(figures)).where(f"pages >= {least_pages} AND addresses > 1"),
+        agent_figures(figures).where(f"pages >= {least_pages} AND addresses > 1"),
         Rule("'crawler'", AGENT_SIGNS, points),
         "agent",
         ("agent",),
@@ -161,20 +161,18 @@ def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
     return of_visitors.unionByName(of_agents)
 
 
-def declared_bots(figures: DataFrame, declared: DataFrame, parameters: Parameters) -> DataFrame:
-    """Return a verdict for each visitor whose agent declares itself, be it for one request.
+def declared_bots(figures: DataFrame, parameters: Parameters) -> DataFrame:
+    """Return a verdict for each of these visitors: its agent declares itself, be it for one request.
 
     Args:
-        figures: What `visitor_figures` gives.
-        declared: What `declared_agents` gives.
+        figures: What `with_shares` gives.
         parameters: The job's.
     """
     from pyspark.sql import functions as F
 
-    found = with_paces(with_shares(figures)).join(F.broadcast(declared), "agent", "left_semi")
     reason = F.concat(F.lit("its agent says so: "), F.col("agent"))
     return shaped(
-        found.withColumn("why", reason),
+        figures.withColumn("why", reason),
         "visitor",
         ("address", "agent"),
         what=F.lit("declared_bot"),
@@ -184,11 +182,12 @@ def declared_bots(figures: DataFrame, declared: DataFrame, parameters: Parameter
     )
 
 
-def declared_agents(views: DataFrame) -> DataFrame:
-    """Return each agent that declares itself, once: column agent."""
+def with_declared(figures: DataFrame) -> DataFrame:
+    """Add whether a visitor's agent declares itself (`is_declared`)."""
     from pyspark.sql import functions as F
 
-    # Through an aggregate, not the key itself: Spark would move the filter on the key below, to every single view, and
-    # the pattern is a long one.
-    agents = views.groupBy("agent").agg(F.max("agent").alias("says"))
-    return agents.where(F.col("says").rlike(declared_pattern())).select("agent")
+    # The pattern is a long one: each agent is held against it once. An aggregate of the key, not the key itself, as
+    # Spark would move the filter below the aggregate.
+    agents = figures.groupBy("agent").agg(F.max("agent").alias("says"))
+    declared = agents.where(F.col("says").rlike(declared_pattern())).select("agent", F.lit(True).alias("is_declared"))
+    return figures.join(F.broadcast(declared), "agent", "left").na.fill(False, ["is_declared"])

@@ -29,13 +29,18 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
         A row for each address. `campaign_addresses` says how many strange addresses failed in the hour of its failures
         in which there were most, itself included; `campaign_names` how many names they tried in it.
     """
+    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    tried = logins.groupBy("address", "user").agg(
-        F.sum("events").alias("attempts"),
-        F.sum("failures").alias("failures"),
-        F.min("first_seen").alias("first_seen"),
-        F.max("last_seen").alias("last_seen"),
+    tried = (
+        logins.repartition("address")
+        .groupBy("address", "user")
+        .agg(
+            F.sum("events").alias("attempts"),
+            F.sum("failures").alias("failures"),
+            F.min("first_seen").alias("first_seen"),
+            F.max("last_seen").alias("last_seen"),
+        )
     )
     is_in = F.col("failures") < F.col("attempts")
     figures = tried.groupBy("address").agg(
@@ -47,16 +52,22 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
         F.min("first_seen").alias("first_seen"),
         F.max("last_seen").alias("last_seen"),
     )
-    figures = figures.withColumn("failure_share", F.round(F.col("failures") / F.col("attempts"), 3))
+    figures = figures.withColumn("failure_share", F.round(F.col("failures") / F.col("attempts"), 3)).localCheckpoint()
     strange = figures.where(is_strange(least_strange_names)).select("address")
-    hours = logins.where("failures > 0").join(strange, "address", "left_semi")
-    of_hour = hours.groupBy("unit").agg(
-        F.count_distinct("address").alias("campaign_addresses"), F.count_distinct("user").alias("campaign_names")
-    )
+    hours = logins.where("failures > 0").join(strange, "address", "left_semi").repartition("unit")
+    # Of each address and of each user in an hour one row counts.
+    first = {
+        name: F.row_number().over(Window.partitionBy("unit", name).orderBy("first_seen")) == 1
+        for name in ("address", "user")
+    }
+    hour = Window.partitionBy("unit")
     campaigns = (
-        hours.select("address", "unit")
-        .distinct()
-        .join(of_hour, "unit")
+        hours.select("unit", "address", *(is_first.alias(f"is_first_{name}") for name, is_first in first.items()))
+        .select(
+            "address",
+            F.count_if("is_first_address").over(hour).alias("campaign_addresses"),
+            F.count_if("is_first_user").over(hour).alias("campaign_names"),
+        )
         .groupBy("address")
         .agg(F.max(F.struct("campaign_addresses", "campaign_names")).alias("_campaign"))
         .select("address", "_campaign.*")

@@ -94,43 +94,43 @@ def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame
         least_items: Two who voted so for fewer items than this have not met.
 
     Returns:
-        A row for each user with partners: how many, and on how many items it met the one that it met most.
+        A row for each user with partners: its hash (`voter`), how many, and on how many items it met the one that it
+        met most.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     # A vote is for the item; one that is cast again, or taken back, is not another.
-    cast = votes.groupBy("user", F.col("target").alias("item")).agg(F.unix_seconds(F.min("first_seen")).alias("second"))
-    total = cast.groupBy("user").agg(F.count("*").alias("items"))
-    slot = F.floor(F.col("second") / window_s)
-    in_slot = cast.withColumn("slot", slot).withColumn("voters", F.count("*").over(Window.partitionBy("item", "slot")))
-    rare = in_slot.where(F.col("voters") <= _MOST_VOTERS_IN_A_WINDOW).drop("voters")
-    # Each meets those of its own slot and of the next one; so a pair is found once, whichever of them is first.
-    first = rare.select("item", F.col("user").alias("a"), F.col("second").alias("a_second"), "slot")
+    first_seen = votes.repartition("user").groupBy("user", F.col("target").alias("item")).agg(F.min("first_seen"))
+    slot = F.floor(F.col("second") / window_s).alias("slot")
+    cast = first_seen.select("user", "item", F.unix_seconds("min(first_seen)").alias("second")).select(
+        "*", slot, F.count("*").over(Window.partitionBy("user")).alias("items")
+    )
+    in_slot = cast.withColumn("voters", F.count("*").over(Window.partitionBy("item", "slot")))
+    # Most voters have too few items to meet anybody so often.
+    rare = in_slot.where((F.col("voters") <= _MOST_VOTERS_IN_A_WINDOW) & (F.col("items") >= least_items))
+    # Each meets those of its own slot and of the next one; so a pair is found once, whichever of them is first. There
+    # are many pairs: a user is a hash in them.
+    voter = F.struct(F.xxhash64("user").alias("voter"), "items")
+    first = rare.select("item", "slot", voter.alias("a"), F.col("second").alias("a_second"))
     second = rare.select(
         "item",
-        F.col("user").alias("b"),
-        F.col("second").alias("b_second"),
         F.explode(F.array(F.col("slot"), F.col("slot") - 1)).alias("slot"),
         F.col("slot").alias("b_slot"),
+        voter.alias("b"),
+        F.col("second").alias("b_second"),
     )
     met = (
         first.join(second, ["item", "slot"])
-        .where(f"abs(a_second - b_second) <= {window_s} AND (b_slot != slot OR a < b)")
-        .select(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
-        .where("a != b")
+        .where(f"abs(a_second - b_second) <= {window_s} AND if(b_slot = slot, a < b, a != b)")
+        .groupBy(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
+        .agg(F.count("*").alias("together"))
     )
-    pairs = met.groupBy("a", "b").agg(F.count("*").alias("together")).where(F.col("together") >= least_items)
     # Of both their votes it must be a good part: who votes a lot meets many.
-    for side in ("a", "b"):
-        cast_by = total.select(F.col("user").alias(side), "items")
-        pairs = pairs.join(cast_by, side).where(f"together >= {_TOGETHER_SHARE} * items").drop("items")
-    both = pairs.select(F.col("a").alias("user"), F.col("b").alias("partner"), "together").unionByName(
-        pairs.select(F.col("b").alias("user"), F.col("a").alias("partner"), "together")
-    )
+    pairs = met.where(f"together >= {least_items} AND together >= {_TOGETHER_SHARE} * greatest(a.items, b.items)")
     return (
-        both.join(total, "user")
-        .groupBy("user")
+        pairs.select(F.inline(F.array("a", "b")), "together")
+        .groupBy("voter")
         .agg(
             (F.count("*") + 1).alias("ring_members"),
             F.max("together").alias("votes_with_ring"),
@@ -189,6 +189,8 @@ def find_spammers(figures: DataFrame, parameters: Parameters) -> DataFrame:
 
 def find_vote_rings(figures: DataFrame, rings: DataFrame, parameters: Parameters) -> DataFrame:
     """Judge users by what `user_figures` and `ring_figures` give."""
+    from pyspark.sql import functions as F
+
     signs = (
         Sign(
             "votes_together",
@@ -198,6 +200,5 @@ def find_vote_rings(figures: DataFrame, rings: DataFrame, parameters: Parameters
             "votes_with_ring, ' of its ', voted_items, ' items')",
         ),
     )
-    return judge(
-        figures.join(rings, "user"), Rule("'vote_ring'", signs, 5), "user", ("user",), int(parameters["lapse_hours"])
-    )
+    in_rings = figures.withColumn("voter", F.xxhash64("user")).join(rings, "voter")
+    return judge(in_rings, Rule("'vote_ring'", signs, 5), "user", ("user",), int(parameters["lapse_hours"]))

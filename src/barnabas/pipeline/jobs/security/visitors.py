@@ -93,44 +93,44 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
 
 
 def with_shares(figures: DataFrame) -> DataFrame:
-    """Add the shares that the signs ask for, of each subject and of the whole site."""
+    """Add what the signs of visitors ask for: shares, of each and of the whole site, times of day and pauses."""
     from pyspark.sql import functions as F
-
-    def share(part: str, whole: str) -> Column:
-        return F.round(F.col(part) / F.when(F.col(whole) > 0, F.col(whole)), 3)
 
     site = figures.agg(
         (F.sum("assets") / F.sum("requests")).alias("site_asset_share"),
         # An API that is called by POST has no pages.
         (1 - F.sum("page_no_referrer") / F.nullif(F.sum("pages"), F.lit(0))).alias("site_referrer_share"),
     )
-    return (
-        figures.withColumn("asset_share", share("assets", "requests"))
-        .withColumn("no_referrer_share", share("page_no_referrer", "pages"))
-        .withColumn("error_share", share("errors", "requests"))
-        .withColumn("head_share", share("heads", "requests"))
-        .crossJoin(F.broadcast(site))
+    return figures.crossJoin(F.broadcast(site)).withColumns(
+        {
+            **_shares(),
+            "top_page_share": _share("top_page_requests", "pages"),
+            "distinct_share": _share("distinct_pages", "pages"),
+            "hours_of_day": F.bit_count("hours"),
+            "span_hours": F.expr("(unix_millis(last_seen) - unix_millis(first_seen)) / 3600000"),
+            "longest_pause_hours": F.round(F.col("pause_ms") / 3_600_000, 1),
+        }
     )
 
 
-def with_paces(figures: DataFrame) -> DataFrame:
-    """Add what only one visitor's figures tell: which pages, at what time of day, with what pauses."""
+def _shares() -> dict[str, Column]:
+    """Return the shares that the signs of visitors and of agents ask for."""
+    return {
+        "asset_share": _share("assets", "requests"),
+        "no_referrer_share": _share("page_no_referrer", "pages"),
+        "error_share": _share("errors", "requests"),
+        "head_share": _share("heads", "requests"),
+    }
+
+
+def _share(part: str, whole: str) -> Column:
     from pyspark.sql import functions as F
 
-    def of_pages(part: str) -> Column:
-        return F.round(F.col(part) / F.when(F.col("pages") > 0, F.col("pages")), 3)
-
-    return (
-        figures.withColumn("top_page_share", of_pages("top_page_requests"))
-        .withColumn("distinct_share", of_pages("distinct_pages"))
-        .withColumn("hours_of_day", F.bit_count("hours"))
-        .withColumn("span_hours", F.expr("(unix_millis(last_seen) - unix_millis(first_seen)) / 3600000"))
-        .withColumn("longest_pause_hours", F.round(F.col("pause_ms") / 3_600_000, 1))
-    )
+    return F.round(F.col(part) / F.when(F.col(whole) > 0, F.col(whole)), 3)
 
 
 def agent_figures(figures: DataFrame) -> DataFrame:
-    """Sum up visitors by agent: what an agent did from all its addresses."""
+    """Sum up visitors by agent, from `with_shares`: what an agent did from all its addresses."""
     from pyspark.sql import functions as F
 
     sums = (
@@ -143,7 +143,7 @@ def agent_figures(figures: DataFrame) -> DataFrame:
         "robots_txt_requests",
         "actions",
     )
-    return figures.groupBy("agent").agg(
+    sums_of = figures.groupBy("agent", "site_asset_share", "site_referrer_share").agg(
         *(F.sum(name).alias(name) for name in sums),
         F.count("*").alias("addresses"),
         *(
@@ -157,3 +157,4 @@ def agent_figures(figures: DataFrame) -> DataFrame:
         F.min("first_seen").alias("first_seen"),
         F.max("last_seen").alias("last_seen"),
     )
+    return sums_of.withColumns(_shares())
