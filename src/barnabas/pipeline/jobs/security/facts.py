@@ -113,10 +113,11 @@ def distinct_of(facts: DataFrame) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    place = list(PLACE[:3])
-    events = facts.select(F.xxhash64("kind", "id").alias("event"), "kind", "id", *place)
-    again = events.groupBy("event").agg(F.count("*").alias("records")).where("records > 1")
+    event, place = F.xxhash64("kind", "id").alias("event"), list(PLACE[:3])
+    again = facts.groupBy(event).agg(F.count("*").alias("records")).where("records > 1").localCheckpoint()
+    if again.isEmpty():
+        return facts
     copies = Window.partitionBy("kind", "id").orderBy(*place)
-    found = events.join(F.broadcast(again), "event").withColumn("copy", F.row_number().over(copies))
-    repeats = found.where("copy > 1").select(*place).localCheckpoint()
-    return facts if repeats.isEmpty() else facts.join(F.broadcast(repeats), place, "left_anti")
+    found = facts.select(event, "kind", "id", *place).join(F.broadcast(again), "event")
+    repeats = found.withColumn("copy", F.row_number().over(copies)).where("copy > 1").select(*place).localCheckpoint()
+    return facts.join(F.broadcast(repeats), place, "left_anti")

@@ -73,12 +73,14 @@ def visitor_figures(facts: DataFrame) -> DataFrame:
         F.max("time").alias("last_seen"),
         F.count_if(F.col("ms").isNull()).alias("actions"),
     )
-    # Distinct pages need no set in memory.
-    is_robots = F.col("target").rlike(r"^/robots\.txt(\?|$)")
+    # Distinct pages need no set in memory. Most are seen once by a visitor: to sum up before the shuffle is no use.
+    is_robots = F.col("target").rlike(r"^/robots\.txt(\?|$)").alias("is_robots")
     of_pages = (
         facts.where(is_view & F.col("is_page"))
-        .groupBy(visitor, F.xxhash64("target").alias("page"))
-        .agg(F.count("*").alias("requests"), F.count_if(is_robots).alias("robots"))
+        .select(visitor, F.xxhash64("target").alias("page"), is_robots)
+        .repartition("visitor")
+        .groupBy("visitor", "page")
+        .agg(F.count("*").alias("requests"), F.count_if("is_robots").alias("robots"))
         .groupBy("visitor")
         .agg(
             F.count("*").alias("distinct_pages"),
