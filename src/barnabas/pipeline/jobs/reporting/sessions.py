@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 MICROS_PER_S = 1_000_000
 SECONDS_PER_DAY = 86_400
-_VISITOR = ["address", "agent"]
+_VISITOR = ["address", "agent", "is_crawler"]
 
 # At least so many pages: the steps of a funnel for a site of which nothing but its views is known.
 DEPTHS = (1, 2, 3, 5, 10)
@@ -26,8 +26,8 @@ def parts_of_sessions(views: DataFrame, gap_s: int) -> DataFrame:
     """Cut the page views of each day into sessions, as if there were no other day.
 
     Args:
-        views: Distinct page views: unit (the day's number), address, agent, is_crawler, time, subject and the place's
-            columns.
+        views: Distinct page views: unit (the day's number), visitor (a hash of address and agent), address, agent,
+            is_crawler, time, subject and the place's columns.
         gap_s: The longest pause within a session, in seconds.
 
     Returns:
@@ -44,7 +44,8 @@ def parts_of_sessions(views: DataFrame, gap_s: int) -> DataFrame:
             "exit_page": F.col("subject"),
         }
     )
-    return _joined(each, ["unit", *_VISITOR], ["started", "_topic", "_partition", "_offset"], gap_s)
+    parts = _joined(each, ["visitor", "unit"], ["started", "_topic", "_partition", "_offset"], gap_s)
+    return parts.select("unit", *_VISITOR, "started", "ended", "pages", "entry_page", "exit_page")
 
 
 def sessions(parts: DataFrame, gap_s: int) -> DataFrame:
@@ -64,7 +65,6 @@ def sessions(parts: DataFrame, gap_s: int) -> DataFrame:
     return _joined(parts, _VISITOR, ["started"], gap_s).select(
         F.date_from_unix_date(F.floor(F.unix_seconds("started") / SECONDS_PER_DAY).cast("int")).alias("day"),
         *_VISITOR,
-        "is_crawler",
         "started",
         "ended",
         F.floor(length_micros / MICROS_PER_S).alias("length_s"),
@@ -80,22 +80,28 @@ def _joined(parts: DataFrame, whose: list[str], order: list[str], gap_s: int) ->
     from pyspark.sql import functions as F
 
     in_order = Window.partitionBy(*whose).orderBy(*order)
-    pause = F.unix_micros("started") - F.lag(F.unix_micros("ended")).over(in_order)
-    begins = (F.coalesce(pause, F.lit(0)) > gap_s * MICROS_PER_S).cast("bigint")
-    place = F.struct(*order)
-    return (
-        parts.withColumn("_begins", begins)
-        .withColumn("_session", F.sum("_begins").over(in_order))
-        .groupBy(*whose, "is_crawler", "_session")
-        .agg(
-            F.min("started").alias("started"),
-            F.max("ended").alias("ended"),
-            F.sum("pages").alias("pages"),
-            F.min_by("entry_page", place).alias("entry_page"),
-            F.max_by("exit_page", place).alias("exit_page"),
-        )
-        .drop("_session")
+    started, ended = F.unix_micros("started"), F.unix_micros("ended")
+
+    def is_long(pause: Column) -> Column:
+        return F.coalesce(pause > gap_s * MICROS_PER_S, F.lit(True))
+
+    def at_end(name: str) -> Column:
+        return F.when(F.col("_ends"), F.col(name)).otherwise(F.lead(name).over(in_order)).alias(name)
+
+    marked = parts.withColumns(
+        {
+            "_begins": is_long(started - F.lag(ended).over(in_order)),
+            "_ends": is_long(F.lead(started).over(in_order) - ended),
+            "_pages": F.sum("pages").over(in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
+        }
     )
+    # Of each session its first part, and its last, where that is another one.
+    both = marked.where("_begins OR _ends").select(
+        *(name for name in marked.columns if name not in ("ended", "exit_page", "_pages")),
+        *map(at_end, ("ended", "exit_page", "_pages")),
+        (F.col("_pages") - F.col("pages")).alias("_before"),
+    )
+    return both.where("_begins").withColumn("pages", F.col("_pages") - F.col("_before"))
 
 
 def depth(visits: DataFrame) -> DataFrame:
