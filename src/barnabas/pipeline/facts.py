@@ -24,6 +24,9 @@ SKEW_S = 3600
 
 MICROS = 1_000_000
 
+# With more ids than this that came twice, facts are sorted as a whole: a task keeps them in memory.
+_MOST_REPEATED = 1_000_000
+
 # What a browser loads by itself with a page, by the end of its path.
 ASSETS = r"(?i)\.(css|js|map|png|jpe?g|gif|svg|ico|bmp|webp|avif|woff2?|ttf|otf|eot|mp3|mp4|webm)$"
 
@@ -99,12 +102,26 @@ def of_same(every: DataFrame, some: DataFrame, *key: str) -> DataFrame:
 
 
 def once(facts: DataFrame) -> DataFrame:
-    """Drop repeats: of the facts of one kind and id, the one that stood first stays."""
+    """Drop repeats: of the facts of one kind and id, the one that stood first stays.
+
+    Only facts with a repeat are sorted. To find them is a query of its own, which reads kinds and ids.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
+    # A collision of two hashes sorts facts in vain, no more.
+    key = F.xxhash64("kind", "id").alias("_key")
+    repeated = facts.groupBy(key).count().where("count > 1").select("_key").localCheckpoint()
+    count = repeated.count()
+    if not count:
+        return facts.drop(*PLACE)
+    keyed = facts.withColumn("_key", key)
+    some = keyed if count > _MOST_REPEATED else keyed.join(F.broadcast(repeated), "_key", "left_semi")
     copies = Window.partitionBy("kind", "id").orderBy("_topic", "_partition", "_offset")
-    return facts.withColumn("_copy", F.row_number().over(copies)).where("_copy = 1").drop("_copy", *PLACE)
+    first = some.withColumn("_copy", F.row_number().over(copies)).where("_copy = 1").drop("_copy")
+    if count <= _MOST_REPEATED:
+        first = keyed.join(F.broadcast(repeated), "_key", "left_anti").unionByName(first)
+    return first.drop("_key", *PLACE)
 
 
 def last_of(facts: DataFrame, *key: str) -> DataFrame:
