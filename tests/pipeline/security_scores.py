@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from barnabas.pipeline.facts import once
 from barnabas.pipeline.job import Parameters
 from barnabas.pipeline.jobs.security import JOB, digest, refresh
 from barnabas.pipeline.jobs.security.crawlers import find_crawlers
-from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of
+from barnabas.pipeline.jobs.security.facts import FACTS
 from barnabas.pipeline.jobs.security.judging import VERDICTS
 from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures, with_shares
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
@@ -169,7 +170,7 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
 
 def _behaviour(facts: DataFrame) -> dict[str, str]:
     """Give the agents that the rules of behaviour find, as agents or at some address, and a reason of each."""
-    figures = with_shares(visitor_figures(distinct_of(facts))).localCheckpoint()
+    figures = with_shares(visitor_figures(once(facts))).localCheckpoint()
     reasons: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
     for row in find_crawlers(figures, JOB.defaults()).collect():
         reasons[row["agent"]].append((-row["score"], row["why"]))

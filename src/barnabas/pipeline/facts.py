@@ -101,27 +101,35 @@ def of_same(every: DataFrame, some: DataFrame, *key: str) -> DataFrame:
     return every if some is every else every.join(F.broadcast(some.select(*key).distinct()), list(key), "left_semi")
 
 
-def once(facts: DataFrame) -> DataFrame:
-    """Drop repeats: of the facts of one kind and id, the one that stood first stays.
+def numbered(facts: DataFrame, *key: str) -> DataFrame:
+    """Number the facts of each key by their place: `copy` is 1 for the first, `copies` says how many there are.
 
-    Only facts with a repeat are sorted. To find them is a query of its own, which reads kinds and ids.
+    Only facts with a repeat are sorted. To find them is a query of its own, which reads the key.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     # A collision of two hashes sorts facts in vain, no more.
-    key = F.xxhash64("kind", "id").alias("_key")
-    repeated = facts.groupBy(key).count().where("count > 1").select("_key").localCheckpoint()
-    count = repeated.count()
+    hashed = F.xxhash64(*key).alias("_key")
+    repeated = facts.groupBy(hashed).count().where("count > 1").select("_key").localCheckpoint()
+    count, one = repeated.count(), F.lit(1).cast("BIGINT")
     if not count:
-        return facts.drop(*PLACE)
-    keyed = facts.withColumn("_key", key)
-    some = keyed if count > _MOST_REPEATED else keyed.join(F.broadcast(repeated), "_key", "left_semi")
-    copies = Window.partitionBy("kind", "id").orderBy("_topic", "_partition", "_offset")
-    first = some.withColumn("_copy", F.row_number().over(copies)).where("_copy = 1").drop("_copy")
-    if count <= _MOST_REPEATED:
-        first = keyed.join(F.broadcast(repeated), "_key", "left_anti").unionByName(first)
-    return first.drop("_key", *PLACE)
+        return facts.withColumns({"copy": one, "copies": one})
+    keyed = facts.withColumn("_key", hashed)
+    is_few = count <= _MOST_REPEATED
+    some = keyed.join(F.broadcast(repeated), "_key", "left_semi") if is_few else keyed
+    same = Window.partitionBy(*key)
+    number = F.row_number().over(same.orderBy("_topic", "_partition", "_offset")).cast("BIGINT")
+    found = some.withColumns({"copy": number, "copies": F.count("*").over(same)})
+    if is_few:
+        others = keyed.join(F.broadcast(repeated), "_key", "left_anti")
+        found = others.withColumns({"copy": one, "copies": one}).unionByName(found)
+    return found.drop("_key")
+
+
+def once(facts: DataFrame) -> DataFrame:
+    """Drop repeats: of the facts of one kind and id, the one that stood first stays."""
+    return numbered(facts, "kind", "id").where("copy = 1").drop("copy", "copies", *PLACE)
 
 
 def last_of(facts: DataFrame, *key: str) -> DataFrame:

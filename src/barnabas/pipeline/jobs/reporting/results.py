@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline import verdicts
+from barnabas.pipeline.facts import numbered
 from barnabas.pipeline.jobs.reporting import funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS
 from barnabas.pipeline.jobs.reporting.sessions import SECONDS_PER_DAY, depth, parts_of_sessions, sessions
@@ -25,10 +26,6 @@ CRAWLERS = r"(?i)bot|crawl|spider|slurp|feed|reader|fetch|archiver|(^|[^a-z])rss
 
 _SECONDS_PER_HOUR = 3_600
 _MISSING = (404, 410)
-_PLACE = ("_topic", "_partition", "_offset")
-
-# So many repeats are broadcast.
-_FEW = 100_000
 
 
 def compute_days(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
@@ -104,17 +101,14 @@ def _activity(facts: DataFrame, frames: Frames, parameters: Parameters) -> DataF
     # Counts of visitors compare this hash instead of two long texts.
     rows = facts.withColumn("visitor", F.xxhash64("address", "agent"))
     crawlers = _crawling(rows, frames, parameters).localCheckpoint()
-    copies = _copies(rows).localCheckpoint()
-    # Spark estimates their size from that of all facts, and would sort these for each table.
-    copies = F.broadcast(copies) if copies.count() < _FEW else copies
     unit = F.floor(F.unix_seconds("time") / SECONDS_PER_DAY)
     return (
-        rows.join(copies, list(_PLACE), "left")
-        .where("_n IS NULL OR _n = 1")
+        numbered(rows, "type", "id")
+        .where("copy = 1")
         .join(F.broadcast(crawlers), "visitor", "left")
         .select(
             *(name for name in rows.columns if name not in ("id", "_timestamp")),
-            F.coalesce("copies", F.lit(1)).alias("copies"),
+            "copies",
             unit.alias("unit"),
             F.date_from_unix_date(unit.cast("int")).alias("day"),
             F.col("_is_left_out").isNotNull().alias("is_crawler"),
@@ -136,19 +130,6 @@ def _crawling(rows: DataFrame, frames: Frames, parameters: Parameters) -> DataFr
         F.count_if(is_found | is_declared).alias("_marks"), (F.count_if(is_left_out) > 0).alias("_is_left_out")
     )
     return flags.where("_marks > 0").drop("_marks")
-
-
-def _copies(rows: DataFrame) -> DataFrame:
-    """Number the facts that came more than once; few share a hash, so only these are sorted."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    hashed = rows.withColumn("_hash", F.xxhash64("type", "id"))
-    several = hashed.groupBy("_hash").agg(F.count("*").alias("_count")).where("_count > 1")
-    same = Window.partitionBy("type", "id")
-    return hashed.join(several, "_hash", "left_semi").select(
-        *_PLACE, F.row_number().over(same.orderBy(*_PLACE)).alias("_n"), F.count("*").over(same).alias("copies")
-    )
 
 
 def _matches(column: str, pattern: str) -> Column:

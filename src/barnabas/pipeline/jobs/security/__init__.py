@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.types import FOLLOW, LOGIN, PAGE_VIEW, POST, VOTE
-from barnabas.pipeline.facts import of_same
+from barnabas.pipeline.facts import of_same, once
 from barnabas.pipeline.job import (
     Frames,
     Job,
@@ -25,7 +25,7 @@ from barnabas.pipeline.job import (
     TopicOutput,
 )
 from barnabas.pipeline.jobs.security.crawlers import declared_bots, find_crawlers, with_declared
-from barnabas.pipeline.jobs.security.facts import FACTS, distinct_of, make_facts
+from barnabas.pipeline.jobs.security.facts import FACTS, make_facts
 from barnabas.pipeline.jobs.security.judging import VERDICTS, strongest
 from barnabas.pipeline.jobs.security.logins import find_credential_stuffing, login_figures
 from barnabas.pipeline.jobs.security.rates import PARAMETERS as RATES
@@ -50,7 +50,7 @@ def digest(frames: Frames, parameters: Parameters) -> Frames:
     some = every if frames[FACTS] is frames[f"all_{FACTS}"] else frames[FACTS].withColumn("agent", agent)
 
     # Where all facts are new, these are the same three times.
-    distinct = cache(distinct_of)
+    distinct = cache(once)
 
     def own(*key: str) -> DataFrame:
         return distinct(_recent(of_same(every, some, *key), days, key))

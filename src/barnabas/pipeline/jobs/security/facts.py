@@ -23,11 +23,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.facts import rows_of, without_query
-from barnabas.pipeline.job import PLACE
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
-    from pyspark.sql import DataFrame
 
 FACTS = "security_facts"
 
@@ -100,24 +98,6 @@ def _keys(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     from xxhash import xxh64_intdigest
 
     different = texts.combine_chunks().dictionary_encode()
-    found = [xxh64_intdigest(each, 42) for each in different.dictionary.to_pylist()]
+    found = [xxh64_intdigest(each.encode(), 42) for each in different.dictionary.to_pylist()]
     keys = pa.array([each - (1 << 64) if each >> 63 else each for each in found], pa.int64())
     return keys.take(different.indices)
-
-
-def distinct_of(facts: DataFrame) -> DataFrame:
-    """Drop repeats of events: of the facts of one kind and id, the one that stood first stays.
-
-    Few events come twice. Hashes of all ids find them, so that facts need neither be shuffled nor sorted by id.
-    """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    event, place = F.xxhash64("kind", "id").alias("event"), list(PLACE[:3])
-    again = facts.groupBy(event).agg(F.count("*").alias("records")).where("records > 1").localCheckpoint()
-    if again.isEmpty():
-        return facts
-    copies = Window.partitionBy("kind", "id").orderBy(*place)
-    found = facts.select(event, "kind", "id", *place).join(F.broadcast(again), "event")
-    repeats = found.withColumn("copy", F.row_number().over(copies)).where("copy > 1").select(*place).localCheckpoint()
-    return facts.join(F.broadcast(repeats), place, "left_anti")
