@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from threading import Semaphore
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import Extents, clamped, earliest_of, merged
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SETTLE_S = 30.0
-# How often it is looked whether the runs that feed this one have come to their end.
+# How often a run that waits for others looks for them, or for its own end.
 _LOOK_S = 0.2
 
 
@@ -70,6 +71,7 @@ class JobRun(BatchRun):
         follower: Follower | None = None,
         quotas: QuotaClient | None = None,
         shared: SharedIngest | None = None,
+        turns: Semaphore | None = None,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -83,6 +85,7 @@ class JobRun(BatchRun):
             follower: Acts upon the derived tables; it is closed by whoever made it.
             quotas: Of the run's user and client id; None: they are left to the brokers.
             shared: Reads topics for all jobs of the session; None: this one is the only job.
+            turns: How many refreshes go on at the same time, of all jobs of the session.
         """
         files = Files(spark, plan.job_checkpoint)
         super().__init__(plan.run, spark, files, cluster, Pace(plan, quotas), metrics, report, warn)
@@ -95,6 +98,7 @@ class JobRun(BatchRun):
         self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
         self._quotas = quotas
         self._shared = shared or SharedIngest(spark)
+        self._turns = turns or Semaphore()
         self._cluster_id = ""
         self._is_stale = True
         self._last_refresh_s = 0.0
@@ -144,7 +148,14 @@ class JobRun(BatchRun):
         return self._is_stale and self._job.refresh is not None
 
     def _derive(self) -> None:
-        self.refresh()
+        # Refreshes that share the cores would all end late; one after the other, each ends early.
+        while not self._turns.acquire(timeout=_LOOK_S):
+            if self._is_ending.is_set():
+                return
+        try:
+            self.refresh()
+        finally:
+            self._turns.release()
 
     def _conclude(self) -> None:
         self._shared.leave(self.plan.run)

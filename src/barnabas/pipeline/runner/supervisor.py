@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from threading import Semaphore
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.pipeline.ingest.shared import SharedIngest
@@ -140,6 +141,7 @@ def run_jobs(
         client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
         runs: list[JobRun] = []
         shared = SharedIngest(spark, [plan.run for plan in plans])
+        turns = Semaphore(max(1, spark.sparkContext.defaultParallelism // 2))
         for plan in plans:
             if ignored := plan.kafka.ignored:
                 warn(f"{plan.run}: options of Kafka's Java clients that are ignored: {', '.join(ignored)}")
@@ -148,7 +150,7 @@ def run_jobs(
                 stack.enter_context(quotas)
             cluster = stack.enter_context(closing(Cluster(plan.kafka)))
             own = followers.get(plan.run)
-            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, shared)
+            run = JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, shared, turns)
             run.feeders = [each for each in runs if each.plan.job.name in _read_jobs(plan)]
             runs.append(run)
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)
