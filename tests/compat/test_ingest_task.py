@@ -14,8 +14,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.pipeline.events.encode import encode_json
+from barnabas.pipeline.events.read import EventReader
 from barnabas.pipeline.events.types import FOLLOW
-from barnabas.pipeline.ingest.parse import event_parser
+from barnabas.pipeline.ingest.parse import RecordParser, event_parser
 from barnabas.pipeline.ingest.source import OffsetRange, close_consumers
 from barnabas.pipeline.ingest.task import Result, Task, TopicTask, run_task
 from barnabas.pipeline.tables.data_files import FileSink
@@ -76,3 +77,22 @@ def test_each_job_gets_its_own_part_of_what_is_read_once(cluster, topic: str, tm
     alone = Task({"bootstrap.servers": cluster.bootstrap_servers}, ranges[1:], topics[2:], [{topic: {1: 12}}])
     (again,) = run_task(alone)
     assert (again.record_count, again.payload_bytes) == (results[2].record_count, results[2].payload_bytes)
+
+
+def test_a_record_that_breaks_the_reader_is_refused_for_the_jobs_that_want_it(cluster, topic: str, tmp_path: Path):
+    class Broken(EventReader):
+        def read(self, values):
+            if any(b'"24"' in value for value in values):
+                raise RecursionError("24 is too deep")
+            return super().read(values)
+
+    parser = RecordParser(Broken(FOLLOW, "json"))
+    starts = [{topic: {0: 0}}, {topic: {0: 11}}, {topic: {0: 13}}]
+    topics = []
+    for number in range(3):
+        (tmp_path / f"{number}").mkdir()
+        topics.append({topic: TopicTask(parser, "rows", FileSink(str(tmp_path / f"{number}"), {}))})
+    servers = {"bootstrap.servers": cluster.bootstrap_servers}
+    results = run_task(Task(servers, (OffsetRange(topic, 0, 0, 20),), topics, starts))
+    assert [[each.offset for each in result.refused] for result in results] == [[10, 12], [12], []]
+    assert numbers(tmp_path / "1", results[1]) == [22, *range(26, 40, 2)]

@@ -108,7 +108,7 @@ def session_options(arguments: argparse.Namespace) -> SessionOptions:
         arguments.verbose,
         getattr(arguments, "tables", ""),
         getattr(arguments, "checkpoint", ""),
-        not getattr(arguments, "once", True),
+        is_continuous=not getattr(arguments, "once", True),
     )
 
 

@@ -35,17 +35,13 @@ class Request:
     starts: Offsets
     ends: Offsets
 
-    def overlaps(self, other: Request) -> bool:
-        """Return whether no partition that both want has records between their parts, and there is such a one."""
-        both = [
-            (topic, number)
+    def touches(self, other: Request) -> bool:
+        """Return whether there is nothing to read between the two parts of any partition that both want."""
+        return all(
+            start <= other.ends[topic][number] and other.starts[topic][number] <= self.ends[topic][number]
             for topic, partitions in self.starts.items()
-            for number in partitions.keys() & other.starts.get(topic, {}).keys()
-        ]
-        return bool(both) and all(
-            self.starts[topic][number] <= other.ends[topic][number]
-            and other.starts[topic][number] <= self.ends[topic][number]
-            for topic, number in both
+            for number, start in partitions.items()
+            if number in other.starts.get(topic, {})
         )
 
 
@@ -60,7 +56,7 @@ def ingest(
     Args:
         spark: The session.
         consumer: librdkafka's options.
-        requests: One for each job; they overlap.
+        requests: One for each job; each touches all others.
         seconds: How long a task may read.
 
     Returns:

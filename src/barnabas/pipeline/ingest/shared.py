@@ -1,8 +1,8 @@
 """Shares the reading of topics among the jobs of a run.
 
-Jobs that ask for a batch at the same time get it from one Spark job, which reads each record once. Nobody leads: the
-first job that asks waits a moment for the others, and reads for all whose parts overlap with its own. A part ends where
-the first of them ends, so jobs that were not equally far are so afterwards.
+Jobs that ask for a batch at the same time get it from one Spark job, which reads each record once. A job that asks
+waits a moment for the others, and then reads for all whose parts of each partition touch. The common part ends where
+the first of them ends, so that jobs which stood at different offsets stand at the same one afterwards.
 
 A job reads by itself where a quota holds it, as quotas go by the client id, and each job has its own.
 """
@@ -106,7 +106,10 @@ class SharedIngest:
             assert self._began_s is not None  # this job has asked
             left_s = self._began_s + _APART_S - time.monotonic()
             if not asked.is_taken and (len(self._waiting) >= len(self._runs) or left_s <= 0):
-                together = [asked, *(each for each in self._waiting if each is not asked and each.fits(asked))]
+                together = [asked]
+                for each in self._waiting:
+                    if each is not asked and all(each.fits(other) for other in together):
+                        together.append(each)
                 self._waiting = [each for each in self._waiting if each not in together]
                 for each in together:
                     each.is_taken = True
@@ -130,4 +133,4 @@ class _Asked:
         """Return whether one Spark job can read for both."""
         names = (self.consumer.keys() | other.consumer.keys()) - {_CLIENT_ID}
         is_alike = all(self.consumer.get(name) == other.consumer.get(name) for name in names)
-        return is_alike and self.request.overlaps(other.request)
+        return is_alike and self.request.touches(other.request)

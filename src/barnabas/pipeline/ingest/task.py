@@ -254,7 +254,8 @@ class _JobTopic:
         """Take in records that were parsed: their rows, and letters of those that are none."""
         if self._skips:
             letters = [each for each in letters if self._wants(each.partition, each.offset)]
-            rows = rows.filter([self._wants(*place) for place in _places(rows)])
+            # Where no record could be read, there are no columns.
+            rows = rows.filter([self._wants(*place) for place in _places(rows)]) if rows.num_rows else rows
         self._result.refused += letters
         self._convert_and_write(records, rows)
 

@@ -77,12 +77,18 @@ def test_one_that_is_far_away_or_has_other_options_or_a_quota_reads_by_itself(re
         (CONSUMER, request(0, 100)),
         (CONSUMER, request(101, 200)),
         ({**CONSUMER, "sasl.username": "ann"}, request(0, 100)),
-        (CONSUMER, request(0, 100, "other")),
     ]
-    together(shared_by("a", "b", "c", "d"), *asks)
-    assert [len(each) for each in reads.asked] == [1, 1, 1, 1]
+    together(shared_by("a", "b", "c"), *asks)
+    assert [len(each) for each in reads.asked] == [1, 1, 1]
     assert shared_by("a", "b").run({**CONSUMER, "max.partition.fetch.bytes": 1024}, request(0, 1))
-    assert len(reads.asked) == 5
+    assert len(reads.asked) == 4
+
+
+def test_two_that_are_far_from_each_other_are_not_read_together_for_a_third(reads: Reads):
+    far = [Request({}, {"t": {0: 0}, "u": {0: at}}, {"t": {0: 9}, "u": {0: at + 9}}) for at in (0, 1_000)]
+    together(shared_by("a", "b", "c"), (CONSUMER, request(0, 9)), *((CONSUMER, each) for each in far))
+    assert not any(far[0] in each and far[1] in each for each in reads.asked)
+    assert sorted(len(each) for each in reads.asked) == [1, 2]
 
 
 def test_a_job_that_does_not_ask_is_not_waited_for_for_long(reads: Reads, monkeypatch: pytest.MonkeyPatch):
