@@ -1,9 +1,11 @@
 """Connections on real sockets: order, back-pressure, file slices, hostile peers."""
 
 import asyncio
+import fcntl
 import os
 import socket
 import struct
+import termios
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -62,10 +64,20 @@ async def until(condition: Callable[[], object], seconds: float = 20) -> None:
         await asyncio.sleep(0.001)
 
 
+def deliver(sock: socket.socket, data: bytes) -> None:
+    """Send, and return when the peer's kernel has all of it."""
+    sock.sendall(data)
+    waiting = bytearray(b"\1" * 4)
+    while any(waiting):
+        fcntl.ioctl(sock, termios.TIOCOUTQ, waiting)
+
+
 class Server:
     """A listener in the running loop, with the handlers it made."""
 
-    def __init__(self, answer=echo, max_idle_ms: int = -1, memory_bytes: int = 1 << 30) -> None:
+    def __init__(
+        self, answer=echo, max_idle_ms: int = -1, memory_bytes: int = 1 << 30, now_ns=time.monotonic_ns
+    ) -> None:
         loop = asyncio.get_running_loop()
         self.handlers: list[Echo] = []
         self.answer = answer
@@ -78,7 +90,7 @@ class Server:
         acceptor = SocketNetwork(loop).bind("127.0.0.1", 0, SocketOptions())
         self.listener = Listener(acceptor, LoopTimers(loop), LIMIT, max_idle_ms)
         self.address = acceptor.address
-        reactor = Reactor(self.memory, Turns(loop.call_soon, time.monotonic_ns), time.monotonic_ns)
+        reactor = Reactor(self.memory, Turns(loop.call_soon, now_ns), now_ns)
         self.listener.start(new_handler, reactor)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -361,14 +373,16 @@ def test_who_pipelines_waits_for_the_others_turns():
             served.append((connection.peer_port, payload))
             return WireBuffer(framed(b"")) if payload == b"small" else None
 
-        server = Server(answer)
-        greedy = [await server.connect() for _ in range(3)]
-        reader, writer = await server.connect()
-        # Each of them sends before the loop looks at any socket again, so all of it is there when it does.
-        for _, other in greedy:
-            other.write(framed(b"x") * 10 * TURN_FRAMES)
-        writer.write(framed(b"small"))
-        assert await read_frame(reader) == b""
+        # With a clock that stands still a turn has so many frames, however slow the machine is.
+        server = Server(answer, now_ns=lambda: 1)
+        greedy = [socket.create_connection(server.address) for _ in range(3)]
+        modest = socket.create_connection(server.address)
+        await until(lambda: server.listener.connection_count == 4)
+        # All of it is there when the loop looks at the sockets again.
+        for other in greedy:
+            deliver(other, framed(b"x") * 10 * TURN_FRAMES)
+        deliver(modest, framed(b"small"))
+        await until(lambda: (modest.getsockname()[1], b"small") in served)
         before = [payload for _, payload in served].index(b"small")
         assert before <= len(greedy) * TURN_FRAMES
         await until(lambda: len(served) == 1 + len(greedy) * 10 * TURN_FRAMES)
@@ -377,7 +391,7 @@ def test_who_pipelines_waits_for_the_others_turns():
         for port in set(ports):
             last = len(ports) - 1 - ports[::-1].index(port)
             assert last >= (10 * len(greedy) - len(greedy)) * TURN_FRAMES
-        for _, other in [*greedy, (reader, writer)]:
+        for other in (*greedy, modest):
             other.close()
         await server.close()
 
