@@ -29,9 +29,11 @@ from barnabas.pipeline.runner.session import SessionOptions, session_for
 from barnabas.pipeline.runner.topic_output import TopicWriter
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from benchmarks.load.targets import TARGETS, Running
+from tests.pipeline.generated_events import table_of
 from tests.pipeline.literal_events import facts_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 JOBS = ("reporting", "security", "ranking", "feed", "operations")
@@ -85,21 +87,15 @@ class Refreshes:
         self._parameters = job.defaults()
         self._known = KnownFiles()
         (self._facts_name,) = self._sources
-        facts_of(job, dict(self._inputs(events))).orderBy("time").write.parquet(f"{tables}/all")
+        facts_of(spark, job, dict(self._inputs(events))).orderBy("time").write.parquet(f"{tables}/all")
         self._facts = spark.read.parquet(f"{tables}/all")
         self._start_s = int(SitePlan().start.timestamp())
 
-    def _inputs(self, directory: Path) -> Iterator[tuple[str, DataFrame]]:
-        from pyspark.sql import functions as F
-
+    def _inputs(self, directory: Path) -> Iterator[tuple[str, pa.Table]]:
         for each in self._job.inputs:
-            if not isinstance(each, TopicInput):
-                continue
-            assert each.event is not None
-            events = self._spark.read.schema(each.event.ddl).json(str(directory / f"{each.event.topic}.jsonl"))
-            place = [F.lit(each.event.topic).alias("_topic"), F.lit(0).alias("_partition")]
-            place += [F.monotonically_increasing_id().alias("_offset"), F.col("time").alias("_timestamp")]
-            yield each.name, events.select("*", *place)
+            if isinstance(each, TopicInput) and each.event is not None:
+                values = (directory / f"{each.event.topic}.jsonl").read_bytes().splitlines()
+                yield each.name, table_of(each.event, values)
 
     def fill(self, fact_count: int) -> int:
         """Put about so many facts before the others, and derive from them; gives how many there are."""

@@ -26,7 +26,7 @@ from tests.patience import PATIENCE_S
 from tests.pipeline.exactly_once import records_of, send_views
 from tests.pipeline.object_store import ObjectStore, object_store
 from tests.pipeline.site import Site
-from tests.pipeline.test_tables import Place, offsets_in, write_at_the_same_time
+from tests.pipeline.test_tables import Place, offsets_in, races
 from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
 
 pytestmark = forgets_sockets
@@ -134,11 +134,12 @@ def test_the_way_from_nothing_to_a_table_in_a_bucket_as_it_is_documented(
 
 
 def test_of_two_drivers_of_one_run_one_commits(store: ObjectStore, bucket: str):
-    place = Place(shared_session(), "delta", f"s3a://{bucket}/table")
-    for sequence in (1, 2, 3):
-        outcomes = write_at_the_same_time(place, (0, 100), sequence)
-        assert len([each for each in outcomes if each != "refused"]) == 1
-    assert len(offsets_in(place.open())) == 30
+    races(Place(shared_session(), "delta", f"s3a://{bucket}/table"), 3)
+
+
+@pytest.mark.whole
+def test_of_fifty_races_in_a_store_each_has_one_winner(store: ObjectStore, bucket: str):
+    races(Place(shared_session(), "delta", f"s3a://{bucket}/table"), 50)
 
 
 def test_what_a_store_refuses_is_one_sentence(site: Site, store: ObjectStore, bucket: str):

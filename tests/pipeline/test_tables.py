@@ -144,6 +144,17 @@ def write_at_the_same_time(place: Place, starts: Sequence[int], sequence: int = 
     return outcomes
 
 
+def races(place: Place, count: int) -> None:
+    """Let two drivers of one run make so many commits at the same time: of each, one is made."""
+    won = []
+    for sequence in range(1, count + 1):
+        outcomes = write_at_the_same_time(place, (0, 100), sequence)
+        won += [each for each in outcomes if each != "refused"]
+        assert len(won) == sequence, (sequence, outcomes)
+    starts = [int(each.removeprefix("written ")) for each in won]
+    assert offsets_in(place.open()) == sorted(start + offset for start in starts for offset in range(10))
+
+
 def broken_rows(spark: SparkSession) -> DataFrame:
     """Give rows from offset 10 on of which one can't be computed."""
     return rows_at(spark, 10, 20).selectExpr(
@@ -233,6 +244,11 @@ def test_one_of_two_that_take_themselves_for_the_same_run_goes_on(place: Place) 
     seen = place.open()
     assert offsets_in(seen) == list(range(start, start + 10))
     assert seen.progress("load") == progress_of("load", 1, start)
+
+
+@pytest.mark.whole
+def test_of_fifty_races_each_has_one_winner(place: Place) -> None:
+    races(place, 50)
 
 
 @pytest.mark.parametrize(("format_name", "module"), [("delta", delta_lake), ("parquet", parquet)])
