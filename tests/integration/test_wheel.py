@@ -30,6 +30,13 @@ TESTS = (
     "tests/property/test_records_formats.py",
     "tests/property/test_transcode.py",
 )
+# Of these the ones for a request's way from bytes to bytes.
+HOT_PATH = (
+    "tests/unit/core/test_build.py",
+    "tests/unit/wire/records",
+    "tests/unit/broker/net",
+    "tests/property/test_compiled.py",
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +58,12 @@ def run(program: Path, *arguments: str) -> str:
     return result.stdout
 
 
-def test_the_compiled_wheel_passes_the_tests_of_what_is_compiled(python: Path) -> None:
-    assert " passed" in run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS)
+@pytest.mark.parametrize(
+    "tests", [pytest.param(HOT_PATH, id="hot path"), pytest.param(TESTS, id="all", marks=pytest.mark.whole)]
+)
+def test_the_compiled_wheel_passes_the_tests_of_what_is_compiled(python: Path, tests: tuple[str, ...]) -> None:
+    options = ("-q", "-p", "no:cacheprovider", *(("--hypothesis-profile", "quick") if tests is HOT_PATH else ()))
+    assert " passed" in run(python, "-m", "pytest", *options, *tests)
 
 
 def test_the_compiled_wheel_says_so_and_imports_nothing_of_its_compiler(python: Path) -> None:
