@@ -8,14 +8,17 @@ import json
 import os
 import queue
 import signal
+import subprocess
 import sys
 import threading
+from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
 from tests.mutations.faults import FaultError, choose, load_faults
-from tests.mutations.trial import Copy, Verdict, copied_tree
+from tests.mutations.trial import QUICK, Copy, Verdict, copied_tree
 
 _RESULTS = Path(__file__).with_name("results")
 
@@ -55,6 +58,25 @@ def table(names: list[str], runs: dict[str, dict[str, Verdict]]) -> list[str]:
     return lines
 
 
+def commands(verdicts: Iterable[Verdict]) -> Counter[str]:
+    """Count the faults by the fastest command of ours that finds each."""
+    quick_tests = (Path(__file__).parents[1] / "quick.txt").read_text().split("\n")
+    counts: Counter[str] = Counter()
+    found_by = Counter(verdict.test for verdict in verdicts)
+    for test, count in found_by.items():
+        if not test:
+            command = "nothing"
+        elif test.startswith(QUICK) or test in quick_tests or test.partition("::")[0] in quick_tests:
+            command = "scripts/test --quick"
+        else:
+            # Tests marked `whole` are not collected without that option.
+            arguments = [sys.executable, "-m", "pytest", "--collect-only", "-q", test]
+            is_default = subprocess.run(arguments, stdout=subprocess.DEVNULL, check=False).returncode == 0
+            command = "scripts/test" if is_default else "scripts/test --whole"
+        counts[command] += count
+    return counts
+
+
 def main() -> int:
     """Try what the command line names; the status: 1 where a fault does not fit the code or was not found."""
     parser = argparse.ArgumentParser(prog="scripts/soak --mutations", description=__doc__)
@@ -71,7 +93,10 @@ def main() -> int:
     faults = choose(load_faults(), options.names)
     names = [fault.full_name for fault in faults]
     if options.table:
-        print("\n".join(table(names, {run: _load(_RESULTS / f"{run}.jsonl") for run in options.table})))
+        runs = {run: _load(_RESULTS / f"{run}.jsonl") for run in options.table}
+        print("\n".join(table(names, runs)))
+        for run, verdicts in runs.items():
+            print(f"{run}: {dict(commands(verdicts.values()))} of {len(names)}")
         return 0
 
     os.nice(15)

@@ -22,7 +22,7 @@ from tests.mutations.faults import PACKAGE, Fault
 from tests.mutations.nearest import Nearest
 
 _ROOT = Path(__file__).resolve().parents[2]
-_QUICK = ("tests/unit", "tests/property", "tests/golden")
+QUICK = ("tests/unit", "tests/property", "tests/golden")
 _QUICK_TEST_TIMEOUT_S = 90
 _FILES_OF_A_RUN = 8
 _NO_TESTS = 5
@@ -146,7 +146,7 @@ class Copy:
         deselected = [word for test in sorted(self._failing) for word in ("--deselect", test)]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--tb=short"]
         command += ["-x"] if stops_at_first else []
-        if all(test.startswith(_QUICK) for test in tests):
+        if all(test.startswith(QUICK) for test in tests):
             # A fault may make a test hang; what starts JVMs has its usual time.
             command += [f"--timeout={_QUICK_TEST_TIMEOUT_S}"]
         command += [*deselected, *tests]
