@@ -67,13 +67,13 @@ def ingest(
         RegistryError: the schema registry failed, and is to be waited for.
     """
     results = [Result(ends={topic: dict(own) for topic, own in each.starts.items()}) for each in requests]
-    behind = [each for each in _ranges(requests) if each.end > each.start]
+    behind = [each for each in ranges_of(requests) if each.end > each.start]
     if not behind:
         return results
     context = spark.sparkContext
     starts = [each.starts for each in requests]
     tasks = []
-    for share in _shared_out(behind, context.defaultParallelism):
+    for share in divided(behind, context.defaultParallelism):
         names = {each.topic for each in share}
         topics = [{name: each.topics[name] for name in names & each.topics.keys()} for each in requests]
         tasks.append(Task(consumer, share, topics, starts, seconds))
@@ -86,7 +86,7 @@ def ingest(
     return results
 
 
-def _ranges(requests: Sequence[Request]) -> list[OffsetRange]:
+def ranges_of(requests: Sequence[Request]) -> list[OffsetRange]:
     """Return what is to be read of each partition: from the first start to the first end, so that jobs meet there."""
     starts: dict[tuple[str, int], int] = {}
     ends: dict[tuple[str, int], int] = {}
@@ -99,7 +99,7 @@ def _ranges(requests: Sequence[Request]) -> list[OffsetRange]:
     return [OffsetRange(*place, start, max(start, ends[place])) for place, start in starts.items()]
 
 
-def _shared_out(ranges: list[OffsetRange], core_count: int) -> list[tuple[OffsetRange, ...]]:
+def divided(ranges: list[OffsetRange], core_count: int) -> list[tuple[OffsetRange, ...]]:
     """Divide ranges among tasks, the largest first to the task that has the fewest offsets.
 
     A partition is read by one task: what it reads has no gap then, wherever it ends.

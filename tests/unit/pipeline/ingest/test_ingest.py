@@ -1,0 +1,93 @@
+"""The part of a batch that each task reads, and a batch's result of those of its tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import cast
+
+from barnabas.pipeline.ingest.ingest import Request, divided, ranges_of
+from barnabas.pipeline.ingest.source import OffsetRange
+from barnabas.pipeline.ingest.task import Result, TopicTask
+from barnabas.pipeline.runner.dead_letters import DeadLetter
+from barnabas.pipeline.tables.data_files import DataFile
+from barnabas.pipeline.tables.table import Mark, Offsets
+
+
+def request(starts: Offsets, ends: Offsets) -> Request:
+    task = cast(TopicTask, None)
+    return Request(dict.fromkeys(starts, task), starts, ends)
+
+
+def file(name: str) -> DataFile:
+    return cast(DataFile, name)
+
+
+def test_jobs_are_read_for_from_the_first_start_to_the_first_end():
+    first = request({"t": {0: 10, 1: 5}}, {"t": {0: 30, 1: 9}})
+    second = request({"t": {0: 20}, "u": {0: 1}}, {"t": {0: 50}, "u": {0: 2}})
+    assert ranges_of([first, second]) == [
+        OffsetRange("t", 0, 10, 30),
+        OffsetRange("t", 1, 5, 9),
+        OffsetRange("u", 0, 1, 2),
+    ]
+
+
+def test_a_range_is_not_negative_where_one_job_is_ahead_of_the_other_one_s_end():
+    first, second = request({"t": {0: 10}}, {"t": {0: 10}}), request({"t": {0: 12}}, {"t": {0: 20}})
+    assert ranges_of([first, second]) == [OffsetRange("t", 0, 10, 10)]
+
+
+def test_tasks_get_whole_partitions_and_about_as_many_offsets():
+    ranges = [OffsetRange("t", number, 0, size) for number, size in enumerate([9_000, 1_000, 8_000, 2_000])]
+    assert divided(ranges, 2) == [(ranges[0], ranges[1]), (ranges[2], ranges[3])]
+
+
+def test_few_offsets_are_one_task_s():
+    ranges = [OffsetRange("t", number, 0, 100) for number in range(4)]
+    assert divided(ranges, 8) == [tuple(ranges)]
+
+
+def test_a_batch_has_all_that_its_tasks_have():
+    letter = DeadLetter("t", 1, 7, 0, None, b"", "why")
+    results = [
+        Result(
+            {"t": {0: 5}},
+            {"t": {0: Mark(4, 0, 1)}},
+            {"rows": [file("a")]},
+            [],
+            {"t": Counter("x")},
+            Counter({1: 2}),
+            record_count=5,
+            payload_bytes=50,
+        ),
+        Result(
+            {"t": {1: 8}, "u": {0: 3}},
+            {"t": {1: Mark(7, 0, 2)}},
+            {"rows": [file("b")], "others": [file("c")]},
+            [letter],
+            {"t": Counter("xy")},
+            Counter({1: 1, 3: 1}),
+            record_count=3,
+            payload_bytes=30,
+        ),
+    ]
+    batch = Result()
+    for each in results:
+        batch.add(each)
+    assert batch == Result(
+        {"t": {0: 5, 1: 8}, "u": {0: 3}},
+        {"t": {0: Mark(4, 0, 1), 1: Mark(7, 0, 2)}},
+        {"rows": [file("a"), file("b")], "others": [file("c")]},
+        [letter],
+        {"t": Counter("xxy")},
+        Counter({1: 3, 3: 1}),
+        record_count=8,
+        payload_bytes=80,
+    )
+
+
+def test_a_task_that_failed_fails_the_batch_whatever_came_before_or_after_it():
+    batch = Result()
+    for each in (Result(), Result(failure="gone", is_of_registry=True), Result(failure="late"), Result()):
+        batch.add(each)
+    assert (batch.failure, batch.is_of_registry) == ("gone", True)
