@@ -29,11 +29,9 @@ def test_one_owner_has_so_many(monkeypatch):
     play(story)
 
 
-def test_renewers_are_named_in_so_many_characters():
-    async def story(cluster):
-        broker = await cluster.broker(1)
-        renewers = [Principal("User", f"{number}" + 99 * "x") for number in range(100)]
-        assert await refused(broker, ALICE, renewers, -1) == ErrorCode.POLICY_VIOLATION
-        await broker.create(ALICE, renewers[:90], -1)
-
-    play(story)
+@pytest.mark.played(by=play)
+async def test_renewers_are_named_in_so_many_characters(cluster, /):
+    broker = await cluster.broker(1)
+    renewers = [Principal("User", f"{number}" + 99 * "x") for number in range(100)]
+    assert await refused(broker, ALICE, renewers, -1) == ErrorCode.POLICY_VIOLATION
+    await broker.create(ALICE, renewers[:90], -1)
