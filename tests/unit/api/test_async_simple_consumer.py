@@ -210,13 +210,11 @@ def test_a_set_with_a_whole_message_is_not_asked_for_again() -> None:
     assert sizes_asked(play(story, {ApiKey.FETCH: cutting(log_of(10, LARGE))})) == [200]
 
 
-def test_damage_waits_for_who_reads_it() -> None:
-    async def story(consumer: AsyncSimpleConsumer) -> None:
-        messages = await consumer.fetch("t", 0, 0)
-        with pytest.raises(InvalidMessageError, match="length -5"):
-            list(messages)
-
-    play(story, {ApiKey.FETCH: cutting(struct.pack(">qi", 0, -5) + bytes(30))})
+@pytest.mark.played({ApiKey.FETCH: cutting(struct.pack(">qi", 0, -5) + bytes(30))}, by=play)
+async def test_damage_waits_for_who_reads_it(consumer: AsyncSimpleConsumer, /) -> None:
+    messages = await consumer.fetch("t", 0, 0)
+    with pytest.raises(InvalidMessageError, match="length -5"):
+        list(messages)
 
 
 @pytest.mark.parametrize(
@@ -240,12 +238,10 @@ def test_an_error_of_the_broker_is_an_exception_of_its_own(code: ErrorCode, kind
     assert len(play(story, {ApiKey.FETCH: failing(code)}).requests[ApiKey.FETCH]) == 1
 
 
-def test_a_refusal_of_the_whole_fetch_is_raised() -> None:
-    async def story(consumer: AsyncSimpleConsumer) -> None:
-        with pytest.raises(BrokerError, match="UNKNOWN_SERVER_ERROR"):
-            await consumer.multifetch([FetchRequest("t", 0, 0)])
-
-    play(story, {ApiKey.FETCH: lambda request: FetchResponse(0, ErrorCode.UNKNOWN_SERVER_ERROR)})
+@pytest.mark.played({ApiKey.FETCH: lambda request: FetchResponse(0, ErrorCode.UNKNOWN_SERVER_ERROR)}, by=play)
+async def test_a_refusal_of_the_whole_fetch_is_raised(consumer: AsyncSimpleConsumer, /) -> None:
+    with pytest.raises(BrokerError, match="UNKNOWN_SERVER_ERROR"):
+        await consumer.multifetch([FetchRequest("t", 0, 0)])
 
 
 def test_several_partitions_are_fetched_in_one_request_and_fail_alone() -> None:
@@ -316,12 +312,10 @@ def test_what_others_left_no_room_for_is_asked_for_alone() -> None:
     assert asked == [[0, 1, 2], [1]]
 
 
-def test_a_partition_that_is_not_answered_is_an_error() -> None:
-    async def story(consumer: AsyncSimpleConsumer) -> None:
-        with pytest.raises(BrokerError, match="did not answer for t-0"):
-            await consumer.fetch("t", 0, 0)
-
-    play(story, {ApiKey.FETCH: lambda request: FetchResponse()})
+@pytest.mark.played({ApiKey.FETCH: lambda request: FetchResponse()}, by=play)
+async def test_a_partition_that_is_not_answered_is_an_error(consumer: AsyncSimpleConsumer, /) -> None:
+    with pytest.raises(BrokerError, match="did not answer for t-0"):
+        await consumer.fetch("t", 0, 0)
 
 
 def test_what_can_not_be_asked_is_said() -> None:
@@ -602,12 +596,10 @@ def test_who_says_the_version_saves_the_question() -> None:
     assert (broker.dial_count, broker.requests[ApiKey.API_VERSIONS]) == (1, [])
 
 
-def test_who_hangs_up_again_is_perhaps_no_broker_at_all() -> None:
-    async def story(consumer: AsyncSimpleConsumer) -> None:
-        with pytest.raises(DisconnectedError, match=r"does not speak Kafka's protocol.* security\.protocol"):
-            await consumer.fetch("t", 0, 0)
-
-    play(story, {ApiKey.FETCH: closes}, setup=of_0_8)
+@pytest.mark.played({ApiKey.FETCH: closes}, by=play, setup=of_0_8)
+async def test_who_hangs_up_again_is_perhaps_no_broker_at_all(consumer: AsyncSimpleConsumer, /) -> None:
+    with pytest.raises(DisconnectedError, match=r"does not speak Kafka's protocol.* security\.protocol"):
+        await consumer.fetch("t", 0, 0)
 
 
 def test_versions_of_brokers() -> None:
