@@ -77,6 +77,15 @@ def broker(*fetches):
     return made
 
 
+def play(test, *answers):
+    """Run a test with a pool of a broker with these answers, and with that broker."""
+    made = broker(*answers)
+    made.run(lambda pool: test(pool, made))
+
+
+pytestmark = pytest.mark.played(by=play)
+
+
 def values(fetched):
     return {(each.partition.partition, record.offset): record.value for each in fetched for record in each.records}
 
@@ -88,15 +97,12 @@ def at(partition, offset=0):
 ALL = {(index, offset): value for index, log in LOGS.items() for offset, value in enumerate(log)}
 
 
-def test_records_come_from_the_position_on_though_batches_are_sent_whole():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0, 1))
-        assert values(await consumer.poll(1_000)) == {(0, 1): b"a1", (0, 2): b"a2"}
-        assert consumer.positions == at(0, 3)
-        await consumer.close()
-
-    broker().run(use)
+async def test_records_come_from_the_position_on_though_batches_are_sent_whole(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0, 1))
+    assert values(await consumer.poll(1_000)) == {(0, 1): b"a1", (0, 2): b"a2"}
+    assert consumer.positions == at(0, 3)
+    await consumer.close()
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -139,64 +145,52 @@ def test_a_damaged_batch_costs_the_others_no_record_however_often_it_comes(spoil
 
 
 @pytest.mark.parametrize(("reset", "offset"), [("earliest", 0), ("latest", 3)])
-def test_a_position_that_is_gone_is_set_anew(reset, offset):
-    async def use(pool):
-        consumer = Consumer(pool, auto_offset_reset=reset)
-        consumer.assign(at(0, 99))
-        await consumer.poll(10)
-        assert consumer.positions == at(0, offset)
-        await consumer.close()
-
-    broker(serves({0: ErrorCode.OFFSET_OUT_OF_RANGE}), lambda request: None).run(use)
+@pytest.mark.played(serves({0: ErrorCode.OFFSET_OUT_OF_RANGE}), lambda request: None, by=play)
+async def test_a_position_that_is_gone_is_set_anew(pool, made, /, reset, offset):
+    consumer = Consumer(pool, auto_offset_reset=reset)
+    consumer.assign(at(0, 99))
+    await consumer.poll(10)
+    assert consumer.positions == at(0, offset)
+    await consumer.close()
 
 
-def test_what_time_heals_is_asked_again_after_a_moment():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0))
-        assert len(values(await consumer.poll(10_000))) == 3
-        # For the leader, which was forgotten.
-        assert len(made.requests[ApiKey.METADATA]) >= 2
-        await consumer.close()
-
-    made = broker(serves({0: ErrorCode.NOT_LEADER_OR_FOLLOWER}), closes, serves())
-    made.run(use)
+@pytest.mark.played(serves({0: ErrorCode.NOT_LEADER_OR_FOLLOWER}), closes, serves(), by=play)
+async def test_what_time_heals_is_asked_again_after_a_moment(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0))
+    assert len(values(await consumer.poll(10_000))) == 3
+    # For the leader, which was forgotten.
+    assert len(made.requests[ApiKey.METADATA]) >= 2
+    await consumer.close()
 
 
-def test_what_time_does_not_heal_is_raised():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0))
-        with pytest.raises(KafkaError) as caught:
-            await consumer.poll(10_000)
-        assert caught.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        await consumer.close()
-
-    broker(serves({0: ErrorCode.TOPIC_AUTHORIZATION_FAILED})).run(use)
+@pytest.mark.played(serves({0: ErrorCode.TOPIC_AUTHORIZATION_FAILED}), by=play)
+async def test_what_time_does_not_heal_is_raised(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0))
+    with pytest.raises(KafkaError) as caught:
+        await consumer.poll(10_000)
+    assert caught.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    await consumer.close()
 
 
-def test_a_poll_that_finds_nothing_ends_in_time():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0, 3))
-        assert await consumer.poll(700) == []
-        await consumer.close()
-
-    broker(lambda request: None).run(use)
+@pytest.mark.played(lambda request: None, by=play)
+async def test_a_poll_that_finds_nothing_ends_in_time(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0, 3))
+    assert await consumer.poll(700) == []
+    await consumer.close()
 
 
-def test_an_answer_to_a_question_of_before_is_dropped():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0))
-        await pool.leader(next(iter(at(0))))
-        consumer._ask()
-        assert consumer._polls
-        consumer.assign(at(0, 2))
-        assert values(await consumer.poll(1_000)) == {(0, 2): b"a2"}
-        await consumer.close()
-
-    broker().run(use)
+async def test_an_answer_to_a_question_of_before_is_dropped(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0))
+    await pool.leader(next(iter(at(0))))
+    consumer._ask()
+    assert consumer._polls
+    consumer.assign(at(0, 2))
+    assert values(await consumer.poll(1_000)) == {(0, 2): b"a2"}
+    await consumer.close()
 
 
 def in_transaction(producer_id, base_offset, value):
