@@ -139,7 +139,7 @@ async def test_nobody_there_is_told_at_once(pool, broker, /):
     assert broker.dial_count == 1
 
 
-async def test_the_first_address_that_answers_is_enough(_, broker, /):
+async def test_the_first_address_that_answers_is_enough(unused, broker, /):
     async def dial(host, port):
         if host == "gone":
             raise ConnectionRefusedError(111, "refused")

@@ -1,7 +1,7 @@
 """A broker's data path in one process: handlers over a replica manager over logs on a disk, one topic per name."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from operator import call
 from pathlib import Path
 from random import Random
@@ -44,6 +44,8 @@ from barnabas.wire.protocol.messages.produce import PartitionProduceData, Produc
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.security.authorizer import AllowAll
 from barnabas.wire.security.principals import ANONYMOUS
+from tests.patience import PATIENCE_S
+from tests.unit.broker.requests.wire import Wire
 from tests.unit.turns import slices_of
 
 BROKER_ID = 1
@@ -333,6 +335,29 @@ def route_of(handler: Handler, version: int) -> Route:
 @pytest.fixture
 def data_path(tmp_path: Path) -> DataPath:
     return DataPath(tmp_path / "data")
+
+
+@pytest.fixture
+def play(data_path: DataPath) -> Callable[..., None]:
+    """Runs a test with a function that connects a client to a broker with these handlers."""
+
+    def run(test: Callable[[Callable[..., Wire]], Awaitable[None]]) -> None:
+        wires: list[Wire] = []
+
+        def connect(*handlers: Handler, **options: Any) -> Wire:
+            wires.append(Wire(data_path.services, handlers, **options))
+            return wires[-1]
+
+        async def main() -> None:
+            try:
+                await asyncio.wait_for(test(connect), PATIENCE_S)
+            finally:
+                for wire in wires:
+                    wire.close()
+
+        asyncio.run(main())
+
+    return run
 
 
 @pytest.fixture
