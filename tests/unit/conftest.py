@@ -1,10 +1,13 @@
-"""Runs tests that are coroutines."""
+"""Runs tests that are coroutines; what many tests begin with."""
 
 import asyncio
 from functools import partial
 from inspect import Parameter, iscoroutinefunction, signature
 
 import pytest
+
+from barnabas.testing.faulty_disk import FaultyDisk
+from barnabas.testing.manual_clock import ManualClock
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,3 +38,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     play = pyfuncitem._request.getfixturevalue(by) if isinstance(by, str) else by
     play(test, *played.args, **options)
     return True
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def disk() -> FaultyDisk:
+    return FaultyDisk()

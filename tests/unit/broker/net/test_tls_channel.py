@@ -12,73 +12,30 @@ from barnabas.testing import ManualClock
 from barnabas.testing.certificates import Authority
 from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.protocol.wire import Region
+from tests.unit.broker.net.memory_channel import MemoryPeer
 
 TIMEOUT_MS = 10_000
 
 
-class Wire:
-    """One end of a connection in memory; see `Channel`.
-
-    Attributes:
-        inbox: What has arrived here and nobody took.
-        room_bytes: How much more the other end takes.
-    """
+class Wire(MemoryPeer):
+    """One end of a connection in memory: what it sends arrives in the inbox of the other one."""
 
     def __init__(self):
-        self.inbox = bytearray()
+        super().__init__(room_bytes=1 << 40)
         self.other = None
-        self.room_bytes = 1 << 40
-        self.has_ended = self.is_closed = False
-        self.on_read = self.on_write = None
 
-    def recv_into(self, space):
-        if not self.inbox:
-            if self.has_ended:
-                return 0
-            raise BlockingIOError
-        count = min(len(space), len(self.inbox))
-        space[:count] = self.inbox[:count]
-        del self.inbox[:count]
-        return count
-
-    def send(self, data):
+    def _send(self, data, has_more):
         if self.is_closed:
             raise BrokenPipeError
-        count = min(len(data), self.room_bytes)
-        if not count:
-            raise BlockingIOError
-        self.room_bytes -= count
+        count = super()._send(data, has_more)
         self.other.inbox += data[:count]
         return count
-
-    def send_more(self, data):
-        return self.send(data)
 
     def send_file(self, region, start, length):
         raise AssertionError("there is no sendfile")
 
-    def peer_certificate(self):
-        return None
-
-    def has_peer_left(self):
-        return self.has_ended
-
-    def watch_reads(self, callback):
-        self.on_read = callback
-
-    def stop_reads(self):
-        self.on_read = None
-
-    def watch_writes(self, callback):
-        self.on_write = callback
-
-    def stop_writes(self):
-        self.on_write = None
-
     def close(self):
-        assert not self.is_closed
-        self.is_closed = True
-        self.on_read = self.on_write = None
+        super().close()
         self.other.has_ended = True
 
 

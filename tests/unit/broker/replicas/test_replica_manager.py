@@ -17,8 +17,6 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
-from barnabas.testing.faulty_disk import FaultyDisk
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState2,
@@ -52,16 +50,6 @@ class HoldingExecutor(ManualExecutor):
     def release(self) -> None:
         self.is_holding = False
         self.run_all()
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
-
-
-@pytest.fixture
-def disk():
-    return FaultyDisk()
 
 
 @pytest.fixture
