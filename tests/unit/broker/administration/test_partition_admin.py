@@ -21,32 +21,24 @@ async def replicas_of(cluster: Cluster, topic: str) -> dict[int, list[int]]:
     return decode_assignment(data).replicas
 
 
-def test_new_partitions_are_led_and_the_old_ones_stay_as_they_are() -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
-        (result,) = await cluster.partitions.add([MorePartitions("t", 5)], 1000)
-        assert (result.error_code, result.message) == (E.NONE, None)
-        assert cluster.view.image.has_leaders("t", 5)
-        assert await replicas_of(cluster, "t") == {index: [0] for index in range(5)}
-        request = cluster.replicas.requests[-1]
-        assert isinstance(request, LeaderAndIsrRequest)
-        (topic,) = request.topic_states
-        assert [(each.partition_index, each.is_new) for each in topic.partition_states] == [
-            (2, True),
-            (3, True),
-            (4, True),
-        ]
-        # Again: the watch on the topic is set anew.
-        (result,) = await cluster.partitions.add([MorePartitions("t", 6)], 1000)
-        assert result.error_code == E.NONE
-        assert (await cluster.state("t", 5)).leader == 0
-
-    async def after_a_restart(cluster: Cluster) -> None:
-        assert cluster.view.image.partition_count("t") == 6
-        (result,) = await cluster.partitions.add([MorePartitions("t", 7)], 1000)
-        assert result.error_code == E.NONE
-
-    play(story, after_a_restart)
+async def test_new_partitions_are_led_and_the_old_ones_stay_as_they_are(cluster: Cluster, /) -> None:
+    await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
+    (result,) = await cluster.partitions.add([MorePartitions("t", 5)], 1000)
+    assert (result.error_code, result.message) == (E.NONE, None)
+    assert cluster.view.image.has_leaders("t", 5)
+    assert await replicas_of(cluster, "t") == {index: [0] for index in range(5)}
+    request = cluster.replicas.requests[-1]
+    assert isinstance(request, LeaderAndIsrRequest)
+    (topic,) = request.topic_states
+    assert [(each.partition_index, each.is_new) for each in topic.partition_states] == [(2, True), (3, True), (4, True)]
+    # Again: the watch on the topic is set anew.
+    (result,) = await cluster.partitions.add([MorePartitions("t", 6)], 1000)
+    assert result.error_code == E.NONE
+    assert (await cluster.state("t", 5)).leader == 0
+    await cluster.restart()
+    assert cluster.view.image.partition_count("t") == 6
+    (result,) = await cluster.partitions.add([MorePartitions("t", 7)], 1000)
+    assert result.error_code == E.NONE
 
 
 async def test_partitions_that_kafkas_tools_add_through_zookeeper_are_made(cluster: Cluster, /) -> None:

@@ -74,30 +74,22 @@ async def test_metadata_follows_when_the_replicas_are_there(cluster: Cluster, /)
     await until(lambda: cluster.view.image.has_leaders("t", 1))
 
 
-def test_a_restart_raises_the_controller_epoch_and_leaves_leaders_as_they_were() -> None:
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-
-    async def second(cluster: Cluster) -> None:
-        assert cluster.controller.epoch == 2
-        assert cluster.view.image.has_leaders("t", 1)
-        assert await cluster.state("t", 0) == PartitionStateNode(0, 0, (0,), 1)
-        (request,) = cluster.replicas.requests
-        assert leaders_of(request) == {("t", 0): (0, 0, False)}
-
-    play(first, second)
+async def test_a_restart_raises_the_controller_epoch_and_leaves_leaders_as_they_were(cluster: Cluster, /) -> None:
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await cluster.restart()
+    assert cluster.controller.epoch == 2
+    assert cluster.view.image.has_leaders("t", 1)
+    assert await cluster.state("t", 0) == PartitionStateNode(0, 0, (0,), 1)
+    (request,) = cluster.replicas.requests
+    assert leaders_of(request) == {("t", 0): (0, 0, False)}
 
 
-def test_a_topic_that_came_while_nobody_was_controller_is_made_at_the_next_start() -> None:
-    async def first(cluster: Cluster) -> None:
-        await cluster.controller.close()
-        await put_topic(cluster, "t", {0: [0]})
-
-    async def second(cluster: Cluster) -> None:
-        assert cluster.view.image.has_leaders("t", 1)
-
-    play(first, second)
+async def test_a_topic_that_came_while_nobody_was_controller_is_made_at_the_next_start(cluster: Cluster, /) -> None:
+    await cluster.controller.close()
+    await put_topic(cluster, "t", {0: [0]})
+    await cluster.restart()
+    assert cluster.view.image.has_leaders("t", 1)
 
 
 async def test_deleting_takes_a_topic_out_of_metadata_then_replicas_then_the_registry(cluster: Cluster, /) -> None:
@@ -122,23 +114,19 @@ async def test_deleting_takes_a_topic_out_of_metadata_then_replicas_then_the_reg
     await until(lambda: cluster.view.image.has_leaders("t", 1))
 
 
-def test_a_deletion_that_was_cut_short_is_finished_at_the_next_start() -> None:
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0]})
-        await put_topic(cluster, "kept", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        cluster.replicas.is_holding = True
-        await cluster.registry.create("/admin/delete_topics/t")
-        await settle()
-
-    async def second(cluster: Cluster) -> None:
-        await settle()
-        assert "t" not in cluster.view.image.topics
-        assert await cluster.registry.exists("/brokers/topics/t") is None
-        assert await cluster.registry.children("/admin/delete_topics") == []
-        assert cluster.view.image.has_leaders("kept", 1)
-
-    play(first, second)
+async def test_a_deletion_that_was_cut_short_is_finished_at_the_next_start(cluster: Cluster, /) -> None:
+    await put_topic(cluster, "t", {0: [0]})
+    await put_topic(cluster, "kept", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    cluster.replicas.is_holding = True
+    await cluster.registry.create("/admin/delete_topics/t")
+    await settle()
+    await cluster.restart()
+    await settle()
+    assert "t" not in cluster.view.image.topics
+    assert await cluster.registry.exists("/brokers/topics/t") is None
+    assert await cluster.registry.children("/admin/delete_topics") == []
+    assert cluster.view.image.has_leaders("kept", 1)
 
 
 async def test_a_request_to_delete_what_is_not_there_is_removed(cluster: Cluster, /) -> None:
@@ -294,23 +282,19 @@ async def test_very_many_partitions_are_told_of_and_deleted_in_parts_but_shown_a
     assert seen == {1_300, 0}
 
 
-def test_a_deletion_that_ended_among_the_partitions_is_finished_at_the_next_start() -> None:
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0], 1: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 2))
-        cluster.replicas.is_holding = True
-        await cluster.registry.create("/admin/delete_topics/t")
-        await settle()
-        for path in ("/1/state", "/1", "/0/state"):
-            await cluster.registry.delete(f"/brokers/topics/t/partitions{path}")
-
-    async def second(cluster: Cluster) -> None:
-        await settle()
-        assert "t" not in cluster.view.image.topics
-        assert await cluster.registry.exists("/brokers/topics/t") is None
-        assert await cluster.registry.children("/admin/delete_topics") == []
-
-    play(first, second)
+async def test_a_deletion_that_ended_among_the_partitions_is_finished_at_the_next_start(cluster: Cluster, /) -> None:
+    await put_topic(cluster, "t", {0: [0], 1: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    cluster.replicas.is_holding = True
+    await cluster.registry.create("/admin/delete_topics/t")
+    await settle()
+    for path in ("/1/state", "/1", "/0/state"):
+        await cluster.registry.delete(f"/brokers/topics/t/partitions{path}")
+    await cluster.restart()
+    await settle()
+    assert "t" not in cluster.view.image.topics
+    assert await cluster.registry.exists("/brokers/topics/t") is None
+    assert await cluster.registry.children("/admin/delete_topics") == []
 
 
 def test_a_very_large_topic_is_taken_in_some_partitions_in_a_turn(caplog, monkeypatch) -> None:

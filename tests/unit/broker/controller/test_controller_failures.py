@@ -131,77 +131,68 @@ async def test_a_state_that_already_is_what_follows_is_told_to_all(cluster: Clus
         b"[1]",
     ],
 )
-def test_a_topic_that_makes_no_sense_is_left_out(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async def first(cluster: Cluster) -> None:
-        await cluster.registry.create(paths.topic("broken"), data)
-        await settle()
-        assert cluster.controller.is_active
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        assert (await cluster.registry.get(paths.topic("broken")))[0] == data
-
-    async def second(cluster: Cluster) -> None:
-        assert cluster.view.image.has_leaders("t", 1)
-        assert "broken" not in cluster.view.image.topics
-
-    play(first, second)
+async def test_a_topic_that_makes_no_sense_is_left_out(
+    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    await cluster.registry.create(paths.topic("broken"), data)
+    await settle()
+    assert cluster.controller.is_active
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    assert (await cluster.registry.get(paths.topic("broken")))[0] == data
+    await cluster.restart()
+    assert cluster.view.image.has_leaders("t", 1)
+    assert "broken" not in cluster.view.image.topics
     assert "topic broken is left out: /brokers/topics/broken is malformed" in caplog.text
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"nonsense", b'{"leader":"x","leader_epoch":0,"controller_epoch":1}'])
-def test_a_partition_state_that_makes_no_sense_is_left_alone(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0], 1: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 2))
-
-    async def second(cluster: Cluster) -> None:
-        path = paths.partition_state("t", 0)
-        await cluster.registry.set(path, data)
-
-    async def third(cluster: Cluster) -> None:
-        assert metadata_topics_of(cluster)["t"] == {1: 0}
-        await cluster.add_broker(1)
-        await cluster.remove_broker(1)
-        await put_topic(cluster, "new", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("new", 1))
-        assert cluster.controller.epoch == 3
-        assert (await cluster.registry.get(paths.partition_state("t", 0)))[0] == data
-
-    play(first, second, third)
+async def test_a_partition_state_that_makes_no_sense_is_left_alone(
+    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    await put_topic(cluster, "t", {0: [0], 1: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await cluster.restart()
+    path = paths.partition_state("t", 0)
+    await cluster.registry.set(path, data)
+    await cluster.restart()
+    assert metadata_topics_of(cluster)["t"] == {1: 0}
+    await cluster.add_broker(1)
+    await cluster.remove_broker(1)
+    await put_topic(cluster, "new", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("new", 1))
+    assert cluster.controller.epoch == 3
+    assert (await cluster.registry.get(paths.partition_state("t", 0)))[0] == data
     assert "partition t-0 is left as it is: /brokers/topics/t/partitions/0/state is malformed" in caplog.text
 
 
-def test_what_is_wrong_with_a_partition_is_told_when_it_changes(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(
+    cluster: Cluster, /, caplog: pytest.LogCaptureFixture
+) -> None:
     nobody, nonsense = "partition t-0 has no leader: none of its replicas is alive", "is malformed"
-
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [5]})
-        await cluster.registry.create(paths.topic("broken"), b"nonsense")
-        for name in ("a", "b", "c"):
-            await put_topic(cluster, name, {0: [0]})
-            await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
-        assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 1)
-        await cluster.add_broker(5)
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        await cluster.registry.delete(paths.topic("broken"))
-        await settle()
-        await put_topic(cluster, "again", {0: [6]})
-        await cluster.registry.create(paths.topic("broken"), b"nonsense")
-        await put_topic(cluster, "d", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("d", 1))
-        assert "partition again-0 has no leader" in caplog.text
-        assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 2)
-
-    async def second(cluster: Cluster) -> None:
-        await cluster.registry.set(paths.partition_state("t", 0), b"nonsense")
-
-    async def third(cluster: Cluster) -> None:
-        for name in ("e", "f", "g"):
-            await put_topic(cluster, name, {0: [0]})
-            await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
-        assert caplog.text.count("partition t-0 is left as it is") == 1
-
-    play(first, second, third)
+    await put_topic(cluster, "t", {0: [5]})
+    await cluster.registry.create(paths.topic("broken"), b"nonsense")
+    for name in ("a", "b", "c"):
+        await put_topic(cluster, name, {0: [0]})
+        await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+    assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 1)
+    await cluster.add_broker(5)
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await cluster.registry.delete(paths.topic("broken"))
+    await settle()
+    await put_topic(cluster, "again", {0: [6]})
+    await cluster.registry.create(paths.topic("broken"), b"nonsense")
+    await put_topic(cluster, "d", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("d", 1))
+    assert "partition again-0 has no leader" in caplog.text
+    assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 2)
+    await cluster.restart()
+    await cluster.registry.set(paths.partition_state("t", 0), b"nonsense")
+    await cluster.restart()
+    for name in ("e", "f", "g"):
+        await put_topic(cluster, name, {0: [0]})
+        await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+    assert caplog.text.count("partition t-0 is left as it is") == 1
 
 
 def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
@@ -317,18 +308,11 @@ def test_settings_that_can_not_be_read_hold_up_nothing_for_good(error: RegistryE
 
 
 @pytest.mark.parametrize("data", [b"first", b"\xff", b"-1", b"2147483647", b"9" * 5_000])
-def test_an_epoch_that_is_none_is_passed_over(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    epochs: list[int] = []
-
-    async def first(cluster: Cluster) -> None:
-        epochs.append(cluster.controller.epoch)
-        await cluster.registry.multi([SetOp(paths.CONTROLLER_EPOCH, data)])
-
-    async def second(cluster: Cluster) -> None:
-        epochs.append(cluster.controller.epoch)
-
-    play(first, second)
-    assert epochs[0] < epochs[1]
+async def test_an_epoch_that_is_none_is_passed_over(cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture):
+    before = cluster.controller.epoch
+    await cluster.registry.multi([SetOp(paths.CONTROLLER_EPOCH, data)])
+    await cluster.restart()
+    assert before < cluster.controller.epoch
     assert "/controller_epoch is malformed (no controller epoch)" in caplog.text
 
 

@@ -63,29 +63,23 @@ async def test_the_preferred_leader_leads_again(cluster: Cluster, /) -> None:
     assert any(isinstance(each, LeaderAndIsrRequest) for each in cluster.links[1].requests)
 
 
-def test_a_replica_that_is_not_in_sync_leads_where_that_is_asked_for() -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [1, 0])])], 1000)
-        await cluster.registry.set(
-            paths.partition_state("t", 0), encode_partition_state(PartitionStateNode(1, 0, (1,), 1))
-        )
+async def test_a_replica_that_is_not_in_sync_leads_where_that_is_asked_for(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    await cluster.topics.create([NewTopic("t", -1, -1, [(0, [1, 0])])], 1000)
+    await cluster.registry.set(paths.partition_state("t", 0), encode_partition_state(PartitionStateNode(1, 0, (1,), 1)))
 
-        await cluster.remove_broker(1)
-
-    async def anew(cluster: Cluster) -> None:
-        admin = admin_of(cluster)
-        assert (await cluster.state("t", 0)).leader == -1
-        results = await admin.elect([T0], P, 1000)
-        assert results[T0].error_code == E.PREFERRED_LEADER_NOT_AVAILABLE
-        waiting = cluster.spawner.spawn(admin.elect([T0], U, 1000))
-        await until(lambda: waiting.is_done)
-        assert waiting.value[T0].error_code == E.NONE
-        state = await cluster.state("t", 0)
-        assert (state.leader, state.isr) == (0, (0,))
-        assert (await admin.elect([T0], U, 1000))[T0].error_code == E.ELECTION_NOT_NEEDED
-
-    play(story, anew)
+    await cluster.remove_broker(1)
+    await cluster.restart()
+    admin = admin_of(cluster)
+    assert (await cluster.state("t", 0)).leader == -1
+    results = await admin.elect([T0], P, 1000)
+    assert results[T0].error_code == E.PREFERRED_LEADER_NOT_AVAILABLE
+    waiting = cluster.spawner.spawn(admin.elect([T0], U, 1000))
+    await until(lambda: waiting.is_done)
+    assert waiting.value[T0].error_code == E.NONE
+    state = await cluster.state("t", 0)
+    assert (state.leader, state.isr) == (0, (0,))
+    assert (await admin.elect([T0], U, 1000))[T0].error_code == E.ELECTION_NOT_NEEDED
 
 
 async def test_an_election_that_takes_too_long_is_told_of(cluster: Cluster, /) -> None:
@@ -121,48 +115,43 @@ async def test_what_one_replica_alone_has_is_not_deleted_by_taking_its_reassignm
     assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
 
 
-def test_a_partition_whose_brokers_are_gone_comes_to_this_one() -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(9)
-        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9]), (1, [9])])], 1000)
-        await cluster.remove_broker(9)
-        admin = admin_of(cluster)
-        assert (await admin.reassign({T0: [0]}))[T0].error_code == E.NONE
-        # It can't end: nobody has what broker 9 had.
-        assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
-        assert await assignment(cluster) == TopicAssignment({0: [0, 9], 1: [9]}, {0: [0]}, {0: [9]})
-        await settle()
-        told = [each for each in cluster.replicas.requests if isinstance(each, LeaderAndIsrRequest)]
-        # As one of those that come, and as a new replica.
-        assert len(told) == 2
-        for request in told:
-            (partition,) = request.topic_states[0].partition_states
-            assert (partition.replicas, partition.adding_replicas, partition.removing_replicas) == ([0, 9], [0], [9])
-            assert partition.is_new
-
-    async def cancelled(cluster: Cluster) -> None:
-        # It goes on after a restart.
-        admin = admin_of(cluster)
-        assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
-        assert (await admin.reassign({T0: None}))[T0].error_code == E.NONE
-        await settle()
-        assert await assignment(cluster) == TopicAssignment({0: [9], 1: [9]})
-        assert (admin.reassignments(), (await cluster.state("t", 0)).leader) == ({}, -1)
-        stop = cluster.replicas.requests[-1]
-        assert isinstance(stop, StopReplicaRequest)
-        assert stop.topic_states[0].partition_states[0].delete_partition
-        assert (await admin.reassign({T0: None}))[T0].error_code == E.NO_REASSIGNMENT_IN_PROGRESS
-
-    async def ended(cluster: Cluster) -> None:
-        admin = admin_of(cluster)
-        await admin.reassign({T0: [0]})
-        assert (await admin.elect([T0], U, 1000))[T0].error_code == E.NONE
-        await settle()
-        assert await assignment(cluster) == TopicAssignment({0: [0], 1: [9]})
-        state = await cluster.state("t", 0)
-        assert (state.leader, state.isr, admin.reassignments()) == (0, (0,), {})
-
-    play(story, cancelled, ended)
+async def test_a_partition_whose_brokers_are_gone_comes_to_this_one(cluster: Cluster, /) -> None:
+    await cluster.add_broker(9)
+    await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9]), (1, [9])])], 1000)
+    await cluster.remove_broker(9)
+    admin = admin_of(cluster)
+    assert (await admin.reassign({T0: [0]}))[T0].error_code == E.NONE
+    # It can't end: nobody has what broker 9 had.
+    assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+    assert await assignment(cluster) == TopicAssignment({0: [0, 9], 1: [9]}, {0: [0]}, {0: [9]})
+    await settle()
+    told = [each for each in cluster.replicas.requests if isinstance(each, LeaderAndIsrRequest)]
+    # As one of those that come, and as a new replica.
+    assert len(told) == 2
+    for request in told:
+        (partition,) = request.topic_states[0].partition_states
+        assert (partition.replicas, partition.adding_replicas, partition.removing_replicas) == ([0, 9], [0], [9])
+        assert partition.is_new
+    await cluster.restart()
+    # It goes on after a restart.
+    admin = admin_of(cluster)
+    assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+    assert (await admin.reassign({T0: None}))[T0].error_code == E.NONE
+    await settle()
+    assert await assignment(cluster) == TopicAssignment({0: [9], 1: [9]})
+    assert (admin.reassignments(), (await cluster.state("t", 0)).leader) == ({}, -1)
+    stop = cluster.replicas.requests[-1]
+    assert isinstance(stop, StopReplicaRequest)
+    assert stop.topic_states[0].partition_states[0].delete_partition
+    assert (await admin.reassign({T0: None}))[T0].error_code == E.NO_REASSIGNMENT_IN_PROGRESS
+    await cluster.restart()
+    admin = admin_of(cluster)
+    await admin.reassign({T0: [0]})
+    assert (await admin.elect([T0], U, 1000))[T0].error_code == E.NONE
+    await settle()
+    assert await assignment(cluster) == TopicAssignment({0: [0], 1: [9]})
+    state = await cluster.state("t", 0)
+    assert (state.leader, state.isr, admin.reassignments()) == (0, (0,), {})
 
 
 async def test_replicas_that_are_left_out_are_dropped_where_they_live(cluster: Cluster, /) -> None:

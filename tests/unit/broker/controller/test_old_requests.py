@@ -53,19 +53,15 @@ async def test_preferred_leaders_are_elected_and_the_request_is_gone(cluster: Cl
     await until(lambda: cluster.view.image.topics["t"][0].leader == 0)
 
 
-def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_start() -> None:
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        await cluster.controller.close()
-        await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
-        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({TopicPartition("t", 0): [0]}))
-
-    async def second(cluster: Cluster) -> None:
-        await gone(cluster, paths.PREFERRED_ELECTION)
-        await gone(cluster, paths.REASSIGNMENT)
-
-    play(first, second)
+async def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_start(cluster: Cluster, /) -> None:
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await cluster.controller.close()
+    await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
+    await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({TopicPartition("t", 0): [0]}))
+    await cluster.restart()
+    await gone(cluster, paths.PREFERRED_ELECTION)
+    await gone(cluster, paths.REASSIGNMENT)
 
 
 def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
