@@ -106,42 +106,37 @@ async def test_records_come_from_the_position_on_though_batches_are_sent_whole(p
 
 
 @pytest.mark.parametrize("failing", [0, 1])
-def test_an_error_of_one_partition_costs_the_others_no_record(failing):
+async def test_an_error_of_one_partition_costs_the_others_no_record(pool, made, /, failing):
     """Whoever goes on after the error has read everything once."""
-
-    async def use(pool):
-        consumer = Consumer(pool, auto_offset_reset="none")
-        consumer.assign(at(0) | at(1))
-        fetched, errors = {}, []
-        for _ in range(4):
-            try:
-                more = values(await consumer.poll(1_000))
-            except KafkaError as error:
-                errors.append(error.code)
-            else:
-                assert not fetched.keys() & more.keys()
-                fetched |= more
-        assert fetched == ALL
-        assert errors == [ErrorCode.OFFSET_OUT_OF_RANGE]
-        await consumer.close()
-
-    broker(serves({failing: ErrorCode.OFFSET_OUT_OF_RANGE}), serves()).run(use)
+    made.will_answer({ApiKey.FETCH: [serves({failing: ErrorCode.OFFSET_OUT_OF_RANGE}), serves()]})
+    consumer = Consumer(pool, auto_offset_reset="none")
+    consumer.assign(at(0) | at(1))
+    fetched, errors = {}, []
+    for _ in range(4):
+        try:
+            more = values(await consumer.poll(1_000))
+        except KafkaError as error:
+            errors.append(error.code)
+        else:
+            assert not fetched.keys() & more.keys()
+            fetched |= more
+    assert fetched == ALL
+    assert errors == [ErrorCode.OFFSET_OUT_OF_RANGE]
+    await consumer.close()
 
 
 @pytest.mark.parametrize("spoilt", [0, 1])
-def test_a_damaged_batch_costs_the_others_no_record_however_often_it_comes(spoilt):
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0) | at(1))
-        fetched = values(await consumer.poll(1_000))
-        assert fetched == {place: value for place, value in ALL.items() if place[0] != spoilt}
-        with pytest.raises(KafkaError, match="CRC") as caught:
-            await consumer.poll(1_000)
-        assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
-        assert consumer.positions[TopicPartition("t", spoilt)] == 0
-        await consumer.close()
-
-    broker(serves(spoilt={spoilt})).run(use)
+async def test_a_damaged_batch_costs_the_others_no_record_however_often_it_comes(pool, made, /, spoilt):
+    made.will_answer({ApiKey.FETCH: serves(spoilt={spoilt})})
+    consumer = Consumer(pool)
+    consumer.assign(at(0) | at(1))
+    fetched = values(await consumer.poll(1_000))
+    assert fetched == {place: value for place, value in ALL.items() if place[0] != spoilt}
+    with pytest.raises(KafkaError, match="CRC") as caught:
+        await consumer.poll(1_000)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert consumer.positions[TopicPartition("t", spoilt)] == 0
+    await consumer.close()
 
 
 @pytest.mark.parametrize(("reset", "offset"), [("earliest", 0), ("latest", 3)])
@@ -200,7 +195,7 @@ def in_transaction(producer_id, base_offset, value):
 
 
 @pytest.mark.parametrize(("is_read_committed", "shown"), [(False, [0, 1, 3, 4]), (True, [1, 4])])
-def test_read_committed_skips_what_was_aborted_and_nothing_else(is_read_committed, shown):
+async def test_read_committed_skips_what_was_aborted_and_nothing_else(pool, made, /, is_read_committed, shown):
     """Producer 7 aborts a transaction and commits the next one; producer 8 aborts one, producer 9 commits one."""
     marker = build_marker(7, 0, EndTransactionMarker(MarkerType.ABORT, 0), 0, base_offset=2)
     records = b"".join(
@@ -219,11 +214,9 @@ def test_read_committed_skips_what_was_aborted_and_nothing_else(is_read_committe
         part = PartitionData(0, 0, 5, 5, aborted_transactions=aborted, records=records)
         return FetchResponse(responses=[FetchableTopicResponse("t", [part])])
 
-    async def use(pool):
-        consumer = Consumer(pool, is_read_committed=is_read_committed)
-        consumer.assign(at(0))
-        assert [offset for _, offset in values(await consumer.poll(1_000))] == shown
-        assert consumer.positions == at(0, 5)
-        await consumer.close()
-
-    broker(fetch, lambda request: None).run(use)
+    made.will_answer({ApiKey.FETCH: [fetch, lambda request: None]})
+    consumer = Consumer(pool, is_read_committed=is_read_committed)
+    consumer.assign(at(0))
+    assert [offset for _, offset in values(await consumer.poll(1_000))] == shown
+    assert consumer.positions == at(0, 5)
+    await consumer.close()

@@ -109,16 +109,13 @@ async def test_it_joins_again_with_the_id_that_it_is_given(pool, joins, /):
         (ErrorCode.UNKNOWN_MEMBER_ID, ""),
     ],
 )
-def test_a_sync_that_comes_too_late_joins_again(code, second_id):
-    async def use(pool):
-        made = member(pool)
-        await made.join()
-        assert [each.member_id for each in late.requests[ApiKey.JOIN_GROUP]] == ["", second_id]
-        assert not made.needs_rejoin
-        await made.leave()
-
-    late = broker(SYNC_GROUP=[synced(code), synced()])
-    late.run(use)
+async def test_a_sync_that_comes_too_late_joins_again(pool, late, /, code, second_id):
+    late.will_answer({ApiKey.SYNC_GROUP: [synced(code), synced()]})
+    made = member(pool)
+    await made.join()
+    assert [each.member_id for each in late.requests[ApiKey.JOIN_GROUP]] == ["", second_id]
+    assert not made.needs_rejoin
+    await made.leave()
 
 
 @pytest.mark.played(by=play, JOIN_GROUP=[joined(ErrorCode.NOT_COORDINATOR), joined()])
@@ -137,18 +134,16 @@ async def test_a_refusal_that_joining_again_does_not_heal_is_raised(pool, made, 
 
 
 @pytest.mark.parametrize("code", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID])
-def test_a_heartbeat_tells_of_a_rebalance(code):
-    async def use(pool):
-        made = member(pool, heartbeat_interval_ms=1_000)
-        await made.join()
-        start_s = asyncio.get_running_loop().time()
-        await made.wait_for_rebalance()
-        assert asyncio.get_running_loop().time() - start_s == pytest.approx(2)
-        assert made.needs_rejoin
-        made.raise_failure()
-        await made.leave()
-
-    broker(HEARTBEAT=[beaten(), beaten(code)]).run(use)
+async def test_a_heartbeat_tells_of_a_rebalance(pool, broker, /, code):
+    broker.will_answer({ApiKey.HEARTBEAT: [beaten(), beaten(code)]})
+    made = member(pool, heartbeat_interval_ms=1_000)
+    await made.join()
+    start_s = asyncio.get_running_loop().time()
+    await made.wait_for_rebalance()
+    assert asyncio.get_running_loop().time() - start_s == pytest.approx(2)
+    assert made.needs_rejoin
+    made.raise_failure()
+    await made.leave()
 
 
 @pytest.mark.played(by=play, HEARTBEAT=[beaten(ErrorCode.GROUP_AUTHORIZATION_FAILED), beaten()])

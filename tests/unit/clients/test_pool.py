@@ -88,14 +88,12 @@ async def test_what_is_known_is_not_asked_until_it_is_old_or_wrong(pool, broker,
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic t: TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-def test_what_a_broker_says_of_a_topic_is_said_in_words_and_not_remembered(code, text):
-    async def use(pool):
-        with pytest.raises(KafkaError, match=text) as caught:
-            await pool.topic("t")
-        assert caught.value.code is code
-        assert (await pool.topic("t")).partitions.keys() == {0}
-
-    MemoryBroker({ApiKey.METADATA: [metadata(code), metadata()]}).run(use)
+async def test_what_a_broker_says_of_a_topic_is_said_in_words_and_not_remembered(pool, broker, /, code, text):
+    broker.will_answer({ApiKey.METADATA: [metadata(code), metadata()]})
+    with pytest.raises(KafkaError, match=text) as caught:
+        await pool.topic("t")
+    assert caught.value.code is code
+    assert (await pool.topic("t")).partitions.keys() == {0}
 
 
 @pytest.mark.played({ApiKey.METADATA: [metadata(leader=-1), metadata()]}, by=play)
@@ -151,17 +149,15 @@ async def test_the_first_address_that_answers_is_enough(unused, broker, /):
         assert (await pool.any_broker()).host == "memory"
 
 
-def test_a_group_that_will_never_have_a_coordinator_is_told_why():
+async def test_a_group_that_will_never_have_a_coordinator_is_told_why(pool, broker, /):
     def find(request):
         return FindCoordinatorResponse(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
-    async def use(pool):
-        with pytest.raises(KafkaError, match=r"offsets\.topic\.replication\.factor to 1") as caught:
-            await pool.coordinator("g")
-        assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
-
     metadatas = metadata(ErrorCode.INVALID_REPLICATION_FACTOR)
-    MemoryBroker({ApiKey.FIND_COORDINATOR: find, ApiKey.METADATA: metadatas}).run(use)
+    broker.will_answer({ApiKey.FIND_COORDINATOR: find, ApiKey.METADATA: metadatas})
+    with pytest.raises(KafkaError, match=r"offsets\.topic\.replication\.factor to 1") as caught:
+        await pool.coordinator("g")
+    assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 def creating(*there):
@@ -192,42 +188,32 @@ def offsets_refused(code):
     ("name", "versions"),
     [("__transaction_state", (0, 9)), ("__consumer_offsets", (0, 4)), ("t", (1, 3)), ("t", (0, 0))],
 )
-def test_metadata_creates_no_topic_unless_it_is_told_to(name, versions):
+async def test_metadata_creates_no_topic_unless_it_is_told_to(pool, broker, /, name, versions):
     topics, answer = creating("other")
-
-    async def use(pool):
-        found = await pool.metadata([name])
-        assert [(each.name, each.error_code) for each in found.topics.values()] == [
-            (name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        ]
-        assert topics == {"other"}
-        assert (await pool.metadata([name], allow_auto_topic_creation=True)).topics[name].partitions.keys() == {0}
-        assert list((await pool.metadata([name])).topics) == [name]
-
     refused = offsets_refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    broker = MemoryBroker({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
+    broker.will_answer({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
     broker.versions[ApiKey.METADATA] = versions
-    broker.run(use)
+    found = await pool.metadata([name])
+    assert [(each.name, each.error_code) for each in found.topics.values()] == [
+        (name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    ]
+    assert topics == {"other"}
+    assert (await pool.metadata([name], allow_auto_topic_creation=True)).topics[name].partitions.keys() == {0}
+    assert list((await pool.metadata([name])).topics) == [name]
 
 
-def test_a_coordinator_is_looked_for_only_where_groups_may_exist():
+async def test_a_coordinator_is_looked_for_only_where_groups_may_exist(pool, broker, /):
     topics, answer = creating()
-
-    async def use(pool):
-        assert await pool.existing_coordinator("g") is None
-        assert not broker.requests[ApiKey.FIND_COORDINATOR]
-        topics.add("__consumer_offsets")
-        assert await pool.existing_coordinator("g") is await pool.coordinator("g")
-        assert topics == {"__consumer_offsets"}
-
     refused = offsets_refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    broker = MemoryBroker({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
-    broker.run(use)
+    broker.will_answer({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
+    assert await pool.existing_coordinator("g") is None
+    assert not broker.requests[ApiKey.FIND_COORDINATOR]
+    topics.add("__consumer_offsets")
+    assert await pool.existing_coordinator("g") is await pool.coordinator("g")
+    assert topics == {"__consumer_offsets"}
 
 
-def test_who_may_not_see_the_offsets_topic_finds_the_coordinator_all_the_same():
-    async def use(pool):
-        assert await pool.existing_coordinator("g") is await pool.coordinator("g")
-
+async def test_who_may_not_see_the_offsets_topic_finds_the_coordinator_all_the_same(pool, broker, /):
     refused = offsets_refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    MemoryBroker({ApiKey.METADATA: creating()[1], ApiKey.LIST_OFFSETS: refused}).run(use)
+    broker.will_answer({ApiKey.METADATA: creating()[1], ApiKey.LIST_OFFSETS: refused})
+    assert await pool.existing_coordinator("g") is await pool.coordinator("g")

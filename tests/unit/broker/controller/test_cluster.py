@@ -254,20 +254,17 @@ async def test_replicas_on_a_failed_directory_leave_those_in_sync(cluster: Clust
 # Notifications
 
 
-def test_states_that_leaders_wrote_are_told_to_all(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(cluster: Cluster) -> None:
-        await three_brokers(cluster)
-        state = encode_partition_state(PartitionStateNode(1, 0, (1,), 1))
-        await cluster.registry.set(paths.partition_state("t", 0), state)
-        assert cluster.view.image.topics["t"][0].isr == (1, 2, 0)
-        data = b'{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"none","partition":0}]}'
-        for each in (b"nonsense", data):
-            await cluster.registry.create(f"{paths.ISR_CHANGES}/isr_change_", each, sequence=True)
-        await settle()
-        assert cluster.view.image.topics["t"][0].isr == (1,)
-        assert await cluster.registry.children(paths.ISR_CHANGES) == []
-
-    play(story)
+async def test_states_that_leaders_wrote_are_told_to_all(cluster: Cluster, /, caplog: pytest.LogCaptureFixture) -> None:
+    await three_brokers(cluster)
+    state = encode_partition_state(PartitionStateNode(1, 0, (1,), 1))
+    await cluster.registry.set(paths.partition_state("t", 0), state)
+    assert cluster.view.image.topics["t"][0].isr == (1, 2, 0)
+    data = b'{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"none","partition":0}]}'
+    for each in (b"nonsense", data):
+        await cluster.registry.create(f"{paths.ISR_CHANGES}/isr_change_", each, sequence=True)
+    await settle()
+    assert cluster.view.image.topics["t"][0].isr == (1,)
+    assert await cluster.registry.children(paths.ISR_CHANGES) == []
     assert "isr_change_0000000000 is dropped" in caplog.text
 
 

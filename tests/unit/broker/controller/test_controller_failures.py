@@ -260,16 +260,13 @@ async def test_a_session_that_expired_ends_the_term_and_another_begins(cluster: 
     await until(lambda: cluster.view.image.has_leaders("t", 1))
 
 
-def test_an_error_of_ours_leaves_the_controller_at_work(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(cluster: Cluster) -> None:
-        fail_once(cluster, "children", ZeroDivisionError(), fails_at=is_about("^/admin/delete_topics$"))
-        await put_topic(cluster, "t", {0: [0]})
-        await cluster.registry.create(paths.delete_topic("t"))
-        await settle()
-        await put_topic(cluster, "new", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("new", 1))
-
-    play(story)
+async def test_an_error_of_ours_leaves_the_controller_at_work(cluster: Cluster, /, caplog: pytest.LogCaptureFixture):
+    fail_once(cluster, "children", ZeroDivisionError(), fails_at=is_about("^/admin/delete_topics$"))
+    await put_topic(cluster, "t", {0: [0]})
+    await cluster.registry.create(paths.delete_topic("t"))
+    await settle()
+    await put_topic(cluster, "new", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("new", 1))
     assert "the controller could not handle Signal.DELETIONS_CHANGED" in caplog.text
 
 

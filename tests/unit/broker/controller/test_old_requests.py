@@ -64,18 +64,17 @@ async def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_sta
     await gone(cluster, paths.REASSIGNMENT)
 
 
-def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await put_topic(cluster, "t", {0: [0, 1], 1: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 2))
-        wanted = {TopicPartition("t", 0): [1], TopicPartition("t", 1): [9], TopicPartition("none", 0): [0]}
-        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
-        await gone(cluster, paths.REASSIGNMENT)
-        assert (await cluster.state("t", 0)).leader == 1
-        assert (await cluster.state("t", 1)).leader == 0
-
-    play(story)
+async def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(
+    cluster: Cluster, /, caplog: pytest.LogCaptureFixture
+) -> None:
+    await cluster.add_broker(1)
+    await put_topic(cluster, "t", {0: [0, 1], 1: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    wanted = {TopicPartition("t", 0): [1], TopicPartition("t", 1): [9], TopicPartition("none", 0): [0]}
+    await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
+    await gone(cluster, paths.REASSIGNMENT)
+    assert (await cluster.state("t", 0)).leader == 1
+    assert (await cluster.state("t", 1)).leader == 0
     assert "asks for partition t-1: Replica assignment has brokers that are not alive" in caplog.text
     assert "asks for partition none-0: The partition does not exist." in caplog.text
 
@@ -100,14 +99,13 @@ async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster:
 
 @pytest.mark.parametrize("path", [paths.PREFERRED_ELECTION, paths.REASSIGNMENT])
 @pytest.mark.parametrize("data", [None, b"", b"nonsense", b"[]", b"{}", b'{"partitions":7}'])
-def test_what_makes_no_sense_is_dropped(path: str, data: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.registry.create(path, data)
-        await gone(cluster, path)
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-
-    play(story)
+async def test_what_makes_no_sense_is_dropped(
+    cluster: Cluster, /, path: str, data: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    await cluster.registry.create(path, data)
+    await gone(cluster, path)
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
     assert f"{path} is dropped" in caplog.text
 
 

@@ -42,6 +42,7 @@ from barnabas.wire.protocol.messages.leader_and_isr import (
 from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import AllowAll
 from barnabas.wire.security.principals import ANONYMOUS
 from tests.patience import PATIENCE_S
@@ -49,6 +50,20 @@ from tests.unit.broker.requests.wire import Wire
 from tests.unit.turns import slices_of
 
 BROKER_ID = 1
+
+
+def batch(
+    count: int = 1,
+    value: bytes = b"value",
+    *,
+    key: bytes | None = b"key",
+    timestamp_ms: int = 1_600_000_000_000,
+    **producer: Any,
+) -> bytearray:
+    builder = BatchBuilder(**producer)
+    for _ in range(count):
+        builder.append(timestamp_ms, key, value)
+    return builder.build()
 
 
 class HoldingExecutor(ManualExecutor):

@@ -21,19 +21,12 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.explain.json_schema import complaints
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
-from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
+from tests.unit.broker.requests.conftest import batch
 from tests.unit.broker.requests.denying import Denies
 
 ALICE = Principal("User", "alice")
-
-
-def batch(count: int) -> bytes:
-    builder = BatchBuilder()
-    for _ in range(count):
-        builder.append(1_600_000_000_000, b"key", b"value")
-    return bytes(builder.build())
 
 
 class MayDescribe(Denies):

@@ -40,7 +40,7 @@ from barnabas.wire.protocol.messages.produce import (
     TopicProduceData,
 )
 from barnabas.wire.protocol.wire import Message, WireBuffer
-from tests.unit.broker.requests.test_fetch import batch
+from tests.unit.broker.requests.conftest import batch
 from tests.unit.broker.requests.wire import answering, header, heartbeat, until
 
 pytestmark = pytest.mark.played(by="play")
