@@ -26,7 +26,7 @@ from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, Heartbea
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.protocol.wire import Message, Part, WireBuffer
 from tests.unit.broker.requests.conftest import route_of
-from tests.unit.broker.requests.wire import answering, heartbeat, heartbeat1, heartbeats, until
+from tests.unit.broker.requests.wire import answering, heartbeat, heartbeat1, heartbeats, until, working_for
 
 pytestmark = pytest.mark.played(by="play")
 
@@ -330,11 +330,7 @@ async def test_the_stages_of_a_request_are_measured(connect, /, data_path):
 
 
 async def test_frames_that_come_together_are_measured_each_by_itself(connect, /, data_path):
-    def handle(ctx, request):
-        data_path.clock.advance(3)
-        return HeartbeatResponse(0, 0)
-
-    wire = connect(heartbeats(handle))
+    wire = connect(heartbeats(working_for(data_path, 3)))
     wire.table.count_requests()
     await wire.send(heartbeat(1), heartbeat(2))
     await wire.answer()

@@ -35,7 +35,7 @@ from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import AllowAll
-from tests.unit.broker.requests.wire import answering, header, heartbeat, heartbeat1, heartbeats, until
+from tests.unit.broker.requests.wire import answering, header, heartbeat, heartbeat1, heartbeats, until, working_for
 
 pytestmark = pytest.mark.played(by="play")
 
@@ -457,14 +457,6 @@ def test_a_broker_that_fetches_has_no_consumers_quota(data_path, quotas):
     assigned(data_path, 1, 3)
     assert isinstance(data_path.begin(fetch.HANDLER, 11, request), FetchResponse | Pending)
     assert quotas.bucket(QuotaKind.FETCH, USER, "client", 0).rate_per_s(0) == 0
-
-
-def working_for(data_path, ms: int):
-    def handle(ctx, request):
-        data_path.clock.advance(ms)
-        return HeartbeatResponse(0, 0)
-
-    return handle
 
 
 async def test_who_takes_too_much_of_the_time_is_held_for_a_window(connect, /, data_path, quotas):

@@ -14,7 +14,7 @@ from barnabas.explain.json_schema import complaints
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
 from barnabas.wire.protocol.wire import WireBuffer
-from tests.unit.broker.requests.wire import header, heartbeat, heartbeats, until
+from tests.unit.broker.requests.wire import header, heartbeat, heartbeats, until, working_for
 
 pytestmark = pytest.mark.played(by="play")
 
@@ -79,11 +79,7 @@ async def test_what_waits_for_longer_than_is_usual_of_its_api(
 
 
 async def test_what_computes_for_long(connect, /, data_path: Any, kept: Facts) -> None:
-    def handle(ctx: Any, request: Any) -> HeartbeatResponse:
-        data_path.clock.advance(SLOW_MS)
-        return HeartbeatResponse(0, 0)
-
-    wire = connect(heartbeats(handle))
+    wire = connect(heartbeats(working_for(data_path, SLOW_MS)))
     wire.table.keep_slow_requests()
     await wire.send(heartbeat())
     await wire.answer()
@@ -133,11 +129,7 @@ async def test_a_large_answer_is_slow_where_its_peer_takes_long_for_it(
 
 
 async def test_nothing_is_kept_unless_it_is_wanted(connect, /, data_path: Any, kept: Facts) -> None:
-    def handle(ctx: Any, request: Any) -> HeartbeatResponse:
-        data_path.clock.advance(10 * SLOW_MS)
-        return HeartbeatResponse(0, 0)
-
-    wire = connect(heartbeats(handle))
+    wire = connect(heartbeats(working_for(data_path, 10 * SLOW_MS)))
     await wire.send(heartbeat())
     await wire.answer()
     wire.close()
@@ -145,11 +137,7 @@ async def test_nothing_is_kept_unless_it_is_wanted(connect, /, data_path: Any, k
 
 
 async def test_the_clients_software_stays_with_its_connection(connect, /, data_path: Any, kept: Facts) -> None:
-    def handle(ctx: Any, request: Any) -> HeartbeatResponse:
-        data_path.clock.advance(SLOW_MS)
-        return HeartbeatResponse(0, 0)
-
-    wire = connect(heartbeats(handle))
+    wire = connect(heartbeats(working_for(data_path, SLOW_MS)))
     wire.table.keep_slow_requests()
     await wire.send(header(18, 3, is_flexible=True) + b"\x0capache-java\x062.7.2\0")
     await wire.answer()

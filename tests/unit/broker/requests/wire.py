@@ -131,3 +131,13 @@ def answering(error_code=ErrorCode.NONE):
 def heartbeats(handle):
     """Heartbeat, answered by a function."""
     return Handler(HeartbeatRequest, 0, 4, handle, heartbeat_handler.refuse)
+
+
+def working_for(data_path, ms: int):
+    """Answers heartbeats after some time of work."""
+
+    def handle(ctx, request):
+        data_path.clock.advance(ms)
+        return HeartbeatResponse(0, 0)
+
+    return handle

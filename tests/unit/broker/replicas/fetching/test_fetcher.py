@@ -757,17 +757,26 @@ def test_a_broker_that_stops_asks_for_nothing_any_more() -> None:
 # --- what the quota holds back
 
 
-def throttled(follower: Follower, limit: int, *partitions: int) -> None:
-    follower.quota.set_limit(limit)
+DATA = batch(0, 3)
+
+
+def throttled(follower: Follower, *partitions: int) -> None:
+    """Two seconds are as much as DATA."""
+    follower.quota.set_limit(len(DATA) // 2)
     follower.quota.set_partitions("t", frozenset(partitions))
 
 
+def held_back(*keys: TopicPartition) -> Follower:
+    """A follower of A and others, to which two seconds' worth of A came, and which lags in it."""
+    follower, _ = fetching(*keys)
+    throttled(follower, 0)
+    follower.answer_fetch(records(A, DATA, 9))
+    return follower
+
+
 def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_for() -> None:
-    follower, _ = fetching(A, B)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
-    # Two seconds' worth came: it is forgotten, and the leader waits for the other no longer than that.
+    follower = held_back(A, B)
+    # It is forgotten, and the leader waits for the other no longer than that.
     assert (follower.forgotten(), follower.fetched()) == ([A], {})
     assert follower.asked.max_wait_ms == 500
     follower.answer_fetch(records(B, batch(0, 1), 1))
@@ -781,10 +790,7 @@ def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_fo
 
 
 def test_nothing_is_asked_where_all_is_held_and_time_alone_goes_on() -> None:
-    follower, _ = fetching(A)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A)
     # The session ends with its last partition.
     assert follower.forgotten() == [A]
     follower.answer_fetch(session_id=0)
@@ -797,50 +803,39 @@ def test_nothing_is_asked_where_all_is_held_and_time_alone_goes_on() -> None:
 
 def test_what_is_in_sync_is_counted_and_never_held() -> None:
     follower, _ = fetching(A, B)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0, 1)
-    follower.answer_fetch(records(A, data, 3), records(B, batch(0, 1), 7))
+    throttled(follower, 0, 1)
+    follower.answer_fetch(records(A, DATA, 3), records(B, batch(0, 1), 7))
     assert (follower.fetched(), follower.forgotten()) == ({A: (3, 1, 0)}, [B])
 
 
 def test_what_is_asked_for_already_is_held_too_when_the_quota_is_used_up() -> None:
     follower, _ = fetching(A, B)
     follower.answer_fetch(records(B, b"", 9))
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0, 1)
-    follower.answer_fetch(records(A, data, 9))
+    throttled(follower, 0, 1)
+    follower.answer_fetch(records(A, DATA, 9))
     assert sorted(follower.forgotten()) == [A, B]
 
 
 def test_a_throttle_that_is_lifted_lets_go_on_at_once() -> None:
-    follower, _ = fetching(A)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A)
     follower.answer_fetch(session_id=0)
     assert follower.is_idle
-    throttled(follower, len(data) // 2)
+    throttled(follower)
     follower.fetchers.go_on()
     assert follower.fetched() == {A: (3, 1, 0)}
 
 
 def test_a_rate_that_is_doubled_lets_go_on_at_once() -> None:
-    follower, _ = fetching(A)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A)
     follower.answer_fetch(session_id=0)
-    follower.quota.set_limit(len(data))
+    follower.quota.set_limit(len(DATA))
     follower.fetchers.go_on()
     assert follower.fetched() == {A: (3, 1, 0)}
 
 
 def test_a_held_partition_that_is_not_followed_any_more_is_forgotten() -> None:
-    follower, _ = fetching(A, B)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A, B)
     follower.fetchers.forget([A])
-    throttled(follower, len(data) // 2)
+    throttled(follower)
     follower.answer_fetch()
     assert (follower.fetched(), follower.asked.max_wait_ms) == ({}, 500)
