@@ -10,14 +10,7 @@ from barnabas.broker.controller.controller import RECONNECT_BACKOFF_MS, TAKE_OVE
 from barnabas.broker.controller.sender import RETRY_BACKOFF_MS
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import (
-    ConnectionLostError,
-    EventType,
-    RegistryError,
-    SessionState,
-    SetOp,
-    WatchEvent,
-)
+from barnabas.wire.registry.store import ConnectionLostError, EventType, RegistryError, SessionState, SetOp, WatchEvent
 from barnabas.wire.registry.znodes.brokers import encode_registration
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from tests.unit.broker.controller.harness import Cluster, play, registration, settle, until

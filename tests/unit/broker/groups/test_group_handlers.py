@@ -32,9 +32,7 @@ from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequ
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.wire.protocol.messages.offset_commit import (
-    OffsetCommitRequestPartition,
-)
+from barnabas.wire.protocol.messages.offset_commit import OffsetCommitRequestPartition
 from barnabas.wire.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,

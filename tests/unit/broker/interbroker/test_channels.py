@@ -14,12 +14,7 @@ from barnabas.core.timers import LoopTimers
 from barnabas.testing.simulation.world import Simulation
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from barnabas.wire.protocol.messages.fetch import (
-    FetchableTopicResponse,
-    FetchRequest,
-    FetchResponse,
-    PartitionData,
-)
+from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,

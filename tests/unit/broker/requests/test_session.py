@@ -23,15 +23,7 @@ from barnabas.wire.protocol.messages.update_metadata import (
 )
 from barnabas.wire.protocol.wire import WireBuffer
 from tests import old_requests
-from tests.unit.broker.requests.wire import (
-    HEARTBEAT,
-    MOST_ELEMENTS,
-    answering,
-    header,
-    heartbeat,
-    heartbeats,
-    until,
-)
+from tests.unit.broker.requests.wire import HEARTBEAT, MOST_ELEMENTS, answering, header, heartbeat, heartbeats, until
 
 pytestmark = pytest.mark.played(by="play")
 
