@@ -52,14 +52,7 @@ from tests.unit.turns import slices_of
 BROKER_ID = 1
 
 
-def batch(
-    count: int = 1,
-    value: bytes = b"value",
-    *,
-    key: bytes | None = b"key",
-    timestamp_ms: int = 1_600_000_000_000,
-    **producer: Any,
-) -> bytearray:
+def batch(count=1, value=b"value", *, key=b"key", timestamp_ms=1_600_000_000_000, **producer: Any):
     builder = BatchBuilder(**producer)
     for _ in range(count):
         builder.append(timestamp_ms, key, value)
