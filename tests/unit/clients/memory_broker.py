@@ -36,7 +36,7 @@ CLOSE = ConnectionResetError("the broker closes the connection")
 
 
 class MemoryBroker:
-    """Answers as `answers` says, by API; a list gives one answer after the other and repeats its last.
+    """Answers as `answers` says, by API.
 
     Attributes:
         requests: What came, by API.
@@ -57,6 +57,10 @@ class MemoryBroker:
             ApiKey.METADATA: [self._metadata],
             ApiKey.FIND_COORDINATOR: [lambda request: FindCoordinatorResponse(0, 0, None, 0, "memory", 9092)],
         }
+        self.will_answer(answers)
+
+    def will_answer(self, answers: dict[ApiKey, Any]) -> None:
+        """Answer these APIs so from now on; a list gives one answer after the other and repeats its last."""
         for api, answer in answers.items():
             self.answers[api] = list(answer) if isinstance(answer, list) else [answer]
 

@@ -37,16 +37,17 @@ def with_channel(story, **answers):
     return broker
 
 
+pytestmark = pytest.mark.played(by=with_channel, HEARTBEAT=lambda request: None)
+
+
 async def beat(channel, **options):
     return await channel.send(HEARTBEAT, HeartbeatResponse, **options)
 
 
-def test_an_answer_finds_who_asked():
-    async def story(channel):
-        asked = [asyncio.ensure_future(beat(channel)), channel.send(ListGroupsRequest(), ListGroupsResponse)]
-        assert await asyncio.gather(*asked) == [HeartbeatResponse(0, 27), ListGroupsResponse(0, 3)]
-
-    with_channel(story, HEARTBEAT=beaten, LIST_GROUPS=lambda request: ListGroupsResponse(0, 3))
+@pytest.mark.played(by=with_channel, HEARTBEAT=beaten, LIST_GROUPS=lambda request: ListGroupsResponse(0, 3))
+async def test_an_answer_finds_who_asked(channel, /):
+    asked = [asyncio.ensure_future(beat(channel)), channel.send(ListGroupsRequest(), ListGroupsResponse)]
+    assert await asyncio.gather(*asked) == [HeartbeatResponse(0, 27), ListGroupsResponse(0, 3)]
 
 
 def test_a_large_answer_is_decoded_elsewhere():
@@ -74,101 +75,82 @@ def test_a_large_answer_is_decoded_elsewhere():
 
 
 @pytest.mark.parametrize(("least", "most", "version"), [(0, 2, 2), (0, 99, 4), (3, 99, 4)])
-def test_the_highest_version_that_both_know_is_spoken(least, most, version):
-    async def story(channel):
-        channel.versions[ApiKey.HEARTBEAT] = (least, most)
-        assert channel.version_of(ApiKey.HEARTBEAT) == version
-        assert channel.version_of(ApiKey.HEARTBEAT, max_version=3) == min(version, 3)
-
-    with_channel(story)
+@pytest.mark.played(by=with_channel)
+async def test_the_highest_version_that_both_know_is_spoken(channel, /, least, most, version):
+    channel.versions[ApiKey.HEARTBEAT] = (least, most)
+    assert channel.version_of(ApiKey.HEARTBEAT) == version
+    assert channel.version_of(ApiKey.HEARTBEAT, max_version=3) == min(version, 3)
 
 
 @pytest.mark.parametrize("versions", [(5, 9), None])
-def test_an_api_on_which_they_cannot_agree_is_told(versions):
-    async def story(channel):
-        if versions is None:
-            del channel.versions[ApiKey.HEARTBEAT]
-        else:
-            channel.versions[ApiKey.HEARTBEAT] = versions
-        with pytest.raises(KafkaError, match="memory:9092 does not support Heartbeat") as caught:
-            await beat(channel)
-        assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
-        assert channel.is_open
-
-    with_channel(story)
+@pytest.mark.played(by=with_channel)
+async def test_an_api_on_which_they_cannot_agree_is_told(channel, /, versions):
+    if versions is None:
+        del channel.versions[ApiKey.HEARTBEAT]
+    else:
+        channel.versions[ApiKey.HEARTBEAT] = versions
+    with pytest.raises(KafkaError, match="memory:9092 does not support Heartbeat") as caught:
+        await beat(channel)
+    assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
+    assert channel.is_open
 
 
-def test_a_request_that_is_not_answered_in_time_ends_the_connection():
-    async def story(channel):
-        with pytest.raises(KafkaError, match="did not answer Heartbeat within 500 ms") as caught:
-            await beat(channel, timeout_ms=500)
-        assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
-        assert not channel.is_open
-        with pytest.raises(KafkaError, match=r"NETWORK_EXCEPTION.* lost: the broker did not answer Heartbeat"):
-            await beat(channel)
-
-    with_channel(story, HEARTBEAT=lambda request: None)
+async def test_a_request_that_is_not_answered_in_time_ends_the_connection(channel, /):
+    with pytest.raises(KafkaError, match="did not answer Heartbeat within 500 ms") as caught:
+        await beat(channel, timeout_ms=500)
+    assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+    assert not channel.is_open
+    with pytest.raises(KafkaError, match=r"NETWORK_EXCEPTION.* lost: the broker did not answer Heartbeat"):
+        await beat(channel)
 
 
-def test_the_answer_to_who_waits_no_longer_is_dropped_and_the_next_one_found():
-    async def story(channel):
-        asked = asyncio.ensure_future(beat(channel))
-        await asyncio.sleep(1)
-        asked.cancel()
-        await asyncio.gather(asked, return_exceptions=True)
-        # The first request's answer, to nobody.
-        channel._reader.feed_data(struct.pack(">iiih", 10, 1, 0, 99))
-        assert await beat(channel) == HeartbeatResponse(0, 27)
-
-    with_channel(story, HEARTBEAT=[lambda request: None, beaten])
+@pytest.mark.played(by=with_channel, HEARTBEAT=[lambda request: None, beaten])
+async def test_the_answer_to_who_waits_no_longer_is_dropped_and_the_next_one_found(channel, /):
+    asked = asyncio.ensure_future(beat(channel))
+    await asyncio.sleep(1)
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    # The first request's answer, to nobody.
+    channel._reader.feed_data(struct.pack(">iiih", 10, 1, 0, 99))
+    assert await beat(channel) == HeartbeatResponse(0, 27)
 
 
-def test_a_broker_that_hangs_up_ends_what_is_waited_for():
-    async def story(channel):
-        with pytest.raises(KafkaError, match="connection to memory:9092 lost: the broker closed it") as caught:
-            await beat(channel)
-        assert caught.value.code is ErrorCode.NETWORK_EXCEPTION
-        assert not channel.is_open
-        with pytest.raises(KafkaError, match="lost"):
-            await beat(channel)
-
-    with_channel(story, HEARTBEAT=closes)
+@pytest.mark.played(by=with_channel, HEARTBEAT=closes)
+async def test_a_broker_that_hangs_up_ends_what_is_waited_for(channel, /):
+    with pytest.raises(KafkaError, match="connection to memory:9092 lost: the broker closed it") as caught:
+        await beat(channel)
+    assert caught.value.code is ErrorCode.NETWORK_EXCEPTION
+    assert not channel.is_open
+    with pytest.raises(KafkaError, match="lost"):
+        await beat(channel)
 
 
-def test_closing_ends_what_is_waited_for():
-    async def story(channel):
-        asked = asyncio.ensure_future(beat(channel))
-        await asyncio.sleep(1)
-        await channel.close()
-        with pytest.raises(KafkaError, match="was closed"):
-            await asked
-
-    with_channel(story, HEARTBEAT=lambda request: None)
+async def test_closing_ends_what_is_waited_for(channel, /):
+    asked = asyncio.ensure_future(beat(channel))
+    await asyncio.sleep(1)
+    await channel.close()
+    with pytest.raises(KafkaError, match="was closed"):
+        await asked
 
 
 @pytest.mark.parametrize("size", [3, -1, 0x7FFFFFFF])
-def test_a_size_that_is_none_of_kafkas_ends_the_connection(size):
-    async def story(channel):
-        asked = asyncio.ensure_future(beat(channel))
-        await asyncio.sleep(1)
-        channel._reader.feed_data(struct.pack(">i", size))
-        with pytest.raises(KafkaError, match=f"an answer of {size} bytes is none of Kafka's"):
-            await asked
-        assert not channel.is_open
-
-    with_channel(story, HEARTBEAT=lambda request: None)
+async def test_a_size_that_is_none_of_kafkas_ends_the_connection(channel, /, size):
+    asked = asyncio.ensure_future(beat(channel))
+    await asyncio.sleep(1)
+    channel._reader.feed_data(struct.pack(">i", size))
+    with pytest.raises(KafkaError, match=f"an answer of {size} bytes is none of Kafka's"):
+        await asked
+    assert not channel.is_open
 
 
-def test_an_answer_that_cannot_be_read_costs_its_question_alone():
-    async def story(channel):
-        asked = asyncio.ensure_future(beat(channel))
-        await asyncio.sleep(1)
-        channel._reader.feed_data(struct.pack(">ii", 4, 1))
-        with pytest.raises(ProtocolError):
-            await asked
-        assert await beat(channel) == HeartbeatResponse(0, 27)
-
-    with_channel(story, HEARTBEAT=[lambda request: None, beaten])
+@pytest.mark.played(by=with_channel, HEARTBEAT=[lambda request: None, beaten])
+async def test_an_answer_that_cannot_be_read_costs_its_question_alone(channel, /):
+    asked = asyncio.ensure_future(beat(channel))
+    await asyncio.sleep(1)
+    channel._reader.feed_data(struct.pack(">ii", 4, 1))
+    with pytest.raises(ProtocolError):
+        await asked
+    assert await beat(channel) == HeartbeatResponse(0, 27)
 
 
 @pytest.mark.parametrize("answer", [closes, lambda request: ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION)])

@@ -77,6 +77,15 @@ def broker(*fetches):
     return made
 
 
+def play(test, *answers):
+    """Run a test with a pool of a broker with these answers, and with that broker."""
+    made = broker(*answers)
+    made.run(lambda pool: test(pool, made))
+
+
+pytestmark = pytest.mark.played(by=play)
+
+
 def values(fetched):
     return {(each.partition.partition, record.offset): record.value for each in fetched for record in each.records}
 
@@ -88,115 +97,95 @@ def at(partition, offset=0):
 ALL = {(index, offset): value for index, log in LOGS.items() for offset, value in enumerate(log)}
 
 
-def test_records_come_from_the_position_on_though_batches_are_sent_whole():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0, 1))
-        assert values(await consumer.poll(1_000)) == {(0, 1): b"a1", (0, 2): b"a2"}
-        assert consumer.positions == at(0, 3)
-        await consumer.close()
-
-    broker().run(use)
+async def test_records_come_from_the_position_on_though_batches_are_sent_whole(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0, 1))
+    assert values(await consumer.poll(1_000)) == {(0, 1): b"a1", (0, 2): b"a2"}
+    assert consumer.positions == at(0, 3)
+    await consumer.close()
 
 
 @pytest.mark.parametrize("failing", [0, 1])
-def test_an_error_of_one_partition_costs_the_others_no_record(failing):
+async def test_an_error_of_one_partition_costs_the_others_no_record(pool, made, /, failing):
     """Whoever goes on after the error has read everything once."""
-
-    async def use(pool):
-        consumer = Consumer(pool, auto_offset_reset="none")
-        consumer.assign(at(0) | at(1))
-        fetched, errors = {}, []
-        for _ in range(4):
-            try:
-                more = values(await consumer.poll(1_000))
-            except KafkaError as error:
-                errors.append(error.code)
-            else:
-                assert not fetched.keys() & more.keys()
-                fetched |= more
-        assert fetched == ALL
-        assert errors == [ErrorCode.OFFSET_OUT_OF_RANGE]
-        await consumer.close()
-
-    broker(serves({failing: ErrorCode.OFFSET_OUT_OF_RANGE}), serves()).run(use)
+    made.will_answer({ApiKey.FETCH: [serves({failing: ErrorCode.OFFSET_OUT_OF_RANGE}), serves()]})
+    consumer = Consumer(pool, auto_offset_reset="none")
+    consumer.assign(at(0) | at(1))
+    fetched, errors = {}, []
+    for _ in range(4):
+        try:
+            more = values(await consumer.poll(1_000))
+        except KafkaError as error:
+            errors.append(error.code)
+        else:
+            assert not fetched.keys() & more.keys()
+            fetched |= more
+    assert fetched == ALL
+    assert errors == [ErrorCode.OFFSET_OUT_OF_RANGE]
+    await consumer.close()
 
 
 @pytest.mark.parametrize("spoilt", [0, 1])
-def test_a_damaged_batch_costs_the_others_no_record_however_often_it_comes(spoilt):
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0) | at(1))
-        fetched = values(await consumer.poll(1_000))
-        assert fetched == {place: value for place, value in ALL.items() if place[0] != spoilt}
-        with pytest.raises(KafkaError, match="CRC") as caught:
-            await consumer.poll(1_000)
-        assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
-        assert consumer.positions[TopicPartition("t", spoilt)] == 0
-        await consumer.close()
-
-    broker(serves(spoilt={spoilt})).run(use)
+async def test_a_damaged_batch_costs_the_others_no_record_however_often_it_comes(pool, made, /, spoilt):
+    made.will_answer({ApiKey.FETCH: serves(spoilt={spoilt})})
+    consumer = Consumer(pool)
+    consumer.assign(at(0) | at(1))
+    fetched = values(await consumer.poll(1_000))
+    assert fetched == {place: value for place, value in ALL.items() if place[0] != spoilt}
+    with pytest.raises(KafkaError, match="CRC") as caught:
+        await consumer.poll(1_000)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert consumer.positions[TopicPartition("t", spoilt)] == 0
+    await consumer.close()
 
 
 @pytest.mark.parametrize(("reset", "offset"), [("earliest", 0), ("latest", 3)])
-def test_a_position_that_is_gone_is_set_anew(reset, offset):
-    async def use(pool):
-        consumer = Consumer(pool, auto_offset_reset=reset)
-        consumer.assign(at(0, 99))
-        await consumer.poll(10)
-        assert consumer.positions == at(0, offset)
-        await consumer.close()
-
-    broker(serves({0: ErrorCode.OFFSET_OUT_OF_RANGE}), lambda request: None).run(use)
+@pytest.mark.played(serves({0: ErrorCode.OFFSET_OUT_OF_RANGE}), lambda request: None, by=play)
+async def test_a_position_that_is_gone_is_set_anew(pool, made, /, reset, offset):
+    consumer = Consumer(pool, auto_offset_reset=reset)
+    consumer.assign(at(0, 99))
+    await consumer.poll(10)
+    assert consumer.positions == at(0, offset)
+    await consumer.close()
 
 
-def test_what_time_heals_is_asked_again_after_a_moment():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0))
-        assert len(values(await consumer.poll(10_000))) == 3
-        # For the leader, which was forgotten.
-        assert len(made.requests[ApiKey.METADATA]) >= 2
-        await consumer.close()
-
-    made = broker(serves({0: ErrorCode.NOT_LEADER_OR_FOLLOWER}), closes, serves())
-    made.run(use)
+@pytest.mark.played(serves({0: ErrorCode.NOT_LEADER_OR_FOLLOWER}), closes, serves(), by=play)
+async def test_what_time_heals_is_asked_again_after_a_moment(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0))
+    assert len(values(await consumer.poll(10_000))) == 3
+    # For the leader, which was forgotten.
+    assert len(made.requests[ApiKey.METADATA]) >= 2
+    await consumer.close()
 
 
-def test_what_time_does_not_heal_is_raised():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0))
-        with pytest.raises(KafkaError) as caught:
-            await consumer.poll(10_000)
-        assert caught.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        await consumer.close()
-
-    broker(serves({0: ErrorCode.TOPIC_AUTHORIZATION_FAILED})).run(use)
+@pytest.mark.played(serves({0: ErrorCode.TOPIC_AUTHORIZATION_FAILED}), by=play)
+async def test_what_time_does_not_heal_is_raised(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0))
+    with pytest.raises(KafkaError) as caught:
+        await consumer.poll(10_000)
+    assert caught.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    await consumer.close()
 
 
-def test_a_poll_that_finds_nothing_ends_in_time():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0, 3))
-        assert await consumer.poll(700) == []
-        await consumer.close()
-
-    broker(lambda request: None).run(use)
+@pytest.mark.played(lambda request: None, by=play)
+async def test_a_poll_that_finds_nothing_ends_in_time(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0, 3))
+    assert await consumer.poll(700) == []
+    await consumer.close()
 
 
-def test_an_answer_to_a_question_of_before_is_dropped():
-    async def use(pool):
-        consumer = Consumer(pool)
-        consumer.assign(at(0))
-        await pool.leader(next(iter(at(0))))
-        consumer._ask()
-        assert consumer._polls
-        consumer.assign(at(0, 2))
-        assert values(await consumer.poll(1_000)) == {(0, 2): b"a2"}
-        await consumer.close()
-
-    broker().run(use)
+async def test_an_answer_to_a_question_of_before_is_dropped(pool, made, /):
+    consumer = Consumer(pool)
+    consumer.assign(at(0))
+    await pool.leader(next(iter(at(0))))
+    consumer._ask()
+    assert consumer._polls
+    consumer.assign(at(0, 2))
+    assert values(await consumer.poll(1_000)) == {(0, 2): b"a2"}
+    await consumer.close()
 
 
 def in_transaction(producer_id, base_offset, value):
@@ -206,7 +195,7 @@ def in_transaction(producer_id, base_offset, value):
 
 
 @pytest.mark.parametrize(("is_read_committed", "shown"), [(False, [0, 1, 3, 4]), (True, [1, 4])])
-def test_read_committed_skips_what_was_aborted_and_nothing_else(is_read_committed, shown):
+async def test_read_committed_skips_what_was_aborted_and_nothing_else(pool, made, /, is_read_committed, shown):
     """Producer 7 aborts a transaction and commits the next one; producer 8 aborts one, producer 9 commits one."""
     marker = build_marker(7, 0, EndTransactionMarker(MarkerType.ABORT, 0), 0, base_offset=2)
     records = b"".join(
@@ -225,11 +214,9 @@ def test_read_committed_skips_what_was_aborted_and_nothing_else(is_read_committe
         part = PartitionData(0, 0, 5, 5, aborted_transactions=aborted, records=records)
         return FetchResponse(responses=[FetchableTopicResponse("t", [part])])
 
-    async def use(pool):
-        consumer = Consumer(pool, is_read_committed=is_read_committed)
-        consumer.assign(at(0))
-        assert [offset for _, offset in values(await consumer.poll(1_000))] == shown
-        assert consumer.positions == at(0, 5)
-        await consumer.close()
-
-    broker(fetch, lambda request: None).run(use)
+    made.will_answer({ApiKey.FETCH: [fetch, lambda request: None]})
+    consumer = Consumer(pool, is_read_committed=is_read_committed)
+    consumer.assign(at(0))
+    assert [offset for _, offset in values(await consumer.poll(1_000))] == shown
+    assert consumer.positions == at(0, 5)
+    await consumer.close()

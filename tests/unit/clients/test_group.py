@@ -69,34 +69,36 @@ def broker(**answers):
     return MemoryBroker(given)
 
 
+def play(test, **answers):
+    """Run a test with a pool of a broker with these answers, and with that broker."""
+    made = broker(**answers)
+    made.run(lambda pool: test(pool, made))
+
+
+pytestmark = pytest.mark.played(by=play)
+
+
 def member(pool, **options):
     return GroupMember(pool, "g", ["t"], **options)
 
 
-def test_the_leader_divides_and_goes_on_where_the_group_left_off():
-    async def use(pool):
-        made = member(pool)
-        assert await made.join() == {PARTITION: 7}
-        assert made.assignment == [PARTITION]
-        (sync,) = broken_in.requests[ApiKey.SYNC_GROUP]
-        assert [each.member_id for each in sync.assignments] == ["m-1"]
-        await made.leave()
-        (leave,) = broken_in.requests[ApiKey.LEAVE_GROUP]
-        assert leave.member_id == "m-1"
-
-    broken_in = broker()
-    broken_in.run(use)
+async def test_the_leader_divides_and_goes_on_where_the_group_left_off(pool, broken_in, /):
+    made = member(pool)
+    assert await made.join() == {PARTITION: 7}
+    assert made.assignment == [PARTITION]
+    (sync,) = broken_in.requests[ApiKey.SYNC_GROUP]
+    assert [each.member_id for each in sync.assignments] == ["m-1"]
+    await made.leave()
+    (leave,) = broken_in.requests[ApiKey.LEAVE_GROUP]
+    assert leave.member_id == "m-1"
 
 
-def test_it_joins_again_with_the_id_that_it_is_given():
-    async def use(pool):
-        made = member(pool)
-        await made.join()
-        assert [each.member_id for each in joins.requests[ApiKey.JOIN_GROUP]] == ["", "m-1"]
-        await made.leave()
-
-    joins = broker(JOIN_GROUP=[joined(ErrorCode.MEMBER_ID_REQUIRED), joined()])
-    joins.run(use)
+@pytest.mark.played(by=play, JOIN_GROUP=[joined(ErrorCode.MEMBER_ID_REQUIRED), joined()])
+async def test_it_joins_again_with_the_id_that_it_is_given(pool, joins, /):
+    made = member(pool)
+    await made.join()
+    assert [each.member_id for each in joins.requests[ApiKey.JOIN_GROUP]] == ["", "m-1"]
+    await made.leave()
 
 
 @pytest.mark.parametrize(
@@ -107,105 +109,81 @@ def test_it_joins_again_with_the_id_that_it_is_given():
         (ErrorCode.UNKNOWN_MEMBER_ID, ""),
     ],
 )
-def test_a_sync_that_comes_too_late_joins_again(code, second_id):
-    async def use(pool):
-        made = member(pool)
-        await made.join()
-        assert [each.member_id for each in late.requests[ApiKey.JOIN_GROUP]] == ["", second_id]
-        assert not made.needs_rejoin
-        await made.leave()
-
-    late = broker(SYNC_GROUP=[synced(code), synced()])
-    late.run(use)
+async def test_a_sync_that_comes_too_late_joins_again(pool, late, /, code, second_id):
+    late.will_answer({ApiKey.SYNC_GROUP: [synced(code), synced()]})
+    made = member(pool)
+    await made.join()
+    assert [each.member_id for each in late.requests[ApiKey.JOIN_GROUP]] == ["", second_id]
+    assert not made.needs_rejoin
+    await made.leave()
 
 
-def test_a_coordinator_that_moved_is_looked_for():
-    async def use(pool):
-        made = member(pool)
-        await made.join()
-        assert len(moved.requests[ApiKey.FIND_COORDINATOR]) == 2
-        await made.leave()
-
-    moved = broker(JOIN_GROUP=[joined(ErrorCode.NOT_COORDINATOR), joined()])
-    moved.run(use)
+@pytest.mark.played(by=play, JOIN_GROUP=[joined(ErrorCode.NOT_COORDINATOR), joined()])
+async def test_a_coordinator_that_moved_is_looked_for(pool, moved, /):
+    made = member(pool)
+    await made.join()
+    assert len(moved.requests[ApiKey.FIND_COORDINATOR]) == 2
+    await made.leave()
 
 
-def test_a_refusal_that_joining_again_does_not_heal_is_raised():
-    async def use(pool):
-        with pytest.raises(KafkaError) as caught:
-            await member(pool).join()
-        assert caught.value.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
-
-    broker(JOIN_GROUP=joined(ErrorCode.GROUP_AUTHORIZATION_FAILED)).run(use)
+@pytest.mark.played(by=play, JOIN_GROUP=joined(ErrorCode.GROUP_AUTHORIZATION_FAILED))
+async def test_a_refusal_that_joining_again_does_not_heal_is_raised(pool, made, /):
+    with pytest.raises(KafkaError) as caught:
+        await member(pool).join()
+    assert caught.value.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize("code", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID])
-def test_a_heartbeat_tells_of_a_rebalance(code):
-    async def use(pool):
-        made = member(pool, heartbeat_interval_ms=1_000)
-        await made.join()
-        start_s = asyncio.get_running_loop().time()
-        await made.wait_for_rebalance()
-        assert asyncio.get_running_loop().time() - start_s == pytest.approx(2)
-        assert made.needs_rejoin
-        made.raise_failure()
-        await made.leave()
-
-    broker(HEARTBEAT=[beaten(), beaten(code)]).run(use)
+async def test_a_heartbeat_tells_of_a_rebalance(pool, broker, /, code):
+    broker.will_answer({ApiKey.HEARTBEAT: [beaten(), beaten(code)]})
+    made = member(pool, heartbeat_interval_ms=1_000)
+    await made.join()
+    start_s = asyncio.get_running_loop().time()
+    await made.wait_for_rebalance()
+    assert asyncio.get_running_loop().time() - start_s == pytest.approx(2)
+    assert made.needs_rejoin
+    made.raise_failure()
+    await made.leave()
 
 
-def test_a_member_that_joins_again_has_left_its_failure_behind():
+@pytest.mark.played(by=play, HEARTBEAT=[beaten(ErrorCode.GROUP_AUTHORIZATION_FAILED), beaten()])
+async def test_a_member_that_joins_again_has_left_its_failure_behind(pool, refused, /):
     """Its heartbeats were refused; the coordinator takes it again, and it commits."""
-
-    async def use(pool):
-        made = member(pool)
-        await made.join()
-        await made.wait_for_rebalance()
-        with pytest.raises(KafkaError) as caught:
-            await made.commit({PARTITION: 8})
-        assert caught.value.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
-        await made.join()
+    made = member(pool)
+    await made.join()
+    await made.wait_for_rebalance()
+    with pytest.raises(KafkaError) as caught:
         await made.commit({PARTITION: 8})
-        assert len(refused.requests[ApiKey.OFFSET_COMMIT]) == 1
-        await made.leave()
-
-    refused = broker(HEARTBEAT=[beaten(ErrorCode.GROUP_AUTHORIZATION_FAILED), beaten()])
-    refused.run(use)
-
-
-def test_a_commit_names_the_generation_and_what_is_assigned_alone():
-    async def use(pool):
-        made = member(pool)
-        await made.join()
-        await made.commit({PARTITION: 8, TopicPartition("other", 0): 9})
-        (request,) = commits.requests[ApiKey.OFFSET_COMMIT]
-        assert (request.generation_id, request.member_id) == (1, "m-1")
-        assert [(topic.name, len(topic.partitions)) for topic in request.topics] == [("t", 1)]
-        await made.commit({TopicPartition("other", 0): 9})
-        assert len(commits.requests[ApiKey.OFFSET_COMMIT]) == 1
-        await made.leave()
-
-    commits = broker()
-    commits.run(use)
+    assert caught.value.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+    await made.join()
+    await made.commit({PARTITION: 8})
+    assert len(refused.requests[ApiKey.OFFSET_COMMIT]) == 1
+    await made.leave()
 
 
-def test_a_commit_of_another_generation_fails_and_asks_to_join():
-    async def use(pool):
-        made = member(pool)
-        await made.join()
-        with pytest.raises(KafkaError) as caught:
-            await made.commit({PARTITION: 8})
-        assert caught.value.code is ErrorCode.ILLEGAL_GENERATION
-        assert made.needs_rejoin
-        await made.leave()
+async def test_a_commit_names_the_generation_and_what_is_assigned_alone(pool, commits, /):
+    made = member(pool)
+    await made.join()
+    await made.commit({PARTITION: 8, TopicPartition("other", 0): 9})
+    (request,) = commits.requests[ApiKey.OFFSET_COMMIT]
+    assert (request.generation_id, request.member_id) == (1, "m-1")
+    assert [(topic.name, len(topic.partitions)) for topic in request.topics] == [("t", 1)]
+    await made.commit({TopicPartition("other", 0): 9})
+    assert len(commits.requests[ApiKey.OFFSET_COMMIT]) == 1
+    await made.leave()
 
-    broker(OFFSET_COMMIT=committed(ErrorCode.ILLEGAL_GENERATION)).run(use)
+
+@pytest.mark.played(by=play, OFFSET_COMMIT=committed(ErrorCode.ILLEGAL_GENERATION))
+async def test_a_commit_of_another_generation_fails_and_asks_to_join(pool, made, /):
+    made = member(pool)
+    await made.join()
+    with pytest.raises(KafkaError) as caught:
+        await made.commit({PARTITION: 8})
+    assert caught.value.code is ErrorCode.ILLEGAL_GENERATION
+    assert made.needs_rejoin
+    await made.leave()
 
 
-def test_who_never_joined_leaves_nothing():
-    async def use(pool):
-        await member(pool).leave()
-        assert unasked.requests == {}
-
-    unasked = broker()
-    unasked.run(use)
+async def test_who_never_joined_leaves_nothing(pool, unasked, /):
+    await member(pool).leave()
+    assert unasked.requests == {}

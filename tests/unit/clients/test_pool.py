@@ -34,53 +34,49 @@ def metadata(error_code=ErrorCode.NONE, leader=0, controller=0, partition_count=
     return answer
 
 
-def test_a_connection_is_opened_once_and_again_when_it_broke():
-    async def use(pool):
-        channel = await pool.any_broker()
-        assert await pool.any_broker() is channel
-        assert await pool.leader(PARTITION) is channel
-        assert broker.dial_count == 1
-        await channel.close()
-        again = await pool.any_broker()
-        assert again is not channel
-        assert again.is_open
-        assert broker.dial_count == 2
-
-    broker = MemoryBroker({})
-    broker.run(use)
+def play(test, answers):
+    """Run a test with a pool of a broker with these answers, and with that broker."""
+    broker = MemoryBroker(answers)
+    broker.run(lambda pool: test(pool, broker))
 
 
-def test_a_groups_coordinator_has_a_connection_of_its_own():
+pytestmark = pytest.mark.played({}, by=play)
+
+
+async def test_a_connection_is_opened_once_and_again_when_it_broke(pool, broker, /):
+    channel = await pool.any_broker()
+    assert await pool.any_broker() is channel
+    assert await pool.leader(PARTITION) is channel
+    assert broker.dial_count == 1
+    await channel.close()
+    again = await pool.any_broker()
+    assert again is not channel
+    assert again.is_open
+    assert broker.dial_count == 2
+
+
+async def test_a_groups_coordinator_has_a_connection_of_its_own(pool, broker, /):
     """A join holds up whatever is asked after it on its connection."""
-
-    async def use(pool):
-        channels = [await pool.any_broker(), await pool.coordinator("g"), await pool.coordinator("h")]
-        assert len({id(channel) for channel in channels}) == 3
-        assert await pool.any_broker() is channels[0]
-        assert await pool.coordinator("g") is channels[1]
-        assert len(broker.requests[ApiKey.FIND_COORDINATOR]) == 2
-        pool.forget_coordinator("g")
-        await pool.coordinator("g")
-        assert len(broker.requests[ApiKey.FIND_COORDINATOR]) == 3
-
-    broker = MemoryBroker({})
-    broker.run(use)
+    channels = [await pool.any_broker(), await pool.coordinator("g"), await pool.coordinator("h")]
+    assert len({id(channel) for channel in channels}) == 3
+    assert await pool.any_broker() is channels[0]
+    assert await pool.coordinator("g") is channels[1]
+    assert len(broker.requests[ApiKey.FIND_COORDINATOR]) == 2
+    pool.forget_coordinator("g")
+    await pool.coordinator("g")
+    assert len(broker.requests[ApiKey.FIND_COORDINATOR]) == 3
 
 
-def test_what_is_known_is_not_asked_until_it_is_old_or_wrong():
-    async def use(pool):
-        for _ in range(3):
-            await pool.topic("t")
-        assert len(broker.requests[ApiKey.METADATA]) == 1
-        pool.env.clock.advance(pool.metadata_max_age_ms)
+async def test_what_is_known_is_not_asked_until_it_is_old_or_wrong(pool, broker, /):
+    for _ in range(3):
         await pool.topic("t")
-        assert len(broker.requests[ApiKey.METADATA]) == 2
-        pool.forget("t")
-        await pool.topic("t")
-        assert len(broker.requests[ApiKey.METADATA]) == 3
-
-    broker = MemoryBroker({})
-    broker.run(use)
+    assert len(broker.requests[ApiKey.METADATA]) == 1
+    pool.env.clock.advance(pool.metadata_max_age_ms)
+    await pool.topic("t")
+    assert len(broker.requests[ApiKey.METADATA]) == 2
+    pool.forget("t")
+    await pool.topic("t")
+    assert len(broker.requests[ApiKey.METADATA]) == 3
 
 
 @pytest.mark.parametrize(
@@ -92,100 +88,76 @@ def test_what_is_known_is_not_asked_until_it_is_old_or_wrong():
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic t: TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-def test_what_a_broker_says_of_a_topic_is_said_in_words_and_not_remembered(code, text):
-    async def use(pool):
-        with pytest.raises(KafkaError, match=text) as caught:
-            await pool.topic("t")
-        assert caught.value.code is code
-        assert (await pool.topic("t")).partitions.keys() == {0}
-
-    MemoryBroker({ApiKey.METADATA: [metadata(code), metadata()]}).run(use)
+async def test_what_a_broker_says_of_a_topic_is_said_in_words_and_not_remembered(pool, broker, /, code, text):
+    broker.will_answer({ApiKey.METADATA: [metadata(code), metadata()]})
+    with pytest.raises(KafkaError, match=text) as caught:
+        await pool.topic("t")
+    assert caught.value.code is code
+    assert (await pool.topic("t")).partitions.keys() == {0}
 
 
-def test_a_partition_without_a_leader_is_looked_up_again():
-    async def use(pool):
-        with pytest.raises(KafkaError, match="partition t-0 has no leader now") as caught:
-            await pool.leader(PARTITION)
-        assert caught.value.code is ErrorCode.LEADER_NOT_AVAILABLE
+@pytest.mark.played({ApiKey.METADATA: [metadata(leader=-1), metadata()]}, by=play)
+async def test_a_partition_without_a_leader_is_looked_up_again(pool, broker, /):
+    with pytest.raises(KafkaError, match="partition t-0 has no leader now") as caught:
         await pool.leader(PARTITION)
-
-    MemoryBroker({ApiKey.METADATA: [metadata(leader=-1), metadata()]}).run(use)
-
-
-def test_a_topic_that_has_grown_is_looked_up_again():
-    async def use(pool):
-        await pool.leader(PARTITION)
-        assert (await pool.leader(PARTITION._replace(partition=1))).is_open
-
-    MemoryBroker({ApiKey.METADATA: [metadata(), metadata(partition_count=2)]}).run(use)
+    assert caught.value.code is ErrorCode.LEADER_NOT_AVAILABLE
+    await pool.leader(PARTITION)
 
 
-def test_a_partition_that_is_not_there_is_told():
-    async def use(pool):
-        with pytest.raises(KafkaError, match="topic t has no partition 7") as caught:
-            await pool.leader(TopicPartition("t", 7))
-        assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-    MemoryBroker({}).run(use)
+@pytest.mark.played({ApiKey.METADATA: [metadata(), metadata(partition_count=2)]}, by=play)
+async def test_a_topic_that_has_grown_is_looked_up_again(pool, broker, /):
+    await pool.leader(PARTITION)
+    assert (await pool.leader(PARTITION._replace(partition=1))).is_open
 
 
-def test_a_cluster_without_a_controller_is_told():
-    async def use(pool):
-        with pytest.raises(KafkaError) as caught:
-            await pool.controller()
-        assert caught.value.code is ErrorCode.NOT_CONTROLLER
+async def test_a_partition_that_is_not_there_is_told(pool, broker, /):
+    with pytest.raises(KafkaError, match="topic t has no partition 7") as caught:
+        await pool.leader(TopicPartition("t", 7))
+    assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.played({ApiKey.METADATA: [metadata(controller=-1), metadata()]}, by=play)
+async def test_a_cluster_without_a_controller_is_told(pool, broker, /):
+    with pytest.raises(KafkaError) as caught:
         await pool.controller()
-
-    MemoryBroker({ApiKey.METADATA: [metadata(controller=-1), metadata()]}).run(use)
-
-
-def test_a_broker_that_the_cluster_lacks_is_told():
-    async def use(pool):
-        with pytest.raises(KafkaError, match="broker 9 is not there") as caught:
-            await pool.broker(9)
-        assert caught.value.code is ErrorCode.BROKER_NOT_AVAILABLE
-
-    MemoryBroker({}).run(use)
+    assert caught.value.code is ErrorCode.NOT_CONTROLLER
+    await pool.controller()
 
 
-def test_nobody_there_is_told_at_once():
-    async def use(pool):
-        with pytest.raises(UnreachableError, match="cannot connect to memory:9092: connection refused"):
-            await pool.any_broker()
-        assert broker.dial_count == 1
+async def test_a_broker_that_the_cluster_lacks_is_told(pool, broker, /):
+    with pytest.raises(KafkaError, match="broker 9 is not there") as caught:
+        await pool.broker(9)
+    assert caught.value.code is ErrorCode.BROKER_NOT_AVAILABLE
 
-    broker = MemoryBroker({})
+
+async def test_nobody_there_is_told_at_once(pool, broker, /):
     broker.is_up = False
-    broker.run(use)
+    with pytest.raises(UnreachableError, match="cannot connect to memory:9092: connection refused"):
+        await pool.any_broker()
+    assert broker.dial_count == 1
 
 
-def test_the_first_address_that_answers_is_enough():
+async def test_the_first_address_that_answers_is_enough(unused, broker, /):
     async def dial(host, port):
         if host == "gone":
             raise ConnectionRefusedError(111, "refused")
         return await broker.dial(host, port)
 
-    async def use(_):
-        environment = broker.environment()
-        environment.dial = dial
-        async with Pool("gone:1,memory:9092", env=environment) as pool:
-            assert (await pool.any_broker()).host == "memory"
-
-    broker = MemoryBroker({})
-    broker.run(use)
+    environment = broker.environment()
+    environment.dial = dial
+    async with Pool("gone:1,memory:9092", env=environment) as pool:
+        assert (await pool.any_broker()).host == "memory"
 
 
-def test_a_group_that_will_never_have_a_coordinator_is_told_why():
+async def test_a_group_that_will_never_have_a_coordinator_is_told_why(pool, broker, /):
     def find(request):
         return FindCoordinatorResponse(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
-    async def use(pool):
-        with pytest.raises(KafkaError, match=r"offsets\.topic\.replication\.factor to 1") as caught:
-            await pool.coordinator("g")
-        assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
-
     metadatas = metadata(ErrorCode.INVALID_REPLICATION_FACTOR)
-    MemoryBroker({ApiKey.FIND_COORDINATOR: find, ApiKey.METADATA: metadatas}).run(use)
+    broker.will_answer({ApiKey.FIND_COORDINATOR: find, ApiKey.METADATA: metadatas})
+    with pytest.raises(KafkaError, match=r"offsets\.topic\.replication\.factor to 1") as caught:
+        await pool.coordinator("g")
+    assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 def creating(*there):
@@ -216,42 +188,32 @@ def offsets_refused(code):
     ("name", "versions"),
     [("__transaction_state", (0, 9)), ("__consumer_offsets", (0, 4)), ("t", (1, 3)), ("t", (0, 0))],
 )
-def test_metadata_creates_no_topic_unless_it_is_told_to(name, versions):
+async def test_metadata_creates_no_topic_unless_it_is_told_to(pool, broker, /, name, versions):
     topics, answer = creating("other")
-
-    async def use(pool):
-        found = await pool.metadata([name])
-        assert [(each.name, each.error_code) for each in found.topics.values()] == [
-            (name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        ]
-        assert topics == {"other"}
-        assert (await pool.metadata([name], allow_auto_topic_creation=True)).topics[name].partitions.keys() == {0}
-        assert list((await pool.metadata([name])).topics) == [name]
-
     refused = offsets_refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    broker = MemoryBroker({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
+    broker.will_answer({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
     broker.versions[ApiKey.METADATA] = versions
-    broker.run(use)
+    found = await pool.metadata([name])
+    assert [(each.name, each.error_code) for each in found.topics.values()] == [
+        (name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    ]
+    assert topics == {"other"}
+    assert (await pool.metadata([name], allow_auto_topic_creation=True)).topics[name].partitions.keys() == {0}
+    assert list((await pool.metadata([name])).topics) == [name]
 
 
-def test_a_coordinator_is_looked_for_only_where_groups_may_exist():
+async def test_a_coordinator_is_looked_for_only_where_groups_may_exist(pool, broker, /):
     topics, answer = creating()
-
-    async def use(pool):
-        assert await pool.existing_coordinator("g") is None
-        assert not broker.requests[ApiKey.FIND_COORDINATOR]
-        topics.add("__consumer_offsets")
-        assert await pool.existing_coordinator("g") is await pool.coordinator("g")
-        assert topics == {"__consumer_offsets"}
-
     refused = offsets_refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    broker = MemoryBroker({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
-    broker.run(use)
+    broker.will_answer({ApiKey.METADATA: answer, ApiKey.LIST_OFFSETS: refused})
+    assert await pool.existing_coordinator("g") is None
+    assert not broker.requests[ApiKey.FIND_COORDINATOR]
+    topics.add("__consumer_offsets")
+    assert await pool.existing_coordinator("g") is await pool.coordinator("g")
+    assert topics == {"__consumer_offsets"}
 
 
-def test_who_may_not_see_the_offsets_topic_finds_the_coordinator_all_the_same():
-    async def use(pool):
-        assert await pool.existing_coordinator("g") is await pool.coordinator("g")
-
+async def test_who_may_not_see_the_offsets_topic_finds_the_coordinator_all_the_same(pool, broker, /):
     refused = offsets_refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    MemoryBroker({ApiKey.METADATA: creating()[1], ApiKey.LIST_OFFSETS: refused}).run(use)
+    broker.will_answer({ApiKey.METADATA: creating()[1], ApiKey.LIST_OFFSETS: refused})
+    assert await pool.existing_coordinator("g") is await pool.coordinator("g")

@@ -31,6 +31,15 @@ def broker(*answers, partition_count=1):
     return made
 
 
+def play(test, *answers, **options):
+    """Run a test with a pool of a broker with these answers, and with that broker."""
+    made = broker(*answers, **options)
+    made.run(lambda pool: test(pool, made))
+
+
+pytestmark = pytest.mark.played(by=play)
+
+
 def batches(made):
     """The batches that came, as (partition, values)."""
     sent = [request.topic_data[0].partition_data[0] for request in made.requests[ApiKey.PRODUCE]]
@@ -46,211 +55,160 @@ async def outcome(future):
     return future.exception() or future.result()
 
 
-def test_records_that_come_while_a_batch_is_on_its_way_go_together():
-    async def use(pool):
-        async with Producer(pool) as producer:
-            first = await producer.send("t", b"0")
-            await asyncio.sleep(0)
-            futures = [await producer.send("t", b"%d" % number) for number in range(1, 4)]
-            await producer.flush()
-            assert first.result().offset == 5
-            assert [future.result().offset for future in futures] == [6, 7, 8]
-        assert batches(made) == [(0, [b"0"]), (0, [b"1", b"2", b"3"])]
-
-    made = broker(produced(base_offset=5), produced(base_offset=6))
-    made.run(use)
+@pytest.mark.played(produced(base_offset=5), produced(base_offset=6), by=play)
+async def test_records_that_come_while_a_batch_is_on_its_way_go_together(pool, made, /):
+    async with Producer(pool) as producer:
+        first = await producer.send("t", b"0")
+        await asyncio.sleep(0)
+        futures = [await producer.send("t", b"%d" % number) for number in range(1, 4)]
+        await producer.flush()
+        assert first.result().offset == 5
+        assert [future.result().offset for future in futures] == [6, 7, 8]
+    assert batches(made) == [(0, [b"0"]), (0, [b"1", b"2", b"3"])]
 
 
-def test_records_linger_for_others():
-    async def use(pool):
-        loop = asyncio.get_running_loop()
-        async with Producer(pool, linger_ms=50) as producer:
-            start_s = loop.time()
-            first = await producer.send("t", b"0")
-            await asyncio.sleep(0.04)
-            await producer.send("t", b"1")
-            await outcome(first)
-            assert loop.time() - start_s == pytest.approx(0.05)
-        assert batches(made) == [(0, [b"0", b"1"])]
-
-    made = broker()
-    made.run(use)
+async def test_records_linger_for_others(pool, made, /):
+    loop = asyncio.get_running_loop()
+    async with Producer(pool, linger_ms=50) as producer:
+        start_s = loop.time()
+        first = await producer.send("t", b"0")
+        await asyncio.sleep(0.04)
+        await producer.send("t", b"1")
+        await outcome(first)
+        assert loop.time() - start_s == pytest.approx(0.05)
+    assert batches(made) == [(0, [b"0", b"1"])]
 
 
-def test_a_flush_waits_for_no_linger():
-    async def use(pool):
-        loop = asyncio.get_running_loop()
-        async with Producer(pool, linger_ms=10_000) as producer:
-            await producer.send("t", b"0")
-            await producer.flush()
-            assert loop.time() < 1
-
-    broker().run(use)
+async def test_a_flush_waits_for_no_linger(pool, made, /):
+    loop = asyncio.get_running_loop()
+    async with Producer(pool, linger_ms=10_000) as producer:
+        await producer.send("t", b"0")
+        await producer.flush()
+        assert loop.time() < 1
 
 
-def test_a_full_batch_waits_for_no_linger_and_the_next_record_begins_another():
-    async def use(pool):
-        async with Producer(pool, linger_ms=10_000, batch_size_bytes=200) as producer:
-            futures = [await producer.send("t", bytes(100)) for _ in range(3)]
-            await outcome(futures[0])
-            assert asyncio.get_running_loop().time() < 1
-        assert [len(values) for _, values in batches(made)] == [1, 1, 1]
-
-    made = broker()
-    made.run(use)
+async def test_a_full_batch_waits_for_no_linger_and_the_next_record_begins_another(pool, made, /):
+    async with Producer(pool, linger_ms=10_000, batch_size_bytes=200) as producer:
+        futures = [await producer.send("t", bytes(100)) for _ in range(3)]
+        await outcome(futures[0])
+        assert asyncio.get_running_loop().time() < 1
+    assert [len(values) for _, values in batches(made)] == [1, 1, 1]
 
 
-def test_a_record_larger_than_a_batch_goes_alone():
-    async def use(pool):
-        async with Producer(pool, batch_size_bytes=200) as producer:
-            await producer.send("t", b"0")
-            await producer.send("t", bytes(1_000))
-        assert [len(values) for _, values in batches(made)] == [1, 1]
-
-    made = broker()
-    made.run(use)
+async def test_a_record_larger_than_a_batch_goes_alone(pool, made, /):
+    async with Producer(pool, batch_size_bytes=200) as producer:
+        await producer.send("t", b"0")
+        await producer.send("t", bytes(1_000))
+    assert [len(values) for _, values in batches(made)] == [1, 1]
 
 
-def test_what_time_heals_is_sent_again_as_it_was():
-    async def use(pool):
-        async with Producer(pool) as producer:
-            future = await producer.send("t", b"0")
-            assert (await outcome(future)).offset == 9
-        assert batches(made) == [(0, [b"0"])] * 3
-        assert len(made.requests[ApiKey.METADATA]) == 3
-
-    made = broker(produced(ErrorCode.NOT_LEADER_OR_FOLLOWER), closes, produced(base_offset=9))
-    made.run(use)
+@pytest.mark.played(produced(ErrorCode.NOT_LEADER_OR_FOLLOWER), closes, produced(base_offset=9), by=play)
+async def test_what_time_heals_is_sent_again_as_it_was(pool, made, /):
+    async with Producer(pool) as producer:
+        future = await producer.send("t", b"0")
+        assert (await outcome(future)).offset == 9
+    assert batches(made) == [(0, [b"0"])] * 3
+    assert len(made.requests[ApiKey.METADATA]) == 3
 
 
-def test_what_time_does_not_heal_is_given_up_and_the_next_batch_goes_out():
-    async def use(pool):
-        async with Producer(pool) as producer:
+@pytest.mark.played(produced(ErrorCode.MESSAGE_TOO_LARGE), produced(), by=play)
+async def test_what_time_does_not_heal_is_given_up_and_the_next_batch_goes_out(pool, made, /):
+    async with Producer(pool) as producer:
+        error = await outcome(await producer.send("t", b"0"))
+        assert isinstance(error, KafkaError)
+        assert error.code is ErrorCode.MESSAGE_TOO_LARGE
+        assert (await outcome(await producer.send("t", b"1"))).offset == 0
+    assert batches(made) == [(0, [b"0"]), (0, [b"1"])]
+
+
+@pytest.mark.played(produced(ErrorCode.NOT_ENOUGH_REPLICAS), by=play)
+async def test_it_is_tried_no_longer_than_a_delivery_may_take(pool, made, /):
+    loop = asyncio.get_running_loop()
+    async with Producer(pool, delivery_timeout_ms=1_000) as producer:
+        error = await outcome(await producer.send("t", b"0"))
+        assert error.code is ErrorCode.NOT_ENOUGH_REPLICAS
+        assert loop.time() == pytest.approx(1, abs=0.11)
+
+
+@pytest.mark.played(lambda request: None, by=play)
+async def test_a_request_that_is_never_answered_is_given_up(pool, made, /):
+    async with Producer(pool, request_timeout_ms=500, delivery_timeout_ms=400) as producer:
+        error = await outcome(await producer.send("t", b"0"))
+        assert error.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+@pytest.mark.played(produced(), closes, produced(), by=play)
+async def test_an_idempotent_producer_numbers_its_records_and_repeats_the_numbers(pool, made, /):
+    async with Producer(pool, enable_idempotence=True) as producer:
+        await outcome(await producer.send("t", b"0"))
+        futures = [await producer.send("t", b"%d" % number) for number in (1, 2)]
+        await outcome(futures[-1])
+        await outcome(await producer.send("t", b"3"))
+    sent = headers(made)
+    assert {(each.producer_id, each.producer_epoch) for each in sent} == {(4_000, 3)}
+    # The second was sent twice: the first time its answer was lost.
+    assert [each.base_sequence for each in sent] == [0, 1, 1, 3]
+    assert len(made.requests[ApiKey.INIT_PRODUCER_ID]) == 1
+
+
+@pytest.mark.played(closes, produced(ErrorCode.DUPLICATE_SEQUENCE_NUMBER), by=play)
+async def test_a_batch_that_was_written_already_is_no_failure(pool, made, /):
+    async with Producer(pool, enable_idempotence=True) as producer:
+        metadata = await outcome(await producer.send("t", b"0"))
+        assert (metadata.partition, metadata.offset) == (0, -1)
+
+
+@pytest.mark.played(produced(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), by=play)
+async def test_after_a_lost_sequence_nothing_more_is_sent(pool, made, /):
+    async with Producer(pool, enable_idempotence=True) as producer:
+        for _ in range(2):
             error = await outcome(await producer.send("t", b"0"))
-            assert isinstance(error, KafkaError)
-            assert error.code is ErrorCode.MESSAGE_TOO_LARGE
-            assert (await outcome(await producer.send("t", b"1"))).offset == 0
-        assert batches(made) == [(0, [b"0"]), (0, [b"1"])]
-
-    made = broker(produced(ErrorCode.MESSAGE_TOO_LARGE), produced())
-    made.run(use)
+            assert error.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert len(made.requests[ApiKey.PRODUCE]) == 1
 
 
-def test_it_is_tried_no_longer_than_a_delivery_may_take():
-    async def use(pool):
-        loop = asyncio.get_running_loop()
-        async with Producer(pool, delivery_timeout_ms=1_000) as producer:
-            error = await outcome(await producer.send("t", b"0"))
-            assert error.code is ErrorCode.NOT_ENOUGH_REPLICAS
-            assert loop.time() == pytest.approx(1, abs=0.11)
-
-    broker(produced(ErrorCode.NOT_ENOUGH_REPLICAS)).run(use)
+@pytest.mark.played(lambda request: None, by=play)
+async def test_without_answers_records_have_no_offset(pool, made, /):
+    async with Producer(pool, acks=0) as producer:
+        metadata = await outcome(await producer.send("t", b"0", timestamp_ms=17))
+        assert (metadata.offset, metadata.timestamp_ms) == (-1, 17)
 
 
-def test_a_request_that_is_never_answered_is_given_up():
-    async def use(pool):
-        async with Producer(pool, request_timeout_ms=500, delivery_timeout_ms=400) as producer:
-            error = await outcome(await producer.send("t", b"0"))
-            assert error.code is ErrorCode.REQUEST_TIMED_OUT
-
-    broker(lambda request: None).run(use)
+@pytest.mark.played(produced(append_time_ms=99), by=play)
+async def test_a_topic_that_stamps_its_records_says_when(pool, made, /):
+    async with Producer(pool) as producer:
+        metadata = await outcome(await producer.send("t", b"0", timestamp_ms=17))
+        assert metadata.timestamp_ms == 99
 
 
-def test_an_idempotent_producer_numbers_its_records_and_repeats_the_numbers():
-    async def use(pool):
-        async with Producer(pool, enable_idempotence=True) as producer:
-            await outcome(await producer.send("t", b"0"))
-            futures = [await producer.send("t", b"%d" % number) for number in (1, 2)]
-            await outcome(futures[-1])
-            await outcome(await producer.send("t", b"3"))
-        sent = headers(made)
-        assert {(each.producer_id, each.producer_epoch) for each in sent} == {(4_000, 3)}
-        # The second was sent twice: the first time its answer was lost.
-        assert [each.base_sequence for each in sent] == [0, 1, 1, 3]
-        assert len(made.requests[ApiKey.INIT_PRODUCER_ID]) == 1
-
-    made = broker(produced(), closes, produced())
-    made.run(use)
+async def test_a_send_waits_while_the_buffer_is_full(pool, made, /):
+    async with Producer(pool, buffer_memory_bytes=1_000, linger_ms=50) as producer:
+        await producer.send("t", bytes(800))
+        start_s = asyncio.get_running_loop().time()
+        await producer.send("t", bytes(800))
+        assert asyncio.get_running_loop().time() - start_s == pytest.approx(0.05)
 
 
-def test_a_batch_that_was_written_already_is_no_failure():
-    async def use(pool):
-        async with Producer(pool, enable_idempotence=True) as producer:
-            metadata = await outcome(await producer.send("t", b"0"))
-            assert (metadata.partition, metadata.offset) == (0, -1)
-
-    broker(closes, produced(ErrorCode.DUPLICATE_SEQUENCE_NUMBER)).run(use)
+@pytest.mark.played(by=play, partition_count=2)
+async def test_a_partition_that_is_not_there_is_refused(pool, made, /):
+    async with Producer(pool) as producer:
+        with pytest.raises(KafkaError, match="topic t has no partition 2"):
+            await producer.send("t", b"0", partition=2)
 
 
-def test_after_a_lost_sequence_nothing_more_is_sent():
-    async def use(pool):
-        async with Producer(pool, enable_idempotence=True) as producer:
-            for _ in range(2):
-                error = await outcome(await producer.send("t", b"0"))
-                assert error.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-        assert len(made.requests[ApiKey.PRODUCE]) == 1
-
-    made = broker(produced(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
-    made.run(use)
+@pytest.mark.played(by=play, partition_count=3)
+async def test_records_without_a_key_move_on_with_the_batches(pool, made, /):
+    async with Producer(pool, batch_size_bytes=200, linger_ms=10) as producer:
+        for _ in range(12):
+            await producer.send("t", bytes(100))
+    assert len({index for index, _ in batches(made)}) > 1
 
 
-def test_without_answers_records_have_no_offset():
-    async def use(pool):
-        async with Producer(pool, acks=0) as producer:
-            metadata = await outcome(await producer.send("t", b"0", timestamp_ms=17))
-            assert (metadata.offset, metadata.timestamp_ms) == (-1, 17)
-
-    broker(lambda request: None).run(use)
-
-
-def test_a_topic_that_stamps_its_records_says_when():
-    async def use(pool):
-        async with Producer(pool) as producer:
-            metadata = await outcome(await producer.send("t", b"0", timestamp_ms=17))
-            assert metadata.timestamp_ms == 99
-
-    broker(produced(append_time_ms=99)).run(use)
-
-
-def test_a_send_waits_while_the_buffer_is_full():
-    async def use(pool):
-        async with Producer(pool, buffer_memory_bytes=1_000, linger_ms=50) as producer:
-            await producer.send("t", bytes(800))
-            start_s = asyncio.get_running_loop().time()
-            await producer.send("t", bytes(800))
-            assert asyncio.get_running_loop().time() - start_s == pytest.approx(0.05)
-
-    broker().run(use)
-
-
-def test_a_partition_that_is_not_there_is_refused():
-    async def use(pool):
-        async with Producer(pool) as producer:
-            with pytest.raises(KafkaError, match="topic t has no partition 2"):
-                await producer.send("t", b"0", partition=2)
-
-    broker(partition_count=2).run(use)
-
-
-def test_records_without_a_key_move_on_with_the_batches():
-    async def use(pool):
-        async with Producer(pool, batch_size_bytes=200, linger_ms=10) as producer:
-            for _ in range(12):
-                await producer.send("t", bytes(100))
-        assert len({index for index, _ in batches(made)}) > 1
-
-    made = broker(partition_count=3)
-    made.run(use)
-
-
-def test_a_closed_producer_takes_nothing():
-    async def use(pool):
-        producer = Producer(pool)
-        await producer.close()
-        with pytest.raises(RuntimeError, match="closed"):
-            await producer.send("t", b"0")
-
-    broker().run(use)
+async def test_a_closed_producer_takes_nothing(pool, made, /):
+    producer = Producer(pool)
+    await producer.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await producer.send("t", b"0")
 
 
 def test_idempotence_needs_all_acknowledgements():

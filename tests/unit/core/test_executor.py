@@ -12,58 +12,52 @@ from barnabas.testing.manual_executor import ManualExecutor
 from tests.patience import PATIENCE_S
 
 
-def test_more_threads_from_now_on_and_nothing_that_was_given_before_is_lost() -> None:
-    async def story() -> None:
-        loop = asyncio.get_running_loop()
-        executor = ThreadExecutor(loop, "some", 1)
-        gate, meeting = threading.Event(), threading.Barrier(3)
-        done: list[str] = []
-        errors: list[BaseException] = []
-        milestones = {3: asyncio.Event(), 5: asyncio.Event()}
+async def test_more_threads_from_now_on_and_nothing_that_was_given_before_is_lost() -> None:
+    loop = asyncio.get_running_loop()
+    executor = ThreadExecutor(loop, "some", 1)
+    gate, meeting = threading.Event(), threading.Barrier(3)
+    done: list[str] = []
+    errors: list[BaseException] = []
+    milestones = {3: asyncio.Event(), 5: asyncio.Event()}
 
-        def give(name: str, work: Callable[[], object]) -> None:
-            def note(_: object) -> None:
-                done.append(name)
-                if len(done) in milestones:
-                    milestones[len(done)].set()
+    def give(name: str, work: Callable[[], object]) -> None:
+        def note(_: object) -> None:
+            done.append(name)
+            if len(done) in milestones:
+                milestones[len(done)].set()
 
-            executor.run(work, note, errors.append)
+        executor.run(work, note, errors.append)
 
-        give("before", lambda: gate.wait(PATIENCE_S))
-        give("waiting", lambda: None)
-        executor.resize(3)
-        for number in range(3):
-            # They end only together: three threads are at work, though the one of before is held up.
-            give(f"after {number}", lambda: meeting.wait(PATIENCE_S))
-        await asyncio.wait_for(milestones[3].wait(), PATIENCE_S)
-        assert sorted(done) == ["after 0", "after 1", "after 2"]
-        gate.set()
-        await asyncio.wait_for(milestones[5].wait(), PATIENCE_S)
-        assert (done[3:], errors) == (["before", "waiting"], [])
-        executor.close()
-
-    asyncio.run(story())
+    give("before", lambda: gate.wait(PATIENCE_S))
+    give("waiting", lambda: None)
+    executor.resize(3)
+    for number in range(3):
+        # They end only together: three threads are at work, though the one of before is held up.
+        give(f"after {number}", lambda: meeting.wait(PATIENCE_S))
+    await asyncio.wait_for(milestones[3].wait(), PATIENCE_S)
+    assert sorted(done) == ["after 0", "after 1", "after 2"]
+    gate.set()
+    await asyncio.wait_for(milestones[5].wait(), PATIENCE_S)
+    assert (done[3:], errors) == (["before", "waiting"], [])
+    executor.close()
 
 
-def test_the_end_waits_for_threads_of_before_too() -> None:
-    async def story() -> None:
-        executor = ThreadExecutor(asyncio.get_running_loop(), "some", 1)
-        began, ended = threading.Event(), threading.Event()
+async def test_the_end_waits_for_threads_of_before_too() -> None:
+    executor = ThreadExecutor(asyncio.get_running_loop(), "some", 1)
+    began, ended = threading.Event(), threading.Event()
 
-        def work() -> None:
-            began.set()
-            gate.wait(PATIENCE_S)
-            ended.set()
+    def work() -> None:
+        began.set()
+        gate.wait(PATIENCE_S)
+        ended.set()
 
-        gate = threading.Event()
-        executor.run(work, lambda _: None, lambda _: None)
-        assert began.wait(PATIENCE_S)
-        executor.resize(2)
-        threading.Timer(0, gate.set).start()
-        executor.close()
-        assert ended.is_set()
-
-    asyncio.run(story())
+    gate = threading.Event()
+    executor.run(work, lambda _: None, lambda _: None)
+    assert began.wait(PATIENCE_S)
+    executor.resize(2)
+    threading.Timer(0, gate.set).start()
+    executor.close()
+    assert ended.is_set()
 
 
 def test_what_had_not_begun_at_the_end_is_dropped_without_a_word() -> None:

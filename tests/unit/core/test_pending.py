@@ -47,29 +47,26 @@ def test_the_value_of_a_pending_answer_is_refused():
         _ = Pending().value
 
 
-def test_a_coroutine_answers():
-    async def scenario():
-        errors = []
-        spawner = Spawner(errors.append)
+async def test_a_coroutine_answers():
+    errors = []
+    spawner = Spawner(errors.append)
 
-        async def works():
-            return 5
+    async def works():
+        return 5
 
-        async def fails():
-            raise ValueError("broken")
+    async def fails():
+        raise ValueError("broken")
 
-        async def hangs():
-            await asyncio.get_running_loop().create_future()
+    async def hangs():
+        await asyncio.get_running_loop().create_future()
 
-        assert await spawner.spawn(works()).future() == 5
-        assert await spawner.spawn(fails(), str).future() == "broken"
-        lost = spawner.spawn(fails())
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert lost.is_done
-        hanging = spawner.spawn(hangs())
-        await spawner.close()
-        assert hanging.is_done
-        assert [str(error) for error in errors] == ["broken", "broken"]
-
-    asyncio.run(scenario())
+    assert await spawner.spawn(works()).future() == 5
+    assert await spawner.spawn(fails(), str).future() == "broken"
+    lost = spawner.spawn(fails())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert lost.is_done
+    hanging = spawner.spawn(hangs())
+    await spawner.close()
+    assert hanging.is_done
+    assert [str(error) for error in errors] == ["broken", "broken"]

@@ -3,7 +3,6 @@
 import pytest
 
 from barnabas.core.purgatory import Purgatory
-from barnabas.testing.manual_clock import ManualClock
 
 
 class Waiting:
@@ -25,11 +24,6 @@ class Waiting:
 
     def fail(self, error):
         self.ended.append(error)
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
 
 
 @pytest.fixture

@@ -10,18 +10,7 @@ from barnabas.explain.rules.overview import explain_all
 from barnabas.explain.rules.slow import explain_slow
 from barnabas.explain.seen import Asked
 from barnabas.wire.quotas.entities import DEFAULT, Entity
-from tests.unit.explain.worlds import (
-    MINUTE_MS,
-    NOW_MS,
-    behind,
-    directory,
-    log,
-    of,
-    partition,
-    seen,
-    settings,
-    verdicts,
-)
+from tests.unit.explain.worlds import MINUTE_MS, NOW_MS, behind, directory, log, of, partition, seen, settings, verdicts
 
 GIB = 1 << 30
 

@@ -1,6 +1,5 @@
 """What the page's door decides: hosts, where a POST comes from, sessions, guesses, where it may listen."""
 
-import asyncio
 import dataclasses
 
 import pytest
@@ -115,50 +114,41 @@ def cluster(name: str = "c", user: str = "alice") -> Cluster:
     return Cluster(name, "127.0.0.1:1", user)
 
 
-def test_a_login_gets_a_new_id_and_a_new_token_and_keeps_the_other_clusters() -> None:
-    async def play() -> None:
-        sessions = Sessions(Session())
-        first = sessions.replace("chosen by somebody else", cluster("a"))
-        assert first != "chosen by somebody else"
-        token = sessions.of(first).csrf
-        second = sessions.replace(first, cluster("b"))
-        assert sessions.of(first) is sessions.guest
-        assert sessions.of(second).clusters.keys() == {"a", "b"}
-        assert not sessions.of(second).has_token(token)
-        assert sessions.of(second).has_token(sessions.of(second).csrf)
-        sessions.end(second)
-        assert sessions.of(second) is sessions.guest
-        await sessions.close()
-
-    asyncio.run(play())
+async def test_a_login_gets_a_new_id_and_a_new_token_and_keeps_the_other_clusters() -> None:
+    sessions = Sessions(Session())
+    first = sessions.replace("chosen by somebody else", cluster("a"))
+    assert first != "chosen by somebody else"
+    token = sessions.of(first).csrf
+    second = sessions.replace(first, cluster("b"))
+    assert sessions.of(first) is sessions.guest
+    assert sessions.of(second).clusters.keys() == {"a", "b"}
+    assert not sessions.of(second).has_token(token)
+    assert sessions.of(second).has_token(sessions.of(second).csrf)
+    sessions.end(second)
+    assert sessions.of(second) is sessions.guest
+    await sessions.close()
 
 
-def test_the_session_used_least_lately_makes_room() -> None:
-    async def play() -> None:
-        sessions = Sessions(Session())
-        ids = [sessions.replace(None, cluster()) for _ in range(MOST_SESSIONS)]
-        sessions.of(ids[0])
-        sessions.replace(None, cluster())
-        assert len(sessions) == MOST_SESSIONS
-        assert sessions.of(ids[1]) is sessions.guest
-        assert sessions.of(ids[0]) is not sessions.guest
-        await sessions.close()
-        assert len(sessions) == 0
-
-    asyncio.run(play())
+async def test_the_session_used_least_lately_makes_room() -> None:
+    sessions = Sessions(Session())
+    ids = [sessions.replace(None, cluster()) for _ in range(MOST_SESSIONS)]
+    sessions.of(ids[0])
+    sessions.replace(None, cluster())
+    assert len(sessions) == MOST_SESSIONS
+    assert sessions.of(ids[1]) is sessions.guest
+    assert sessions.of(ids[0]) is not sessions.guest
+    await sessions.close()
+    assert len(sessions) == 0
 
 
-def test_of_too_many_sessions_the_user_with_the_most_loses_his_own() -> None:
-    async def play() -> None:
-        sessions = Sessions(Session())
-        administrator = sessions.replace(None, cluster(user="admin"))
-        ids = [sessions.replace(None, cluster(user="mallory")) for _ in range(MOST_SESSIONS + 5)]
-        assert sessions.of(administrator).clusters["c"].user == "admin"
-        assert sum(sessions.of(each) is sessions.guest for each in ids) == 6
-        assert sessions.of(ids[-1]) is not sessions.guest
-        await sessions.close()
-
-    asyncio.run(play())
+async def test_of_too_many_sessions_the_user_with_the_most_loses_his_own() -> None:
+    sessions = Sessions(Session())
+    administrator = sessions.replace(None, cluster(user="admin"))
+    ids = [sessions.replace(None, cluster(user="mallory")) for _ in range(MOST_SESSIONS + 5)]
+    assert sessions.of(administrator).clusters["c"].user == "admin"
+    assert sum(sessions.of(each) is sessions.guest for each in ids) == 6
+    assert sessions.of(ids[-1]) is not sessions.guest
+    await sessions.close()
 
 
 def log_in(guesses: Guesses, address: str, user: str, now_s: float, *, is_right: bool = False) -> None:

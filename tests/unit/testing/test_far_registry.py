@@ -1,6 +1,5 @@
 """The simulation's registry elsewhere: what a lost connection tells."""
 
-import asyncio
 from random import Random
 
 from barnabas.broker.registry.embedded import EmbeddedRegistry
@@ -10,20 +9,17 @@ from barnabas.testing.simulation.sessions import FarRegistry
 from barnabas.wire.registry.store import EventType, SessionState, WatchEvent
 
 
-def test_who_watches_learns_that_the_connection_was_lost() -> None:
-    async def story() -> None:
-        near = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        far = FarRegistry(near, Random(1))
-        events: list[WatchEvent] = []
-        states: list[SessionState] = []
-        far.on_session(states.append)
-        await far.create("/a")
-        await far.get("/a", events.append)
-        far.disconnect()
-        assert (events, states) == ([WatchEvent(EventType.NONE, "")], [SessionState.SUSPENDED])
-        await far.reconnect(is_expired=False)
-        await far.set("/a", b"new")
-        # That watch was of the connection before.
-        assert (len(events), states[1:]) == (1, [SessionState.CONNECTED])
-
-    asyncio.run(story())
+async def test_who_watches_learns_that_the_connection_was_lost() -> None:
+    near = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    far = FarRegistry(near, Random(1))
+    events: list[WatchEvent] = []
+    states: list[SessionState] = []
+    far.on_session(states.append)
+    await far.create("/a")
+    await far.get("/a", events.append)
+    far.disconnect()
+    assert (events, states) == ([WatchEvent(EventType.NONE, "")], [SessionState.SUSPENDED])
+    await far.reconnect(is_expired=False)
+    await far.set("/a", b"new")
+    # That watch was of the connection before.
+    assert (len(events), states[1:]) == (1, [SessionState.CONNECTED])

@@ -1,14 +1,5 @@
 """The faulty disk forgets names as well as bytes."""
 
-import pytest
-
-from barnabas.testing.faulty_disk import FaultyDisk
-
-
-@pytest.fixture
-def disk():
-    return FaultyDisk()
-
 
 def names(directory) -> list[str]:
     return sorted(path.name for path in directory.iterdir())

@@ -1,6 +1,5 @@
 """A member and the nodes of others: on a registry in memory, where things happen between two requests."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,42 +70,33 @@ def member(registry: Any, consumption: NoConsumption) -> Membership:
     return Membership(registry, "g", Registration("g", "g_me"), Subscription({"t": 1}), consumption, options)
 
 
-def test_a_member_claims_reads_stops_and_leaves_nothing_behind() -> None:
-    async def story() -> None:
-        registry, consumption = await registry_with_a_topic(), NoConsumption()
-        membership = member(registry, consumption)
-        await membership.join()
-        assert [(await registry.get(paths.consumer_owner("g", "t", n)))[0] for n in (0, 1)] == [b"g_me-0"] * 2
-        await membership.leave()
-        assert consumption.told == ["stop", [0, 1], "stop"]
-        assert await registry.children(paths.consumer_ids("g")) == []
-        assert await registry.children(paths.parent(OWNER)) == []
-        await registry.close()
-
-    asyncio.run(story())
+async def test_a_member_claims_reads_stops_and_leaves_nothing_behind() -> None:
+    registry, consumption = await registry_with_a_topic(), NoConsumption()
+    membership = member(registry, consumption)
+    await membership.join()
+    assert [(await registry.get(paths.consumer_owner("g", "t", n)))[0] for n in (0, 1)] == [b"g_me-0"] * 2
+    await membership.leave()
+    assert consumption.told == ["stop", [0, 1], "stop"]
+    assert await registry.children(paths.consumer_ids("g")) == []
+    assert await registry.children(paths.parent(OWNER)) == []
+    await registry.close()
 
 
-def test_what_is_anothers_by_now_is_not_deleted() -> None:
-    async def story() -> None:
-        registry = await registry_with_a_topic()
-        membership = member(TakingOver(registry), NoConsumption())
-        await membership.join()
-        await membership.leave()
-        assert (await registry.get(OWNER))[0] == b"g_other-0"
-        await registry.close()
-
-    asyncio.run(story())
+async def test_what_is_anothers_by_now_is_not_deleted() -> None:
+    registry = await registry_with_a_topic()
+    membership = member(TakingOver(registry), NoConsumption())
+    await membership.join()
+    await membership.leave()
+    assert (await registry.get(OWNER))[0] == b"g_other-0"
+    await registry.close()
 
 
 @pytest.mark.parametrize("data", [b"[", b"{}", b'{"version":1,"subscription":{"t":0},"pattern":"static"}'])
-def test_a_registration_that_nobody_can_read_counts_for_nothing(data: bytes) -> None:
-    async def story() -> None:
-        registry, consumption = await registry_with_a_topic(), NoConsumption()
-        await create_with_parents(registry, paths.consumer_id("g", "g_broken"), data)
-        membership = member(registry, consumption)
-        await membership.join()
-        assert consumption.told == ["stop", [0, 1]]
-        await membership.leave()
-        await registry.close()
-
-    asyncio.run(story())
+async def test_a_registration_that_nobody_can_read_counts_for_nothing(data: bytes) -> None:
+    registry, consumption = await registry_with_a_topic(), NoConsumption()
+    await create_with_parents(registry, paths.consumer_id("g", "g_broken"), data)
+    membership = member(registry, consumption)
+    await membership.join()
+    assert consumption.told == ["stop", [0, 1]]
+    await membership.leave()
+    await registry.close()

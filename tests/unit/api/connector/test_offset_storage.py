@@ -56,6 +56,9 @@ def play(story: Callable[[EmbeddedRegistry, Registration], Awaitable[None]]) -> 
     asyncio.run(run())
 
 
+pytestmark = pytest.mark.played(by=play)
+
+
 async def stored(registry: EmbeddedRegistry, partition: TopicPartition) -> tuple[bytes | None, int] | None:
     try:
         data, stat = await registry.get(paths.consumer_offset("g", *partition))
@@ -64,68 +67,59 @@ async def stored(registry: EmbeddedRegistry, partition: TopicPartition) -> tuple
     return data, stat.version
 
 
-def test_offsets_are_written_where_they_changed() -> None:
-    async def story(registry: EmbeddedRegistry, registration: Registration) -> None:
-        storage = ZooKeeperOffsets(registry, "g")
-        assert await storage.fetch([A, B]) == {}
-        await storage.commit({A: 1, B: 2}, registration.fence, is_auto=True)
-        await storage.commit({A: 5, B: 2}, registration.fence, is_auto=True)
-        # No node was there without its data.
-        assert await stored(registry, A) == (b"5", 1)
-        assert await stored(registry, B) == (b"2", 0)
-        assert await ZooKeeperOffsets(registry, "g").fetch([A, B]) == {A: 5, B: 2}
-
-    play(story)
+async def test_offsets_are_written_where_they_changed(registry: EmbeddedRegistry, registration: Registration, /):
+    storage = ZooKeeperOffsets(registry, "g")
+    assert await storage.fetch([A, B]) == {}
+    await storage.commit({A: 1, B: 2}, registration.fence, is_auto=True)
+    await storage.commit({A: 5, B: 2}, registration.fence, is_auto=True)
+    # No node was there without its data.
+    assert await stored(registry, A) == (b"5", 1)
+    assert await stored(registry, B) == (b"2", 0)
+    assert await ZooKeeperOffsets(registry, "g").fetch([A, B]) == {A: 5, B: 2}
 
 
-def test_after_a_fetch_the_same_offset_is_not_written_again() -> None:
-    async def story(registry: EmbeddedRegistry, registration: Registration) -> None:
-        await create_with_parents(registry, paths.consumer_offset("g", *A), b"7")
-        storage = ZooKeeperOffsets(registry, "g")
-        await storage.fetch([A])
-        await storage.commit({A: 7}, registration.fence, is_auto=True)
-        assert await stored(registry, A) == (b"7", 0)
-
-    play(story)
+async def test_after_a_fetch_the_same_offset_is_not_written_again(
+    registry: EmbeddedRegistry, registration: Registration, /
+) -> None:
+    await create_with_parents(registry, paths.consumer_offset("g", *A), b"7")
+    storage = ZooKeeperOffsets(registry, "g")
+    await storage.fetch([A])
+    await storage.commit({A: 7}, registration.fence, is_auto=True)
+    assert await stored(registry, A) == (b"7", 0)
 
 
 @pytest.mark.parametrize("is_registered_again", [False, True])
-def test_what_was_decided_on_in_another_session_is_not_written(is_registered_again: bool) -> None:
-    async def story(registry: EmbeddedRegistry, registration: Registration) -> None:
-        await create_with_parents(registry, paths.consumer_offset("g", *A), b"7")
-        fence = registration.fence
-        await registry.delete(registration.path)
-        if is_registered_again:
-            registration.epoch += 1
-            await registry.multi(registration.ops(b"{}"))
-        with pytest.raises(OffsetCommitError):
-            await ZooKeeperOffsets(registry, "g").commit({A: 3, B: 3}, fence, is_auto=False)
-        assert await stored(registry, A) == (b"7", 0)
-        assert await stored(registry, B) is None
+async def test_what_was_decided_on_in_another_session_is_not_written(
+    registry: EmbeddedRegistry, registration: Registration, /, is_registered_again: bool
+) -> None:
+    await create_with_parents(registry, paths.consumer_offset("g", *A), b"7")
+    fence = registration.fence
+    await registry.delete(registration.path)
+    if is_registered_again:
+        registration.epoch += 1
+        await registry.multi(registration.ops(b"{}"))
+    with pytest.raises(OffsetCommitError):
+        await ZooKeeperOffsets(registry, "g").commit({A: 3, B: 3}, fence, is_auto=False)
+    assert await stored(registry, A) == (b"7", 0)
+    assert await stored(registry, B) is None
 
-    play(story)
 
-
-def test_an_offset_that_is_none_is_told() -> None:
-    async def story(registry: EmbeddedRegistry, registration: Registration) -> None:
-        await create_with_parents(registry, paths.consumer_offset("g", *A), b"far")
-        with pytest.raises(MalformedError):
-            await ZooKeeperOffsets(registry, "g").fetch([A])
-
-    play(story)
+async def test_an_offset_that_is_none_is_told(registry: EmbeddedRegistry, registration: Registration, /) -> None:
+    await create_with_parents(registry, paths.consumer_offset("g", *A), b"far")
+    with pytest.raises(MalformedError):
+        await ZooKeeperOffsets(registry, "g").fetch([A])
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 31, 32, 65])
-def test_the_registrations_version_is_that_of_its_session(epoch: int) -> None:
-    async def story(registry: EmbeddedRegistry, registration: Registration) -> None:
-        await registry.delete(registration.path)
-        registration.epoch = epoch
-        await registry.multi(registration.ops(b"{}"))
-        data, stat = await registry.get(registration.path)
-        assert (data, stat.version, stat.ephemeral_owner) == (b"{}", epoch % 32, registry.session_id)
-        await registry.multi([registration.fence])
-
-    play(story)
+async def test_the_registrations_version_is_that_of_its_session(
+    registry: EmbeddedRegistry, registration: Registration, /, epoch: int
+) -> None:
+    await registry.delete(registration.path)
+    registration.epoch = epoch
+    await registry.multi(registration.ops(b"{}"))
+    data, stat = await registry.get(registration.path)
+    assert (data, stat.version, stat.ephemeral_owner) == (b"{}", epoch % 32, registry.session_id)
+    await registry.multi([registration.fence])
 
 
 def test_of_both_the_larger_is_read_and_both_are_written() -> None:

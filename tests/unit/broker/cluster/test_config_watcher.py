@@ -106,51 +106,48 @@ def play(story: Callable[[Watched], Awaitable[None]]) -> None:
     assert errors == []
 
 
-def test_every_entity_is_told_as_it_is_at_the_start_and_old_notifications_tell_nothing() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.change("topics/t", {"retention.ms": "1"})
-        await watched.change("topics/t", {"retention.ms": "2"})
-        await watched.registry.create("/config/topics/u")
-        await watched.change("brokers/0", {"a": "1"})
-        await watched.change("brokers/<default>", {"a": "2"})
-        await watched.change("users/ref%20user/clients/c", {"b": "1"})
-        await watched.watcher.start()
-        assert watched.told == [
-            ("topics/t", {"retention.ms": "2"}),
-            ("topics/u", {}),
-            ("brokers/<default>", {"a": "2"}),
-            ("brokers/0", {"a": "1"}),
-            ("users/ref%20user", {}),
-            ("users/ref%20user/clients/c", {"b": "1"}),
-        ]
-
-    play(story)
+pytestmark = pytest.mark.played(by=play)
 
 
-def test_each_change_of_each_entity_is_told_once_and_in_order() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.watcher.start()
-        changes = [
-            ("topics/t", {"retention.ms": "1"}),
-            ("brokers/<default>", {"x": "1"}),
-            ("topics/t", {"retention.ms": "2"}),
-            ("clients/<default>", {"x": "1"}),
-            ("users/u", {"x": "1"}),
-            ("users/<default>/clients/<default>", {"x": "2"}),
-            ("topics/t", {}),
-        ]
-        for entity, overrides in changes:
-            await watched.change(entity, overrides)
-            await watched.rest()
-        assert watched.told == changes
-        await watched.change("topics/t", {"retention.ms": "3"})
+async def test_every_entity_is_told_as_it_is_at_the_start_and_old_notifications_tell_nothing(watched: Watched, /):
+    await watched.change("topics/t", {"retention.ms": "1"})
+    await watched.change("topics/t", {"retention.ms": "2"})
+    await watched.registry.create("/config/topics/u")
+    await watched.change("brokers/0", {"a": "1"})
+    await watched.change("brokers/<default>", {"a": "2"})
+    await watched.change("users/ref%20user/clients/c", {"b": "1"})
+    await watched.watcher.start()
+    assert watched.told == [
+        ("topics/t", {"retention.ms": "2"}),
+        ("topics/u", {}),
+        ("brokers/<default>", {"a": "2"}),
+        ("brokers/0", {"a": "1"}),
+        ("users/ref%20user", {}),
+        ("users/ref%20user/clients/c", {"b": "1"}),
+    ]
+
+
+async def test_each_change_of_each_entity_is_told_once_and_in_order(watched: Watched, /) -> None:
+    await watched.watcher.start()
+    changes = [
+        ("topics/t", {"retention.ms": "1"}),
+        ("brokers/<default>", {"x": "1"}),
+        ("topics/t", {"retention.ms": "2"}),
+        ("clients/<default>", {"x": "1"}),
+        ("users/u", {"x": "1"}),
+        ("users/<default>/clients/<default>", {"x": "2"}),
+        ("topics/t", {}),
+    ]
+    for entity, overrides in changes:
+        await watched.change(entity, overrides)
         await watched.rest()
-        await watched.registry.delete("/config/topics/t")
-        await watched.notify(b'{"version":1,"entity_type":"topics","entity_name":"t"}')
-        await watched.rest()
-        assert watched.told[-1] == ("topics/t", {})
-
-    play(story)
+    assert watched.told == changes
+    await watched.change("topics/t", {"retention.ms": "3"})
+    await watched.rest()
+    await watched.registry.delete("/config/topics/t")
+    await watched.notify(b'{"version":1,"entity_type":"topics","entity_name":"t"}')
+    await watched.rest()
+    assert watched.told[-1] == ("topics/t", {})
 
 
 def test_notifications_that_are_none_and_those_that_nobody_goes_by_are_passed_over(
@@ -186,133 +183,112 @@ def test_notifications_that_are_none_and_those_that_nobody_goes_by_are_passed_ov
     ]
 
 
-def test_old_notifications_are_deleted_and_each_is_read_once() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.change("topics/s", {"a": "1"})
-        await watched.watcher.start()
-        await watched.change("topics/t", {"a": "1"})
-        await watched.rest()
-        watched.clock.advance(NOTIFICATION_LIFETIME_MS + 1)
-        await watched.change("topics/u", {"a": "1"})
-        await watched.rest()
-        assert await watched.registry.children("/config/changes") == ["config_change_0000000002"]
-        notifications = [path for path in watched.reads if path.startswith("/config/changes/")]
-        assert len(notifications) == len(set(notifications)) == 3
-
-    play(story)
+async def test_old_notifications_are_deleted_and_each_is_read_once(watched: Watched, /) -> None:
+    await watched.change("topics/s", {"a": "1"})
+    await watched.watcher.start()
+    await watched.change("topics/t", {"a": "1"})
+    await watched.rest()
+    watched.clock.advance(NOTIFICATION_LIFETIME_MS + 1)
+    await watched.change("topics/u", {"a": "1"})
+    await watched.rest()
+    assert await watched.registry.children("/config/changes") == ["config_change_0000000002"]
+    notifications = [path for path in watched.reads if path.startswith("/config/changes/")]
+    assert len(notifications) == len(set(notifications)) == 3
 
 
-def test_a_storm_of_changes_is_told_as_one_for_each_entity() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.watcher.start()
-        watched.is_answering.clear()
-        for number in range(500):
-            await watched.change(f"topics/t{number % 2}", {"retention.ms": str(number)})
-        watched.reads.clear()
-        watched.is_answering.set()
-        await watched.rest()
-        assert watched.told == [("topics/t0", {"retention.ms": "498"}), ("topics/t1", {"retention.ms": "499"})]
-        assert watched.reads.count("/config/topics/t0") == 1
-        assert watched.reads.count("/config/changes") <= 1
-
-    play(story)
+async def test_a_storm_of_changes_is_told_as_one_for_each_entity(watched: Watched, /) -> None:
+    await watched.watcher.start()
+    watched.is_answering.clear()
+    for number in range(500):
+        await watched.change(f"topics/t{number % 2}", {"retention.ms": str(number)})
+    watched.reads.clear()
+    watched.is_answering.set()
+    await watched.rest()
+    assert watched.told == [("topics/t0", {"retention.ms": "498"}), ("topics/t1", {"retention.ms": "499"})]
+    assert watched.reads.count("/config/topics/t0") == 1
+    assert watched.reads.count("/config/changes") <= 1
 
 
 @pytest.mark.parametrize("path", ["/config/changes", "/config/changes/config_change_0000000000", "/config/topics/t"])
-def test_a_failed_read_is_tried_again_and_loses_no_change(path: str) -> None:
-    async def story(watched: Watched) -> None:
-        await watched.watcher.start()
-        watched.failures[path] = 2
-        await watched.change("brokers/0", {"a": "1"})
-        await watched.change("topics/t", {"a": "1"})
-        await watched.rest()
-        for _ in range(2):
-            watched.clock.advance(RETRY_BACKOFF_MS)
-            await watched.rest()
-        assert sorted(watched.told) == [("brokers/0", {"a": "1"}), ("topics/t", {"a": "1"})]
-        await watched.change("topics/t", {"a": "2"})
-        await watched.rest()
-        assert watched.told[2:] == [("topics/t", {"a": "2"})]
-
-    play(story)
-
-
-def test_what_changed_while_the_session_was_gone_is_found_again_without_its_notification() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.change("topics/gone", {"a": "1"})
-        await watched.change("topics/same", {"a": "1"})
-        await watched.watcher.start()
-        watched.told.clear()
-        await watched.write("topics/new", {"a": "1"})
-        await watched.registry.delete("/config/topics/gone")
-        await watched.write("brokers/0", {"a": "1"})
-        watched.failures["/config/brokers"] = 1
-        watched.expire()
-        await watched.rest()
+async def test_a_failed_read_is_tried_again_and_loses_no_change(watched: Watched, /, path: str) -> None:
+    await watched.watcher.start()
+    watched.failures[path] = 2
+    await watched.change("brokers/0", {"a": "1"})
+    await watched.change("topics/t", {"a": "1"})
+    await watched.rest()
+    for _ in range(2):
         watched.clock.advance(RETRY_BACKOFF_MS)
         await watched.rest()
-        assert watched.told == [("topics/new", {"a": "1"}), ("brokers/0", {"a": "1"}), ("topics/gone", {})]
-
-    play(story)
-
-
-def test_a_session_that_is_gone_again_while_everything_is_read_has_it_read_once_more() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.watcher.start()
-        real = watched._children
-        changes = iter([{"a": "1"}])
-
-        async def children(path, watch=None):
-            if path == "/config/users":
-                # The topics are read by now.
-                for overrides in changes:
-                    await watched.write("topics/t", overrides)
-                    watched.expire()
-            return await real(path, watch)
-
-        watched._children = children
-        watched.expire()
-        await watched.rest()
-        assert watched.told == [("topics/t", {"a": "1"})]
-
-    play(story)
+    assert sorted(watched.told) == [("brokers/0", {"a": "1"}), ("topics/t", {"a": "1"})]
+    await watched.change("topics/t", {"a": "2"})
+    await watched.rest()
+    assert watched.told[2:] == [("topics/t", {"a": "2"})]
 
 
-def test_a_notification_that_is_gone_before_it_is_read_means_that_everything_is_looked_at() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.watcher.start()
-        real = watched._get
-
-        async def get(path, watch=None):
-            if path == "/config/changes/config_change_0000000000":
-                raise NoNodeError(path)
-            return await real(path, watch)
-
-        watched._get = get
-        await watched.change("topics/t", {"a": "1"})
-        await watched.rest()
-        assert watched.told == [("topics/t", {"a": "1"})]
-
-    play(story)
+async def test_what_changed_while_the_session_was_gone_is_found_again_without_its_notification(watched: Watched, /):
+    await watched.change("topics/gone", {"a": "1"})
+    await watched.change("topics/same", {"a": "1"})
+    await watched.watcher.start()
+    watched.told.clear()
+    await watched.write("topics/new", {"a": "1"})
+    await watched.registry.delete("/config/topics/gone")
+    await watched.write("brokers/0", {"a": "1"})
+    watched.failures["/config/brokers"] = 1
+    watched.expire()
+    await watched.rest()
+    watched.clock.advance(RETRY_BACKOFF_MS)
+    await watched.rest()
+    assert watched.told == [("topics/new", {"a": "1"}), ("brokers/0", {"a": "1"}), ("topics/gone", {})]
 
 
-def test_what_is_loaded_is_told_in_any_case_and_waits_for_its_turn() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.watcher.start()
-        await watched.change("topics/t", {"a": "1"})
-        await watched.watcher.load(["topics/t", "topics/none"])
-        await watched.rest()
-        assert watched.told == [("topics/t", {"a": "1"}), ("topics/t", {"a": "1"}), ("topics/none", {})]
-        watched.failures["/config/topics/t"] = 1
-        with pytest.raises(ConnectionLostError):
-            await watched.watcher.load(["topics/t"])
-        # A topic of the same name with the same settings is another one.
-        watched.watcher.forget("topics/t")
-        await watched.notify(encode_change("topics/t"))
-        await watched.rest()
-        assert watched.told[3:] == [("topics/t", {"a": "1"})]
+async def test_a_session_that_is_gone_again_while_everything_is_read_has_it_read_once_more(watched: Watched, /) -> None:
+    await watched.watcher.start()
+    real = watched._children
+    changes = iter([{"a": "1"}])
 
-    play(story)
+    async def children(path, watch=None):
+        if path == "/config/users":
+            # The topics are read by now.
+            for overrides in changes:
+                await watched.write("topics/t", overrides)
+                watched.expire()
+        return await real(path, watch)
+
+    watched._children = children
+    watched.expire()
+    await watched.rest()
+    assert watched.told == [("topics/t", {"a": "1"})]
+
+
+async def test_a_notification_that_is_gone_before_it_is_read_means_that_everything_is_looked_at(watched: Watched, /):
+    await watched.watcher.start()
+    real = watched._get
+
+    async def get(path, watch=None):
+        if path == "/config/changes/config_change_0000000000":
+            raise NoNodeError(path)
+        return await real(path, watch)
+
+    watched._get = get
+    await watched.change("topics/t", {"a": "1"})
+    await watched.rest()
+    assert watched.told == [("topics/t", {"a": "1"})]
+
+
+async def test_what_is_loaded_is_told_in_any_case_and_waits_for_its_turn(watched: Watched, /) -> None:
+    await watched.watcher.start()
+    await watched.change("topics/t", {"a": "1"})
+    await watched.watcher.load(["topics/t", "topics/none"])
+    await watched.rest()
+    assert watched.told == [("topics/t", {"a": "1"}), ("topics/t", {"a": "1"}), ("topics/none", {})]
+    watched.failures["/config/topics/t"] = 1
+    with pytest.raises(ConnectionLostError):
+        await watched.watcher.load(["topics/t"])
+    # A topic of the same name with the same settings is another one.
+    watched.watcher.forget("topics/t")
+    await watched.notify(encode_change("topics/t"))
+    await watched.rest()
+    assert watched.told[3:] == [("topics/t", {"a": "1"})]
 
 
 def test_one_subscriber_that_fails_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:

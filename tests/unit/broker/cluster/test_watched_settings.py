@@ -98,6 +98,9 @@ def play(story) -> None:
     assert errors == []
 
 
+pytestmark = pytest.mark.played(by=play)
+
+
 ENTITIES = [
     "clients/c", "clients/<default>", "users/u", "users/<default>", "users/u/clients/c", "users/u/clients/<default>",
     "users/<default>/clients/c", "users/<default>/clients/<default>",
@@ -106,36 +109,30 @@ ENTITIES = [
 
 @pytest.mark.parametrize("entity", ENTITIES)
 @pytest.mark.parametrize("is_there_at_start", [False, True])
-def test_a_bare_write_is_told_at_every_level(entity: str, is_there_at_start: bool) -> None:
-    async def story(watched: Watched) -> None:
-        if is_there_at_start:
-            await watched.write(entity, None)
-        await watched.watcher.start()
-        watched.told.clear()
-        for rate in ("1", "2"):
-            await watched.write(entity, encode_config({"producer_byte_rate": rate}))
-            await watched.rest()
-        await watched.registry.delete(f"/config/{entity}")
+async def test_a_bare_write_is_told_at_every_level(watched: Watched, /, entity: str, is_there_at_start: bool) -> None:
+    if is_there_at_start:
+        await watched.write(entity, None)
+    await watched.watcher.start()
+    watched.told.clear()
+    for rate in ("1", "2"):
+        await watched.write(entity, encode_config({"producer_byte_rate": rate}))
         await watched.rest()
-        await watched.write(entity, encode_config({"producer_byte_rate": "3"}))
+    await watched.registry.delete(f"/config/{entity}")
+    await watched.rest()
+    await watched.write(entity, encode_config({"producer_byte_rate": "3"}))
+    await watched.rest()
+    told = [overrides for name, overrides in watched.told if name == entity]
+    assert told == [{"producer_byte_rate": "1"}, {"producer_byte_rate": "2"}, {}, {"producer_byte_rate": "3"}]
+    assert {name for name, overrides in watched.told if overrides} == {entity}
+
+
+async def test_a_change_with_a_notification_is_told_once(watched: Watched, /) -> None:
+    await watched.watcher.start()
+    watched.told.clear()
+    for rate in ("1", "2"):
+        await change_config(watched.registry, "users/u/clients/c", {"producer_byte_rate": rate})
         await watched.rest()
-        told = [overrides for name, overrides in watched.told if name == entity]
-        assert told == [{"producer_byte_rate": "1"}, {"producer_byte_rate": "2"}, {}, {"producer_byte_rate": "3"}]
-        assert {name for name, overrides in watched.told if overrides} == {entity}
-
-    play(story)
-
-
-def test_a_change_with_a_notification_is_told_once() -> None:
-    async def story(watched: Watched) -> None:
-        await watched.watcher.start()
-        watched.told.clear()
-        for rate in ("1", "2"):
-            await change_config(watched.registry, "users/u/clients/c", {"producer_byte_rate": rate})
-            await watched.rest()
-        assert watched.told == [(ENTITIES[4], {"producer_byte_rate": rate}) for rate in ("1", "2")]
-
-    play(story)
+    assert watched.told == [(ENTITIES[4], {"producer_byte_rate": rate}) for rate in ("1", "2")]
 
 
 MALFORMED = [
@@ -146,56 +143,50 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-def test_what_is_no_node_of_settings_is_logged_once_and_changes_nothing(caplog) -> None:
-    async def story(watched: Watched) -> None:
-        await watched.write("users/u", encode_config({"producer_byte_rate": "5"}))
-        await watched.write("users/v", b"nothing of the kind")
-        await watched.watcher.start()
-        assert dict(watched.told)["users/u"] == {"producer_byte_rate": "5"}
-        assert dict(watched.told)["users/v"] == {}
-        watched.told.clear()
-        caplog.clear()
-        for data in MALFORMED:
-            await watched.write("users/u", data)
-            await watched.rest()
-            assert watched.told == []
-        assert len(caplog.records) == len(MALFORMED)
-        assert all("users/u" in record.getMessage() and len(record.getMessage()) < 250 for record in caplog.records)
-        caplog.clear()
-        await watched.write("users/u", MALFORMED[-1])
-        await watched.write("clients/other", encode_config({"a": "1"}))
+async def test_what_is_no_node_of_settings_is_logged_once_and_changes_nothing(watched: Watched, /, caplog) -> None:
+    await watched.write("users/u", encode_config({"producer_byte_rate": "5"}))
+    await watched.write("users/v", b"nothing of the kind")
+    await watched.watcher.start()
+    assert dict(watched.told)["users/u"] == {"producer_byte_rate": "5"}
+    assert dict(watched.told)["users/v"] == {}
+    watched.told.clear()
+    caplog.clear()
+    for data in MALFORMED:
+        await watched.write("users/u", data)
         await watched.rest()
-        assert caplog.records == []
-        await watched.write("users/u", encode_config({"producer_byte_rate": "6"}))
-        await watched.rest()
-        assert watched.told[-1] == ("users/u", {"producer_byte_rate": "6"})
+        assert watched.told == []
+    assert len(caplog.records) == len(MALFORMED)
+    assert all("users/u" in record.getMessage() and len(record.getMessage()) < 250 for record in caplog.records)
+    caplog.clear()
+    await watched.write("users/u", MALFORMED[-1])
+    await watched.write("clients/other", encode_config({"a": "1"}))
+    await watched.rest()
+    assert caplog.records == []
+    await watched.write("users/u", encode_config({"producer_byte_rate": "6"}))
+    await watched.rest()
+    assert watched.told[-1] == ("users/u", {"producer_byte_rate": "6"})
 
-    play(story)
 
+async def test_very_many_are_read_at_the_start_and_one_more_costs_little(watched: Watched, /) -> None:
+    for number in range(3_000):
+        await watched.registry.create(f"/config/clients/c{number}", encode_config({"a": str(number)}))
+    await watched.watcher.start()
+    assert len(watched.told) == 3_000
+    watched.told.clear()
+    reads: list[object] = []
+    real = watched.registry.get
 
-def test_very_many_are_read_at_the_start_and_one_more_costs_little() -> None:
-    async def story(watched: Watched) -> None:
-        for number in range(3_000):
-            await watched.registry.create(f"/config/clients/c{number}", encode_config({"a": str(number)}))
-        await watched.watcher.start()
-        assert len(watched.told) == 3_000
-        watched.told.clear()
-        reads: list[object] = []
-        real = watched.registry.get
+    async def get(path, watch=None):
+        reads.append(path)
+        return await real(path, watch)
 
-        async def get(path, watch=None):
-            reads.append(path)
-            return await real(path, watch)
-
-        setattr(watched.registry, "get", get)  # noqa: B010
-        await watched.write("clients/new", encode_config({"a": "1"}))
-        await watched.rest()
-        await watched.write("clients/c1500", encode_config({"a": "1"}))
-        await watched.rest()
-        assert watched.told == [("clients/new", {"a": "1"}), ("clients/c1500", {"a": "1"})]
-        assert len(reads) <= 4
-
-    play(story)
+    setattr(watched.registry, "get", get)  # noqa: B010
+    await watched.write("clients/new", encode_config({"a": "1"}))
+    await watched.rest()
+    await watched.write("clients/c1500", encode_config({"a": "1"}))
+    await watched.rest()
+    assert watched.told == [("clients/new", {"a": "1"}), ("clients/c1500", {"a": "1"})]
+    assert len(reads) <= 4
 
 
 STEPS = st.lists(

@@ -100,15 +100,19 @@ class NotedLink:
 class Cluster:
     """Broker 0 and what it is made of. `tree` outlives it, as the journal would."""
 
-    def __init__(
-        self, registry: EmbeddedRegistry, clock: ManualClock, config: BrokerConfig, errors: list[object]
-    ) -> None:
-        self.registry = registry
-        self.clock = clock
+    def __init__(self, config: BrokerConfig, errors: list[object]) -> None:
         self.config = config
+        self.errors = errors
+        self.tree = Tree()
+
+    async def start(self) -> None:
+        """Begin as a new process on what the registry holds."""
+        clock = self.clock = ManualClock()
+        registry = self.registry = EmbeddedRegistry(self.tree, None, clock, InlineExecutor())
+        config = self.config
         self.replicas = NotedReplicas()
         self.links: dict[int, NotedLink] = {}
-        self.spawner = Spawner(errors.append)
+        self.spawner = Spawner(self.errors.append)
         # How many partitions there is room for.
         self.room = 1 << 31
         self.view = ClusterView("cluster")
@@ -120,6 +124,14 @@ class Cluster:
         self.controller = Controller(0, registry, clock, clock, sender, "PLAINTEXT", config)
         self.topics = TopicAdmin(registry, self.view, self.controller, config, clock, Random(1))
         self.partitions = PartitionAdmin(registry, self.view, self.controller, clock, lambda: self.room)
+        await bootstrap(self.registry, Random(1))
+        self.view.broker_epoch = await register_broker(self.registry, registration(0))
+        await self.configs.start()
+        await self.controller.start()
+
+    async def restart(self) -> None:
+        await self.close()
+        await self.start()
 
     async def _load_settings(self, topics: Iterable[str]) -> None:
         await self.configs.load(f"{paths.TOPICS}/{topic}" for topic in topics)
@@ -129,12 +141,6 @@ class Cluster:
             return LocalLink(self.control)
         link = self.links[broker_id] = NotedLink(self.config.inter_broker_protocol_version)
         return link
-
-    async def start(self) -> None:
-        await bootstrap(self.registry, Random(1))
-        self.view.broker_epoch = await register_broker(self.registry, registration(0))
-        await self.configs.start()
-        await self.controller.start()
 
     async def add_broker(self, broker_id: int, rack: str | None = None) -> None:
         """Another broker registers."""
@@ -158,6 +164,15 @@ class Cluster:
         await self.controller.close()
         await self.spawner.close()
         await self.registry.close()
+        self._drop_ephemerals()
+
+    def _drop_ephemerals(self) -> None:
+        """What the end of a session does."""
+        stage = Stage(self.tree, 1)
+        for path in (paths.CONTROLLER, paths.broker(0)):
+            if self.tree.get(path) is not None:
+                stage.apply([DeleteOp(path)], 0)
+        self.tree.commit(stage)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -175,36 +190,21 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def play(
-    *stories: Callable[[Cluster], Awaitable[None]], overrides: dict[str, str] | None = None, tree: Tree | None = None
-) -> None:
+def play(*stories: Callable[[Cluster], Awaitable[None]], overrides: dict[str, str] | None = None) -> None:
     """Run each story on a broker of its own, one after the other on the same registry."""
     errors: list[object] = []
-    shared = tree or Tree()
+    cluster = Cluster(BrokerConfig.single_broker(overrides), errors)
 
     async def all_stories() -> None:
         for story in stories:
-            clock = ManualClock()
-            registry = EmbeddedRegistry(shared, None, clock, InlineExecutor())
-            cluster = Cluster(registry, clock, BrokerConfig.single_broker(overrides), errors)
             await cluster.start()
             try:
                 await story(cluster)
             finally:
                 await cluster.close()
-                drop_ephemerals(shared)
 
     asyncio.run(asyncio.wait_for(all_stories(), PATIENCE_S))
     assert errors == []
-
-
-def drop_ephemerals(tree: Tree) -> None:
-    """What the end of a session does."""
-    stage = Stage(tree, 1)
-    for path in (paths.CONTROLLER, paths.broker(0)):
-        if tree.get(path) is not None:
-            stage.apply([DeleteOp(path)], 0)
-    tree.commit(stage)
 
 
 def metadata_topics(request: UpdateMetadataRequest) -> dict[str, dict[int, int]]:

@@ -10,18 +10,13 @@ from barnabas.broker.controller.controller import RECONNECT_BACKOFF_MS, TAKE_OVE
 from barnabas.broker.controller.sender import RETRY_BACKOFF_MS
 from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.wire.registry import paths
-from barnabas.wire.registry.store import (
-    ConnectionLostError,
-    EventType,
-    RegistryError,
-    SessionState,
-    SetOp,
-    WatchEvent,
-)
+from barnabas.wire.registry.store import ConnectionLostError, EventType, RegistryError, SessionState, SetOp, WatchEvent
 from barnabas.wire.registry.znodes.brokers import encode_registration
 from barnabas.wire.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from tests.unit.broker.controller.harness import Cluster, play, registration, settle, until
 from tests.unit.broker.controller.test_controller import leaders_of, put_topic
+
+pytestmark = pytest.mark.played(by=play)
 
 
 class Failing:
@@ -87,39 +82,33 @@ async def put_isr(cluster: Cluster, topic: str, node: PartitionStateNode) -> Non
     await cluster.registry.set(path, encode_partition_state(node), stat.version)
 
 
-def test_a_leader_that_wrote_its_isr_does_not_end_the_controller() -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await cluster.add_broker(2)
-        await put_topic(cluster, "t", {0: [1, 2, 0]})
-        await put_topic(cluster, "other", {0: [1, 2]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1) and cluster.view.image.has_leaders("other", 1))
-        await put_isr(cluster, "t", PartitionStateNode(1, 0, (1, 0), 1))
-        await cluster.remove_broker(1)
-        await settle()
-        assert cluster.controller.epoch == 1
-        # Broker 2 was not in sync any more.
-        assert await cluster.state("t", 0) == PartitionStateNode(0, 1, (0,), 1)
-        assert await cluster.state("other", 0) == PartitionStateNode(2, 1, (2,), 1)
-        assert cluster.view.image.topics["t"][0].leader == 0
-        assert leaders_of(cluster.replicas.requests[-1]) == {("t", 0): (0, 1, False)}
-        assert leaders_of(cluster.links[2].of(LeaderAndIsrRequest)[-1])[("t", 0)] == (0, 1, False)
-
-    play(story)
+async def test_a_leader_that_wrote_its_isr_does_not_end_the_controller(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    await cluster.add_broker(2)
+    await put_topic(cluster, "t", {0: [1, 2, 0]})
+    await put_topic(cluster, "other", {0: [1, 2]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1) and cluster.view.image.has_leaders("other", 1))
+    await put_isr(cluster, "t", PartitionStateNode(1, 0, (1, 0), 1))
+    await cluster.remove_broker(1)
+    await settle()
+    assert cluster.controller.epoch == 1
+    # Broker 2 was not in sync any more.
+    assert await cluster.state("t", 0) == PartitionStateNode(0, 1, (0,), 1)
+    assert await cluster.state("other", 0) == PartitionStateNode(2, 1, (2,), 1)
+    assert cluster.view.image.topics["t"][0].leader == 0
+    assert leaders_of(cluster.replicas.requests[-1]) == {("t", 0): (0, 1, False)}
+    assert leaders_of(cluster.links[2].of(LeaderAndIsrRequest)[-1])[("t", 0)] == (0, 1, False)
 
 
-def test_a_state_that_already_is_what_follows_is_told_to_all() -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await put_topic(cluster, "t", {0: [0, 1]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        await put_isr(cluster, "t", PartitionStateNode(0, 1, (0,), 1))
-        await cluster.remove_broker(1)
-        await settle()
-        assert await cluster.state("t", 0) == PartitionStateNode(0, 1, (0,), 1)
-        assert leaders_of(cluster.replicas.requests[-1]) == {("t", 0): (0, 1, False)}
-
-    play(story)
+async def test_a_state_that_already_is_what_follows_is_told_to_all(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    await put_topic(cluster, "t", {0: [0, 1]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await put_isr(cluster, "t", PartitionStateNode(0, 1, (0,), 1))
+    await cluster.remove_broker(1)
+    await settle()
+    assert await cluster.state("t", 0) == PartitionStateNode(0, 1, (0,), 1)
+    assert leaders_of(cluster.replicas.requests[-1]) == {("t", 0): (0, 1, False)}
 
 
 @pytest.mark.parametrize(
@@ -135,77 +124,68 @@ def test_a_state_that_already_is_what_follows_is_told_to_all() -> None:
         b"[1]",
     ],
 )
-def test_a_topic_that_makes_no_sense_is_left_out(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async def first(cluster: Cluster) -> None:
-        await cluster.registry.create(paths.topic("broken"), data)
-        await settle()
-        assert cluster.controller.is_active
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        assert (await cluster.registry.get(paths.topic("broken")))[0] == data
-
-    async def second(cluster: Cluster) -> None:
-        assert cluster.view.image.has_leaders("t", 1)
-        assert "broken" not in cluster.view.image.topics
-
-    play(first, second)
+async def test_a_topic_that_makes_no_sense_is_left_out(
+    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    await cluster.registry.create(paths.topic("broken"), data)
+    await settle()
+    assert cluster.controller.is_active
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    assert (await cluster.registry.get(paths.topic("broken")))[0] == data
+    await cluster.restart()
+    assert cluster.view.image.has_leaders("t", 1)
+    assert "broken" not in cluster.view.image.topics
     assert "topic broken is left out: /brokers/topics/broken is malformed" in caplog.text
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"nonsense", b'{"leader":"x","leader_epoch":0,"controller_epoch":1}'])
-def test_a_partition_state_that_makes_no_sense_is_left_alone(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0], 1: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 2))
-
-    async def second(cluster: Cluster) -> None:
-        path = paths.partition_state("t", 0)
-        await cluster.registry.set(path, data)
-
-    async def third(cluster: Cluster) -> None:
-        assert metadata_topics_of(cluster)["t"] == {1: 0}
-        await cluster.add_broker(1)
-        await cluster.remove_broker(1)
-        await put_topic(cluster, "new", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("new", 1))
-        assert cluster.controller.epoch == 3
-        assert (await cluster.registry.get(paths.partition_state("t", 0)))[0] == data
-
-    play(first, second, third)
+async def test_a_partition_state_that_makes_no_sense_is_left_alone(
+    cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    await put_topic(cluster, "t", {0: [0], 1: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    await cluster.restart()
+    path = paths.partition_state("t", 0)
+    await cluster.registry.set(path, data)
+    await cluster.restart()
+    assert metadata_topics_of(cluster)["t"] == {1: 0}
+    await cluster.add_broker(1)
+    await cluster.remove_broker(1)
+    await put_topic(cluster, "new", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("new", 1))
+    assert cluster.controller.epoch == 3
+    assert (await cluster.registry.get(paths.partition_state("t", 0)))[0] == data
     assert "partition t-0 is left as it is: /brokers/topics/t/partitions/0/state is malformed" in caplog.text
 
 
-def test_what_is_wrong_with_a_partition_is_told_when_it_changes(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_wrong_with_a_partition_is_told_when_it_changes(
+    cluster: Cluster, /, caplog: pytest.LogCaptureFixture
+) -> None:
     nobody, nonsense = "partition t-0 has no leader: none of its replicas is alive", "is malformed"
-
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [5]})
-        await cluster.registry.create(paths.topic("broken"), b"nonsense")
-        for name in ("a", "b", "c"):
-            await put_topic(cluster, name, {0: [0]})
-            await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
-        assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 1)
-        await cluster.add_broker(5)
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        await cluster.registry.delete(paths.topic("broken"))
-        await settle()
-        await put_topic(cluster, "again", {0: [6]})
-        await cluster.registry.create(paths.topic("broken"), b"nonsense")
-        await put_topic(cluster, "d", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("d", 1))
-        assert "partition again-0 has no leader" in caplog.text
-        assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 2)
-
-    async def second(cluster: Cluster) -> None:
-        await cluster.registry.set(paths.partition_state("t", 0), b"nonsense")
-
-    async def third(cluster: Cluster) -> None:
-        for name in ("e", "f", "g"):
-            await put_topic(cluster, name, {0: [0]})
-            await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
-        assert caplog.text.count("partition t-0 is left as it is") == 1
-
-    play(first, second, third)
+    await put_topic(cluster, "t", {0: [5]})
+    await cluster.registry.create(paths.topic("broken"), b"nonsense")
+    for name in ("a", "b", "c"):
+        await put_topic(cluster, name, {0: [0]})
+        await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+    assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 1)
+    await cluster.add_broker(5)
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await cluster.registry.delete(paths.topic("broken"))
+    await settle()
+    await put_topic(cluster, "again", {0: [6]})
+    await cluster.registry.create(paths.topic("broken"), b"nonsense")
+    await put_topic(cluster, "d", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("d", 1))
+    assert "partition again-0 has no leader" in caplog.text
+    assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 2)
+    await cluster.restart()
+    await cluster.registry.set(paths.partition_state("t", 0), b"nonsense")
+    await cluster.restart()
+    for name in ("e", "f", "g"):
+        await put_topic(cluster, name, {0: [0]})
+        await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+    assert caplog.text.count("partition t-0 is left as it is") == 1
 
 
 def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
@@ -225,93 +205,77 @@ def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
         ("multi", is_about("/state$")),
     ],
 )
-def test_a_lost_connection_is_waited_for(operation: str, fails_at: Callable[..., bool], is_carried_out: bool) -> None:
-    async def story(cluster: Cluster) -> None:
-        failing = fail_once(cluster, operation, LOST, is_carried_out, fails_at)
-        await put_topic(cluster, "t", {0: [0]})
-        await until_after_pauses(cluster, lambda: cluster.view.image.has_leaders("t", 1))
-        assert failing.has_failed
-        # It is still the same controller: nobody else was elected meanwhile.
-        assert cluster.controller.epoch == 1
-        assert leaders_of(cluster.replicas.requests[-1])[("t", 0)][:2] == (0, 0)
-
-    play(story)
-
-
-@pytest.mark.parametrize("is_carried_out", [False, True])
-def test_a_connection_lost_while_brokers_fail_leaves_nobody_behind(is_carried_out: bool) -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await put_topic(cluster, "t", {0: [1, 0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        fail_once(cluster, "multi", LOST, is_carried_out, is_about("/state$"))
-        await cluster.registry.delete(paths.broker(1))
-        await until_after_pauses(cluster, lambda: cluster.view.image.topics["t"][0].leader == 0)
-        assert await cluster.state("t", 0) == PartitionStateNode(0, 1, (0,), 1)
-        assert leaders_of(cluster.replicas.requests[-1])[("t", 0)] == (0, 1, False)
-        assert cluster.controller.epoch == 1
-
-    play(story)
+async def test_a_lost_connection_is_waited_for(
+    cluster: Cluster, /, operation: str, fails_at: Callable[..., bool], is_carried_out: bool
+) -> None:
+    failing = fail_once(cluster, operation, LOST, is_carried_out, fails_at)
+    await put_topic(cluster, "t", {0: [0]})
+    await until_after_pauses(cluster, lambda: cluster.view.image.has_leaders("t", 1))
+    assert failing.has_failed
+    # It is still the same controller: nobody else was elected meanwhile.
+    assert cluster.controller.epoch == 1
+    assert leaders_of(cluster.replicas.requests[-1])[("t", 0)][:2] == (0, 0)
 
 
 @pytest.mark.parametrize("is_carried_out", [False, True])
-def test_a_connection_lost_in_the_middle_of_an_election(is_carried_out: bool) -> None:
-    async def story(cluster: Cluster) -> None:
-        failing = fail_once(cluster, "multi", LOST, is_carried_out, is_about("^/controller$"))
-        await cluster.registry.delete(paths.CONTROLLER)
-        await until_after_pauses(cluster, lambda: failing.has_failed and cluster.controller.is_active)
-        assert cluster.controller.epoch == 2
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-
-    play(story)
-
-
-def test_a_session_that_expired_ends_the_term_and_another_begins() -> None:
-    async def story(cluster: Cluster) -> None:
-        # The old session's node is still there: it is not this session's, whatever broker it names.
-        cluster.registry._session_id += 1
-        data, _ = await cluster.registry.get(paths.CONTROLLER)
-        await cluster.registry.set(paths.CONTROLLER, data)
-        await until(lambda: not cluster.controller.is_active)
-        await cluster.registry.delete(paths.CONTROLLER)
-        await until(lambda: cluster.controller.is_active)
-        assert cluster.controller.epoch == 2
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-
-    play(story)
+async def test_a_connection_lost_while_brokers_fail_leaves_nobody_behind(cluster: Cluster, /, is_carried_out: bool):
+    await cluster.add_broker(1)
+    await put_topic(cluster, "t", {0: [1, 0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    fail_once(cluster, "multi", LOST, is_carried_out, is_about("/state$"))
+    await cluster.registry.delete(paths.broker(1))
+    await until_after_pauses(cluster, lambda: cluster.view.image.topics["t"][0].leader == 0)
+    assert await cluster.state("t", 0) == PartitionStateNode(0, 1, (0,), 1)
+    assert leaders_of(cluster.replicas.requests[-1])[("t", 0)] == (0, 1, False)
+    assert cluster.controller.epoch == 1
 
 
-def test_an_error_of_ours_leaves_the_controller_at_work(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(cluster: Cluster) -> None:
-        fail_once(cluster, "children", ZeroDivisionError(), fails_at=is_about("^/admin/delete_topics$"))
-        await put_topic(cluster, "t", {0: [0]})
-        await cluster.registry.create(paths.delete_topic("t"))
-        await settle()
-        await put_topic(cluster, "new", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("new", 1))
+@pytest.mark.parametrize("is_carried_out", [False, True])
+async def test_a_connection_lost_in_the_middle_of_an_election(cluster: Cluster, /, is_carried_out: bool) -> None:
+    failing = fail_once(cluster, "multi", LOST, is_carried_out, is_about("^/controller$"))
+    await cluster.registry.delete(paths.CONTROLLER)
+    await until_after_pauses(cluster, lambda: failing.has_failed and cluster.controller.is_active)
+    assert cluster.controller.epoch == 2
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
 
-    play(story)
+
+async def test_a_session_that_expired_ends_the_term_and_another_begins(cluster: Cluster, /) -> None:
+    # The old session's node is still there: it is not this session's, whatever broker it names.
+    cluster.registry._session_id += 1
+    data, _ = await cluster.registry.get(paths.CONTROLLER)
+    await cluster.registry.set(paths.CONTROLLER, data)
+    await until(lambda: not cluster.controller.is_active)
+    await cluster.registry.delete(paths.CONTROLLER)
+    await until(lambda: cluster.controller.is_active)
+    assert cluster.controller.epoch == 2
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+
+
+async def test_an_error_of_ours_leaves_the_controller_at_work(cluster: Cluster, /, caplog: pytest.LogCaptureFixture):
+    fail_once(cluster, "children", ZeroDivisionError(), fails_at=is_about("^/admin/delete_topics$"))
+    await put_topic(cluster, "t", {0: [0]})
+    await cluster.registry.create(paths.delete_topic("t"))
+    await settle()
+    await put_topic(cluster, "new", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("new", 1))
     assert "the controller could not handle Signal.DELETIONS_CHANGED" in caplog.text
 
 
-def test_a_take_over_that_fails_is_tried_again() -> None:
-    async def story(cluster: Cluster) -> None:
-        for _ in range(2):
-            fail_once(cluster, "children", RegistryError("/"), fails_at=is_about("^/brokers/topics$"))
-        await cluster.registry.delete(paths.CONTROLLER)
+async def test_a_take_over_that_fails_is_tried_again(cluster: Cluster, /) -> None:
+    for _ in range(2):
+        fail_once(cluster, "children", RegistryError("/"), fails_at=is_about("^/brokers/topics$"))
+    await cluster.registry.delete(paths.CONTROLLER)
+    await settle()
+    assert not cluster.controller.is_active
+    # Another broker may try.
+    assert await cluster.registry.exists(paths.CONTROLLER) is None
+    for _ in range(2):
+        cluster.clock.advance(TAKE_OVER_BACKOFF_MS)
         await settle()
-        assert not cluster.controller.is_active
-        # Another broker may try.
-        assert await cluster.registry.exists(paths.CONTROLLER) is None
-        for _ in range(2):
-            cluster.clock.advance(TAKE_OVER_BACKOFF_MS)
-            await settle()
-        assert cluster.controller.is_active
-        assert cluster.controller.epoch == 4
-
-    play(story)
+    assert cluster.controller.is_active
+    assert cluster.controller.epoch == 4
 
 
 @pytest.mark.parametrize("error", [LOST, RegistryError("/config/topics/t")])
@@ -334,18 +298,11 @@ def test_settings_that_can_not_be_read_hold_up_nothing_for_good(error: RegistryE
 
 
 @pytest.mark.parametrize("data", [b"first", b"\xff", b"-1", b"2147483647", b"9" * 5_000])
-def test_an_epoch_that_is_none_is_passed_over(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    epochs: list[int] = []
-
-    async def first(cluster: Cluster) -> None:
-        epochs.append(cluster.controller.epoch)
-        await cluster.registry.multi([SetOp(paths.CONTROLLER_EPOCH, data)])
-
-    async def second(cluster: Cluster) -> None:
-        epochs.append(cluster.controller.epoch)
-
-    play(first, second)
-    assert epochs[0] < epochs[1]
+async def test_an_epoch_that_is_none_is_passed_over(cluster: Cluster, /, data: bytes, caplog: pytest.LogCaptureFixture):
+    before = cluster.controller.epoch
+    await cluster.registry.multi([SetOp(paths.CONTROLLER_EPOCH, data)])
+    await cluster.restart()
+    assert before < cluster.controller.epoch
     assert "/controller_epoch is malformed (no controller epoch)" in caplog.text
 
 
@@ -359,74 +316,62 @@ def lose_watches(cluster: Cluster) -> None:
         watch(WatchEvent(EventType.NONE, ""))
 
 
-def test_within_a_session_a_lost_connection_ends_no_term() -> None:
-    async def story(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
-        assert cluster.controller.is_active
-        before = len(cluster.replicas.requests)
-        await put_topic(cluster, "meanwhile", {0: [0]})
-        lose_watches(cluster)
-        cluster.registry._session_listeners.tell(SessionState.CONNECTED)
-        await until(lambda: cluster.view.image.has_leaders("meanwhile", 1))
-        # Of all others nobody was told anything again.
-        assert len(cluster.replicas.requests) == before + 1
-        await until(lambda: cluster.view.image.has_leaders("meanwhile", 1))
-        assert cluster.controller.epoch == 1
-        await put_topic(cluster, "later", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("later", 1))
-
-    play(story)
+async def test_within_a_session_a_lost_connection_ends_no_term(cluster: Cluster, /) -> None:
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
+    assert cluster.controller.is_active
+    before = len(cluster.replicas.requests)
+    await put_topic(cluster, "meanwhile", {0: [0]})
+    lose_watches(cluster)
+    cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+    await until(lambda: cluster.view.image.has_leaders("meanwhile", 1))
+    # Of all others nobody was told anything again.
+    assert len(cluster.replicas.requests) == before + 1
+    await until(lambda: cluster.view.image.has_leaders("meanwhile", 1))
+    assert cluster.controller.epoch == 1
+    await put_topic(cluster, "later", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("later", 1))
 
 
-def test_in_another_session_the_broker_is_registered_before_it_stands_for_election() -> None:
-    async def story(cluster: Cluster) -> None:
-        steps = []
+async def test_in_another_session_the_broker_is_registered_before_it_stands_for_election(cluster: Cluster, /) -> None:
+    steps = []
 
-        async def register() -> None:
-            steps.append(await cluster.registry.exists(paths.CONTROLLER) is not None)
+    async def register() -> None:
+        steps.append(await cluster.registry.exists(paths.CONTROLLER) is not None)
 
-        await settle()
-        cluster.controller._register = register
-        cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
-        lose_watches(cluster)
-        cluster.registry._session_id += 1
-        await cluster.registry.delete(paths.CONTROLLER)
-        cluster.registry._session_listeners.tell(SessionState.EXPIRED)
-        cluster.registry._session_listeners.tell(SessionState.CONNECTED)
-        await until(lambda: cluster.controller.is_active)
-        assert cluster.controller.epoch == 2
-        assert False in steps
-
-    play(story)
+    await settle()
+    cluster.controller._register = register
+    cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
+    lose_watches(cluster)
+    cluster.registry._session_id += 1
+    await cluster.registry.delete(paths.CONTROLLER)
+    cluster.registry._session_listeners.tell(SessionState.EXPIRED)
+    cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+    await until(lambda: cluster.controller.is_active)
+    assert cluster.controller.epoch == 2
+    assert False in steps
 
 
-def test_a_broker_that_is_not_admitted_is_none() -> None:
-    async def story(cluster: Cluster) -> None:
-        cluster.controller._admits = lambda broker_id: broker_id != 1
-        await cluster.registry.create(paths.broker(1), encode_registration(registration(1)), ephemeral=True)
-        await cluster.add_broker(2)
-        await put_topic(cluster, "t", {0: [1, 2]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        assert sorted(cluster.view.image.brokers) == [0, 2]
-        assert await cluster.state("t", 0) == PartitionStateNode(2, 0, (2,), 1)
-        assert 1 not in cluster.links
-
-    play(story)
+async def test_a_broker_that_is_not_admitted_is_none(cluster: Cluster, /) -> None:
+    cluster.controller._admits = lambda broker_id: broker_id != 1
+    await cluster.registry.create(paths.broker(1), encode_registration(registration(1)), ephemeral=True)
+    await cluster.add_broker(2)
+    await put_topic(cluster, "t", {0: [1, 2]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    assert sorted(cluster.view.image.brokers) == [0, 2]
+    assert await cluster.state("t", 0) == PartitionStateNode(2, 0, (2,), 1)
+    assert 1 not in cluster.links
 
 
-def test_a_deletion_that_was_asked_for_without_a_connection_is_told_to_all() -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await put_topic(cluster, "t", {0: [0, 1]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
-        lose_watches(cluster)
-        await cluster.registry.create(paths.delete_topic("t"))
-        cluster.registry._session_listeners.tell(SessionState.CONNECTED)
-        await until(lambda: "t" not in cluster.view.image.topics)
-        await settle()
-        assert await cluster.registry.exists(paths.topic("t")) is None
-
-    play(story)
+async def test_a_deletion_that_was_asked_for_without_a_connection_is_told_to_all(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    await put_topic(cluster, "t", {0: [0, 1]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
+    lose_watches(cluster)
+    await cluster.registry.create(paths.delete_topic("t"))
+    cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+    await until(lambda: "t" not in cluster.view.image.topics)
+    await settle()
+    assert await cluster.registry.exists(paths.topic("t")) is None

@@ -12,6 +12,8 @@ from barnabas.wire.registry.znodes.topics import PartitionStateNode
 from tests.unit.broker.controller.harness import Cluster, play, settle, until
 from tests.unit.broker.controller.test_controller import put_topic
 
+pytestmark = pytest.mark.played(by=play)
+
 ELECTION = b'{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"none","partition":7}]}'
 
 
@@ -41,81 +43,69 @@ async def _let_1_lead(term):
     await write_states(term, [partition], decide)
 
 
-def test_preferred_leaders_are_elected_and_the_request_is_gone() -> None:
-    async def story(cluster: Cluster) -> None:
-        await led_by_1(cluster)
-        for _ in range(2):
-            # Again, too: the second one finds nothing to do.
-            await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
-            await gone(cluster, paths.PREFERRED_ELECTION)
-            assert (await cluster.state("t", 0)).leader == 0
-        await until(lambda: cluster.view.image.topics["t"][0].leader == 0)
-
-    play(story)
-
-
-def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_start() -> None:
-    async def first(cluster: Cluster) -> None:
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-        await cluster.controller.close()
+async def test_preferred_leaders_are_elected_and_the_request_is_gone(cluster: Cluster, /) -> None:
+    await led_by_1(cluster)
+    for _ in range(2):
+        # Again, too: the second one finds nothing to do.
         await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
-        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({TopicPartition("t", 0): [0]}))
-
-    async def second(cluster: Cluster) -> None:
         await gone(cluster, paths.PREFERRED_ELECTION)
-        await gone(cluster, paths.REASSIGNMENT)
+        assert (await cluster.state("t", 0)).leader == 0
+    await until(lambda: cluster.view.image.topics["t"][0].leader == 0)
 
-    play(first, second)
+
+async def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_start(cluster: Cluster, /) -> None:
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await cluster.controller.close()
+    await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
+    await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({TopicPartition("t", 0): [0]}))
+    await cluster.restart()
+    await gone(cluster, paths.PREFERRED_ELECTION)
+    await gone(cluster, paths.REASSIGNMENT)
 
 
-def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await put_topic(cluster, "t", {0: [0, 1], 1: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 2))
-        wanted = {TopicPartition("t", 0): [1], TopicPartition("t", 1): [9], TopicPartition("none", 0): [0]}
-        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
-        await gone(cluster, paths.REASSIGNMENT)
-        assert (await cluster.state("t", 0)).leader == 1
-        assert (await cluster.state("t", 1)).leader == 0
-
-    play(story)
+async def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(
+    cluster: Cluster, /, caplog: pytest.LogCaptureFixture
+) -> None:
+    await cluster.add_broker(1)
+    await put_topic(cluster, "t", {0: [0, 1], 1: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    wanted = {TopicPartition("t", 0): [1], TopicPartition("t", 1): [9], TopicPartition("none", 0): [0]}
+    await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
+    await gone(cluster, paths.REASSIGNMENT)
+    assert (await cluster.state("t", 0)).leader == 1
+    assert (await cluster.state("t", 1)).leader == 0
     assert "asks for partition t-1: Replica assignment has brokers that are not alive" in caplog.text
     assert "asks for partition none-0: The partition does not exist." in caplog.text
 
 
-def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice() -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.add_broker(1)
-        await put_topic(cluster, "t", {0: [0], 1: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 2))
-        # Broker 1 is never in sync: nobody replicates here.
-        there = TopicPartition("t", 0)
-        wanted = {there: [1], TopicPartition("t", 1): [0]}
-        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
-        await until(lambda: there in cluster.controller.reassignments())
-        await settle()
-        data, _ = await cluster.registry.get(paths.REASSIGNMENT)
-        assert decode_reassignment(data) == {there: [1]}
-        before = (await cluster.registry.get(paths.topic("t")))[1].version
-        await cluster.registry.set(paths.REASSIGNMENT, data)
-        await settle()
-        assert (await cluster.registry.get(paths.topic("t")))[1].version == before
-
-    play(story)
+async def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice(cluster: Cluster, /) -> None:
+    await cluster.add_broker(1)
+    await put_topic(cluster, "t", {0: [0], 1: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 2))
+    # Broker 1 is never in sync: nobody replicates here.
+    there = TopicPartition("t", 0)
+    wanted = {there: [1], TopicPartition("t", 1): [0]}
+    await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
+    await until(lambda: there in cluster.controller.reassignments())
+    await settle()
+    data, _ = await cluster.registry.get(paths.REASSIGNMENT)
+    assert decode_reassignment(data) == {there: [1]}
+    before = (await cluster.registry.get(paths.topic("t")))[1].version
+    await cluster.registry.set(paths.REASSIGNMENT, data)
+    await settle()
+    assert (await cluster.registry.get(paths.topic("t")))[1].version == before
 
 
 @pytest.mark.parametrize("path", [paths.PREFERRED_ELECTION, paths.REASSIGNMENT])
 @pytest.mark.parametrize("data", [None, b"", b"nonsense", b"[]", b"{}", b'{"partitions":7}'])
-def test_what_makes_no_sense_is_dropped(path: str, data: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
-    async def story(cluster: Cluster) -> None:
-        await cluster.registry.create(path, data)
-        await gone(cluster, path)
-        await put_topic(cluster, "t", {0: [0]})
-        await until(lambda: cluster.view.image.has_leaders("t", 1))
-
-    play(story)
+async def test_what_makes_no_sense_is_dropped(
+    cluster: Cluster, /, path: str, data: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    await cluster.registry.create(path, data)
+    await gone(cluster, path)
+    await put_topic(cluster, "t", {0: [0]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
     assert f"{path} is dropped" in caplog.text
 
 

@@ -26,6 +26,8 @@ from barnabas.wire.registry.configs import change_config
 from tests.unit.broker.controller.harness import Cluster
 from tests.unit.broker.controller.test_admin_handlers import Client, play_with_client
 
+pytestmark = pytest.mark.played(by=play_with_client)
+
 E = ErrorCode
 Parts = list[tuple[str, str | None]]
 
@@ -64,23 +66,20 @@ LEVELS: list[Parts] = [
 ]  # fmt: skip
 
 
-def test_every_kind_is_set_listed_and_removed_at_every_level() -> None:
-    async def story(cluster: Cluster, client: Client) -> None:
-        limits = {
-            "producer_byte_rate": 1_000.0,
-            "consumer_byte_rate": 2e9,
-            "request_percentage": 12.5,
-            "controller_mutation_rate": 0.1,
-        }
-        assert await alter(client, *(entry(level, **limits) for level in LEVELS)) == [(0, None)] * 8
-        assert await describe(client) == {tuple(level): limits for level in LEVELS}
-        assert await alter(client, *(entry(level, consumer_byte_rate=None) for level in LEVELS)) == [(0, None)] * 8
-        del limits["consumer_byte_rate"]
-        assert await describe(client) == {tuple(level): limits for level in LEVELS}
-        assert await alter(client, *(entry(level, **dict.fromkeys(limits)) for level in LEVELS)) == [(0, None)] * 8
-        assert await describe(client) == {}
-
-    play_with_client(story)
+async def test_every_kind_is_set_listed_and_removed_at_every_level(cluster: Cluster, client: Client, /) -> None:
+    limits = {
+        "producer_byte_rate": 1_000.0,
+        "consumer_byte_rate": 2e9,
+        "request_percentage": 12.5,
+        "controller_mutation_rate": 0.1,
+    }
+    assert await alter(client, *(entry(level, **limits) for level in LEVELS)) == [(0, None)] * 8
+    assert await describe(client) == {tuple(level): limits for level in LEVELS}
+    assert await alter(client, *(entry(level, consumer_byte_rate=None) for level in LEVELS)) == [(0, None)] * 8
+    del limits["consumer_byte_rate"]
+    assert await describe(client) == {tuple(level): limits for level in LEVELS}
+    assert await alter(client, *(entry(level, **dict.fromkeys(limits)) for level in LEVELS)) == [(0, None)] * 8
+    assert await describe(client) == {}
 
 
 @pytest.mark.parametrize(
@@ -100,14 +99,13 @@ def test_every_kind_is_set_listed_and_removed_at_every_level() -> None:
         ([], True, []),
     ],
 )
-def test_a_filter_lets_through_what_it_names(components, strict: bool, expected: list[int]) -> None:
-    async def story(cluster: Cluster, client: Client) -> None:
-        await alter(client, *(entry(level, producer_byte_rate=1.0) for level in LEVELS))
-        await change_config(cluster.registry, "users/scram", {"SCRAM-SHA-256": "x"})
-        found = await describe(client, *components, strict=strict)
-        assert set(found) == {tuple(LEVELS[number]) for number in expected}
-
-    play_with_client(story)
+async def test_a_filter_lets_through_what_it_names(
+    cluster: Cluster, client: Client, /, components, strict: bool, expected: list[int]
+) -> None:
+    await alter(client, *(entry(level, producer_byte_rate=1.0) for level in LEVELS))
+    await change_config(cluster.registry, "users/scram", {"SCRAM-SHA-256": "x"})
+    found = await describe(client, *components, strict=strict)
+    assert set(found) == {tuple(LEVELS[number]) for number in expected}
 
 
 @pytest.mark.parametrize(
@@ -119,11 +117,10 @@ def test_a_filter_lets_through_what_it_names(components, strict: bool, expected:
         ([("user", 2, None), ("user", 1, None)], E.INVALID_REQUEST),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused(components, error_code: ErrorCode) -> None:
-    async def story(cluster: Cluster, client: Client) -> None:
-        assert await describe(client, *components) == error_code
-
-    play_with_client(story)
+async def test_a_filter_that_cannot_be_is_refused(
+    cluster: Cluster, client: Client, /, components, error_code: ErrorCode
+) -> None:
+    assert await describe(client, *components) == error_code
 
 
 @pytest.mark.parametrize(
@@ -141,72 +138,65 @@ def test_a_filter_that_cannot_be_is_refused(components, error_code: ErrorCode) -
         (USER, {"request_percentage": 3.0, "nonsense": 1.0}),
     ],
 )
-def test_what_cannot_be_changes_nothing(parts: Parts, ops: dict[str, float]) -> None:
-    async def story(cluster: Cluster, client: Client) -> None:
-        await alter(client, entry(USER, producer_byte_rate=7.0))
-        (wrong, right) = await alter(client, entry(parts, **ops), entry(CLIENT, producer_byte_rate=8.0))
-        assert wrong[0] == E.INVALID_REQUEST
-        assert wrong[1]
-        assert right == (0, None)
-        assert await describe(client) == {
-            tuple(USER): {"producer_byte_rate": 7.0},
-            tuple(CLIENT): {"producer_byte_rate": 8.0},
-        }
-
-    play_with_client(story)
+async def test_what_cannot_be_changes_nothing(cluster: Cluster, client: Client, /, parts: Parts, ops: dict[str, float]):
+    await alter(client, entry(USER, producer_byte_rate=7.0))
+    (wrong, right) = await alter(client, entry(parts, **ops), entry(CLIENT, producer_byte_rate=8.0))
+    assert wrong[0] == E.INVALID_REQUEST
+    assert wrong[1]
+    assert right == (0, None)
+    assert await describe(client) == {
+        tuple(USER): {"producer_byte_rate": 7.0},
+        tuple(CLIENT): {"producer_byte_rate": 8.0},
+    }
 
 
-def test_checking_alone_changes_nothing_and_credentials_stay() -> None:
-    async def story(cluster: Cluster, client: Client) -> None:
-        assert await alter(client, entry(USER, producer_byte_rate=7.0), validate_only=True) == [(0, None)]
-        assert await describe(client) == {}
-        await change_config(cluster.registry, "users/u%20v", {"SCRAM-SHA-256": "x", "producer_byte_rate": "9"})
-        ops = {"SCRAM-SHA-256": None, "producer_byte_rate": None}
-        assert await alter(client, entry(USER, **ops)) == [(0, None)]
-        data, _ = await cluster.registry.get("/config/users/u%20v")
-        assert data is not None
-        assert b'"config":{"SCRAM-SHA-256":"x"}' in data
-
-    play_with_client(story)
+async def test_checking_alone_changes_nothing_and_credentials_stay(cluster: Cluster, client: Client, /) -> None:
+    assert await alter(client, entry(USER, producer_byte_rate=7.0), validate_only=True) == [(0, None)]
+    assert await describe(client) == {}
+    await change_config(cluster.registry, "users/u%20v", {"SCRAM-SHA-256": "x", "producer_byte_rate": "9"})
+    ops = {"SCRAM-SHA-256": None, "producer_byte_rate": None}
+    assert await alter(client, entry(USER, **ops)) == [(0, None)]
+    data, _ = await cluster.registry.get("/config/users/u%20v")
+    assert data is not None
+    assert b'"config":{"SCRAM-SHA-256":"x"}' in data
 
 
 @pytest.mark.parametrize("is_strict", [False, True])
-def test_partitions_beyond_the_quota_are_refused_or_their_client_held(is_strict: bool) -> None:
-    async def story(cluster: Cluster, client: Client) -> None:
-        quotas = client.services.quotas
-        quotas.set_override(Entity(None, "client"), QuotaKind.CONTROLLER_MUTATION, 1)
+async def test_partitions_beyond_the_quota_are_refused_or_their_client_held(
+    cluster: Cluster, client: Client, /, is_strict: bool
+) -> None:
+    quotas = client.services.quotas
+    quotas.set_override(Entity(None, "client"), QuotaKind.CONTROLLER_MUTATION, 1)
 
-        async def create(name: str, count: int, **options: bool) -> int:
-            request = CreateTopicsRequest([CreatableTopic(name, count, 1)], 1_000, **options)
-            (topic,) = (await client.ask(create_topics.HANDLER, 6 if is_strict else 5, request)).topics
-            return topic.error_code
+    async def create(name: str, count: int, **options: bool) -> int:
+        request = CreateTopicsRequest([CreatableTopic(name, count, 1)], 1_000, **options)
+        (topic,) = (await client.ask(create_topics.HANDLER, 6 if is_strict else 5, request)).topics
+        return topic.error_code
 
-        async def lengthen(name: str, count: int) -> int:
-            request = CreatePartitionsRequest([CreatePartitionsTopic(name, count, None)], 1_000)
-            (result,) = (await client.ask(create_partitions.HANDLER, 3 if is_strict else 2, request)).results
-            return result.error_code
+    async def lengthen(name: str, count: int) -> int:
+        request = CreatePartitionsRequest([CreatePartitionsTopic(name, count, None)], 1_000)
+        (result,) = (await client.ask(create_partitions.HANDLER, 3 if is_strict else 2, request)).results
+        return result.error_code
 
-        async def delete(name: str) -> int:
-            request = DeleteTopicsRequest(topic_names=[name], timeout_ms=1_000)
-            (result,) = (await client.ask(delete_topics.HANDLER, 5 if is_strict else 4, request)).responses
-            return result.error_code
+    async def delete(name: str) -> int:
+        request = DeleteTopicsRequest(topic_names=[name], timeout_ms=1_000)
+        (result,) = (await client.ask(delete_topics.HANDLER, 5 if is_strict else 4, request)).responses
+        return result.error_code
 
-        refused = E.THROTTLING_QUOTA_EXCEEDED if is_strict else E.NONE
-        # Eleven at once; to look whether it could be costs nothing.
-        assert await create("a", 1_000, validate_only=True) == E.NONE
-        assert await create("a", 6) == E.NONE
-        assert await lengthen("a", 8) == E.NONE
-        assert client.throttle_time_ms == 0
-        assert await create("b", 4) == E.NONE
-        assert client.throttle_time_ms == (0 if is_strict else 1_000)
-        assert await create("c", 1) == refused
-        assert client.throttle_time_ms == (1_000 if is_strict else 2_000)
-        assert await lengthen("a", 9) == refused
-        assert await delete("b") == refused
-        assert client.throttle_time_ms == (1_000 if is_strict else 7_000)
-        # What was refused was not done, and what fails for another reason costs nothing.
-        assert await create("a", 1) == E.TOPIC_ALREADY_EXISTS
-        assert cluster.view.image.partition_count("a") == (8 if is_strict else 9)
-        assert (cluster.view.image.partition_count("b") > 0) is is_strict
-
-    play_with_client(story)
+    refused = E.THROTTLING_QUOTA_EXCEEDED if is_strict else E.NONE
+    # Eleven at once; to look whether it could be costs nothing.
+    assert await create("a", 1_000, validate_only=True) == E.NONE
+    assert await create("a", 6) == E.NONE
+    assert await lengthen("a", 8) == E.NONE
+    assert client.throttle_time_ms == 0
+    assert await create("b", 4) == E.NONE
+    assert client.throttle_time_ms == (0 if is_strict else 1_000)
+    assert await create("c", 1) == refused
+    assert client.throttle_time_ms == (1_000 if is_strict else 2_000)
+    assert await lengthen("a", 9) == refused
+    assert await delete("b") == refused
+    assert client.throttle_time_ms == (1_000 if is_strict else 7_000)
+    # What was refused was not done, and what fails for another reason costs nothing.
+    assert await create("a", 1) == E.TOPIC_ALREADY_EXISTS
+    assert cluster.view.image.partition_count("a") == (8 if is_strict else 9)
+    assert (cluster.view.image.partition_count("b") > 0) is is_strict

@@ -1,3 +1,5 @@
+import pytest
+
 from barnabas.broker.controller.requests import ControlRequest, ControlResponse
 from barnabas.broker.controller.sender import RETRY_BACKOFF_MS, Delivered, Sender
 from barnabas.core.error_code import ErrorCode
@@ -32,13 +34,21 @@ class EagerLink(HeldLink):
         self.reply()
 
 
+@pytest.fixture
+def link() -> HeldLink:
+    return HeldLink()
+
+
+@pytest.fixture
+def sender(clock: ManualClock, link: HeldLink) -> Sender:
+    return Sender(clock, clock, lambda _: link)
+
+
 def request(number: int) -> UpdateMetadataRequest:
     return UpdateMetadataRequest(0, number)
 
 
-def test_one_request_is_in_flight_and_order_is_kept() -> None:
-    link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, clock, lambda _: link)
+def test_one_request_is_in_flight_and_order_is_kept(link: HeldLink, sender: Sender) -> None:
     answers: list[int] = []
     sender.add(1)
     for number in range(3):
@@ -58,9 +68,7 @@ def test_one_request_is_in_flight_and_order_is_kept() -> None:
     assert link.sent[-1] == 3
 
 
-def test_what_did_not_arrive_is_sent_again() -> None:
-    link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, clock, lambda _: link)
+def test_what_did_not_arrive_is_sent_again(clock: ManualClock, link: HeldLink, sender: Sender) -> None:
     sender.add(1)
     sender.send(1, request(0))
     sender.send(1, request(1))
@@ -72,9 +80,7 @@ def test_what_did_not_arrive_is_sent_again() -> None:
     assert link.sent == [0, 0, 1]
 
 
-def test_a_broker_that_is_gone_gets_nothing_more_and_who_waits_is_told() -> None:
-    link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, clock, lambda _: link)
+def test_a_broker_that_is_gone_gets_nothing_more_and_who_waits_is_told(link: HeldLink, sender: Sender) -> None:
     answers: list[ControlResponse | None] = []
     sender.add(1)
     sender.send(1, request(0), answers.append)
@@ -88,9 +94,7 @@ def test_a_broker_that_is_gone_gets_nothing_more_and_who_waits_is_told() -> None
     assert link.sent == [0]
 
 
-def test_one_that_is_another_one_by_now_gets_nothing_more_until_it_is_seen_anew() -> None:
-    link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, clock, lambda _: link)
+def test_one_that_is_another_one_by_now_gets_nothing_more_until_it_is_seen_anew(link: HeldLink, sender: Sender) -> None:
     answers: list[ControlResponse | None] = []
     sender.add(1)
     for number in range(3):
@@ -106,9 +110,7 @@ def test_one_that_is_another_one_by_now_gets_nothing_more_until_it_is_seen_anew(
     assert (link.sent, answers[-1]) == ([0, 4], OK)
 
 
-def test_a_broker_that_is_gone_is_not_tried_again() -> None:
-    link, clock = HeldLink(), ManualClock()
-    sender = Sender(clock, clock, lambda _: link)
+def test_a_broker_that_is_gone_is_not_tried_again(clock: ManualClock, link: HeldLink, sender: Sender) -> None:
     sender.add(1)
     sender.send(1, request(0))
     link.reply(None)

@@ -1,7 +1,5 @@
 """The number of partitions that names are spread over is the registry's, whoever leads them."""
 
-import asyncio
-
 import pytest
 
 from barnabas.broker.coordination.partitioning import coordinated_partition_count
@@ -23,11 +21,8 @@ from barnabas.wire.registry.znodes.topics import TopicAssignment, encode_assignm
     ],
     ids=["three partitions", "malformed", "null"],
 )
-def test_a_topic_has_the_partitions_of_its_node(data: bytes | None, count: int) -> None:
-    async def story() -> None:
-        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        assert await coordinated_partition_count(registry, GROUP_OFFSETS_TOPIC, 50) == 50
-        await create_with_parents(registry, paths.topic(GROUP_OFFSETS_TOPIC), data)
-        assert await coordinated_partition_count(registry, GROUP_OFFSETS_TOPIC, 50) == count
-
-    asyncio.run(story())
+async def test_a_topic_has_the_partitions_of_its_node(data: bytes | None, count: int) -> None:
+    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    assert await coordinated_partition_count(registry, GROUP_OFFSETS_TOPIC, 50) == 50
+    await create_with_parents(registry, paths.topic(GROUP_OFFSETS_TOPIC), data)
+    assert await coordinated_partition_count(registry, GROUP_OFFSETS_TOPIC, 50) == count

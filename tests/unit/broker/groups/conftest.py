@@ -216,11 +216,6 @@ class Service:
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def service(clock: ManualClock) -> Service:
     return Service(clock)
 

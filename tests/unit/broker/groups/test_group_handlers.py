@@ -1,6 +1,5 @@
 """The handlers of the group APIs: from a request in its version to the response as a client decodes it."""
 
-import asyncio
 import json
 from typing import Any
 
@@ -33,9 +32,7 @@ from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequ
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.wire.protocol.messages.offset_commit import (
-    OffsetCommitRequestPartition,
-)
+from barnabas.wire.protocol.messages.offset_commit import OffsetCommitRequestPartition
 from barnabas.wire.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -433,46 +430,40 @@ class Topics:
 
 
 @pytest.mark.parametrize("is_created", [True, False])
-def test_find_coordinator_creates_the_topic_and_lets_the_caller_ask_again(service, is_created):
-    async def story() -> None:
-        ready = service.cluster
-        view = ClusterView("cluster")
-        client = Client(service, topics=Topics(view, ready if is_created else None))
-        client.services.cluster = view
-        response = await client.ask_later(find_coordinator, 1, FindCoordinatorRequest("g"))
-        assert response.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert bool(client.errors) != is_created
-        again = client.begin(find_coordinator, 1, FindCoordinatorRequest("g"))
-        if is_created:
-            assert again.error_code == ErrorCode.NONE
-        else:
-            assert (await again.future()).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-    asyncio.run(story())
+async def test_find_coordinator_creates_the_topic_and_lets_the_caller_ask_again(service, is_created):
+    ready = service.cluster
+    view = ClusterView("cluster")
+    client = Client(service, topics=Topics(view, ready if is_created else None))
+    client.services.cluster = view
+    response = await client.ask_later(find_coordinator, 1, FindCoordinatorRequest("g"))
+    assert response.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert bool(client.errors) != is_created
+    again = client.begin(find_coordinator, 1, FindCoordinatorRequest("g"))
+    if is_created:
+        assert again.error_code == ErrorCode.NONE
+    else:
+        assert (await again.future()).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_version_0_keeps_offsets_in_the_registry(service):
-    async def story() -> None:
-        registry = EmbeddedRegistry(Tree(), None, service.clock, InlineExecutor())
-        client = Client(service, registry)
-        for offset in (41, 42):
-            commit = commit_request(OffsetCommitRequestPartition(0, offset), OffsetCommitRequestPartition(5, 1))
-            response = await client.ask_later(offset_commit, 0, commit)
-            assert commit_errors(response) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-        data, _ = await registry.get("/consumers/g/offsets/t/0")
-        assert data == b"42"
-        request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 5])])
-        (topic,) = (await client.ask_later(offset_fetch, 0, request)).topics
-        assert [(each.committed_offset, each.error_code) for each in topic.partitions] == [
-            (42, ErrorCode.NONE),
-            (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ]
-        request = OffsetFetchRequest("other", [OffsetFetchRequestTopic("t", [0])])
-        (topic,) = (await client.ask_later(offset_fetch, 0, request)).topics
-        assert topic.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        await registry.set("/consumers/g/offsets/t/0", b"no number")
-        request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])])
-        (topic,) = (await client.ask_later(offset_fetch, 0, request)).topics
-        assert topic.partitions[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-
-    asyncio.run(story())
+async def test_version_0_keeps_offsets_in_the_registry(service):
+    registry = EmbeddedRegistry(Tree(), None, service.clock, InlineExecutor())
+    client = Client(service, registry)
+    for offset in (41, 42):
+        commit = commit_request(OffsetCommitRequestPartition(0, offset), OffsetCommitRequestPartition(5, 1))
+        response = await client.ask_later(offset_commit, 0, commit)
+        assert commit_errors(response) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    data, _ = await registry.get("/consumers/g/offsets/t/0")
+    assert data == b"42"
+    request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 5])])
+    (topic,) = (await client.ask_later(offset_fetch, 0, request)).topics
+    assert [(each.committed_offset, each.error_code) for each in topic.partitions] == [
+        (42, ErrorCode.NONE),
+        (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    request = OffsetFetchRequest("other", [OffsetFetchRequestTopic("t", [0])])
+    (topic,) = (await client.ask_later(offset_fetch, 0, request)).topics
+    assert topic.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    await registry.set("/consumers/g/offsets/t/0", b"no number")
+    request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])])
+    (topic,) = (await client.ask_later(offset_fetch, 0, request)).topics
+    assert topic.partitions[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR

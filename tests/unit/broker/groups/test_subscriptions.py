@@ -3,10 +3,7 @@
 import pytest
 
 from barnabas.broker.groups.subscriptions import subscribed_topics
-from barnabas.wire.protocol.messages.consumer_protocol_subscription import (
-    ConsumerProtocolSubscription,
-    TopicPartition,
-)
+from barnabas.wire.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
 from barnabas.wire.protocol.wire import WireBuffer
 
 

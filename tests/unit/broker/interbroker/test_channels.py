@@ -14,12 +14,7 @@ from barnabas.core.timers import LoopTimers
 from barnabas.testing.simulation.world import Simulation
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from barnabas.wire.protocol.messages.fetch import (
-    FetchableTopicResponse,
-    FetchRequest,
-    FetchResponse,
-    PartitionData,
-)
+from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -90,184 +85,171 @@ def play(story: Callable[[BrokerChannels, Peer, Simulation], Awaitable[None]]) -
     simulation.run(told())
 
 
+pytestmark = pytest.mark.played(by=play)
+
+
 def ask(channels: BrokerChannels, broker_id: int = 2, name: str = "tx") -> "asyncio.Future[EndTxnResponse]":
     return channels.send(broker_id, EndTxnRequest(name, 1, 2, True), 1, EndTxnResponse).future()
 
 
-def test_requests_go_one_after_the_other_over_one_connection() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        asked = [ask(channels, name=name) for name in "abc"]
-        await asyncio.sleep(1)
-        assert len(peer.frames) == 1
-        for number in range(3):
-            body = pack(">iih", number + 1, 0, number)
-            peer.channels[0].send(bytearray(pack(">i", len(body)) + body))
-            assert (await asked[number]).error_code == number
-        assert len(peer.channels) == 1
-        headers = [decode_request_header(memoryview(frame)) for frame in peer.frames]
-        assert [(header[0], header[1], header[3]) for header in headers] == [(26, 1, "broker-1")] * 3
-
-    play(story)
-
-
-def test_a_request_that_the_connection_does_not_take_at_once_goes_on() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        marker = WritableTxnMarker(1, 0, True, [WritableTxnMarkerTopic("t", list(range(40_000)))], 0)
-        answer = channels.send(2, WriteTxnMarkersRequest([marker]), 0, EndTxnResponse)
-        async with asyncio.timeout(60):
-            assert (await answer.future()).error_code == 0
-        assert len(peer.frames[0]) > 160_000
-
-    play(story)
+async def test_requests_go_one_after_the_other_over_one_connection(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    peer.answers = lambda correlation_id: b""
+    asked = [ask(channels, name=name) for name in "abc"]
+    await asyncio.sleep(1)
+    assert len(peer.frames) == 1
+    for number in range(3):
+        body = pack(">iih", number + 1, 0, number)
+        peer.channels[0].send(bytearray(pack(">i", len(body)) + body))
+        assert (await asked[number]).error_code == number
+    assert len(peer.channels) == 1
+    headers = [decode_request_header(memoryview(frame)) for frame in peer.frames]
+    assert [(header[0], header[1], header[3]) for header in headers] == [(26, 1, "broker-1")] * 3
 
 
-def test_who_is_not_known_or_not_there_can_not_be_asked() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        with pytest.raises(KafkaError, match="can't be reached"):
-            await ask(channels, 3)
-        simulation.network.kill(HOST)
-        with pytest.raises(KafkaError, match="can't be reached"):
-            await ask(channels)
-
-    play(story)
-
-
-def test_a_lost_connection_fails_what_is_on_its_way_and_the_rest_takes_a_new_one() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        first, second = ask(channels), ask(channels)
-        await asyncio.sleep(1)
-        peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
-        peer.channels[0].close()
-        with pytest.raises(KafkaError, match="closed"):
-            await first
-        assert (await second).error_code == 0
-        assert len(peer.channels) == 2
-
-    play(story)
+async def test_a_request_that_the_connection_does_not_take_at_once_goes_on(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    marker = WritableTxnMarker(1, 0, True, [WritableTxnMarkerTopic("t", list(range(40_000)))], 0)
+    answer = channels.send(2, WriteTxnMarkersRequest([marker]), 0, EndTxnResponse)
+    async with asyncio.timeout(60):
+        assert (await answer.future()).error_code == 0
+    assert len(peer.frames[0]) > 160_000
 
 
-def test_a_connection_that_went_while_nobody_asked_is_replaced() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+async def test_who_is_not_known_or_not_there_can_not_be_asked(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    with pytest.raises(KafkaError, match="can't be reached"):
+        await ask(channels, 3)
+    simulation.network.kill(HOST)
+    with pytest.raises(KafkaError, match="can't be reached"):
         await ask(channels)
-        peer.channels[0].close()
-        await asyncio.sleep(1)
-        assert (await ask(channels)).error_code == 0
-
-    play(story)
 
 
-def test_who_does_not_answer_in_time_is_given_up() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        asked_s = simulation.loop.time()
-        with pytest.raises(KafkaError, match="in time"):
-            await ask(channels)
-        assert 5 <= simulation.loop.time() - asked_s < 6
+async def test_a_lost_connection_fails_what_is_on_its_way_and_the_rest_takes_a_new_one(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    peer.answers = lambda correlation_id: b""
+    first, second = ask(channels), ask(channels)
+    await asyncio.sleep(1)
+    peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
+    peer.channels[0].close()
+    with pytest.raises(KafkaError, match="closed"):
+        await first
+    assert (await second).error_code == 0
+    assert len(peer.channels) == 2
 
-    play(story)
+
+async def test_a_connection_that_went_while_nobody_asked_is_replaced(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    await ask(channels)
+    peer.channels[0].close()
+    await asyncio.sleep(1)
+    assert (await ask(channels)).error_code == 0
+
+
+async def test_who_does_not_answer_in_time_is_given_up(channels: BrokerChannels, peer: Peer, simulation: Simulation, /):
+    peer.answers = lambda correlation_id: b""
+    asked_s = simulation.loop.time()
+    with pytest.raises(KafkaError, match="in time"):
+        await ask(channels)
+    assert 5 <= simulation.loop.time() - asked_s < 6
 
 
 @pytest.mark.parametrize("answer", [pack(">iih", 99, 0, 0), pack(">ih", 1, 0)])
-def test_an_answer_that_is_none_ends_the_connection(answer: bytes) -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: answer
-        with pytest.raises(ProtocolError):
-            await ask(channels)
-        peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
-        assert (await ask(channels)).error_code == 0
-        assert len(peer.channels) == 2
-
-    play(story)
-
-
-def test_who_waits_when_the_broker_stops_is_told() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        first, second = ask(channels), ask(channels)
-        await asyncio.sleep(1)
-        channels.close()
-        for each in (first, second, ask(channels)):
-            with pytest.raises(KafkaError, match="stops"):
-                await each
-
-    play(story)
-
-
-def test_lanes_do_not_wait_for_each_other_and_each_has_its_own_name_and_time() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        request = EndTxnRequest("tx", 1, 2, True)
-        slow = channels.send(2, request, 1, EndTxnResponse, "fetcher-0", 60_000).future()
-        await asyncio.sleep(1)
-        peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
-        assert (await ask(channels)).error_code == 0
-        asked_s = simulation.loop.time()
-        with pytest.raises(KafkaError, match="in time"):
-            await slow
-        assert 57 <= simulation.loop.time() - asked_s < 60
-        names = [decode_request_header(memoryview(frame))[3] for frame in peer.frames]
-        assert names == ["broker-1-fetcher-0", "broker-1"]
-
-    play(story)
-
-
-def test_a_broker_that_has_moved_gets_a_new_connection_and_one_that_is_not_known_keeps_it() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+async def test_an_answer_that_is_none_ends_the_connection(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /, answer: bytes
+) -> None:
+    peer.answers = lambda correlation_id: answer
+    with pytest.raises(ProtocolError):
         await ask(channels)
-        channels.address_of = lambda broker_id: None
-        await ask(channels)
-        assert (len(peer.channels), len(peer.frames)) == (1, 2)
-        other = Peer(simulation, OTHER_PORT)
-        channels.address_of = lambda broker_id: (HOST, OTHER_PORT)
-        await ask(channels)
-        assert (len(peer.frames), len(other.frames)) == (2, 1)
-        await asyncio.sleep(1)
-        assert peer.channels[0].has_peer_left()
-
-    play(story)
+    peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
+    assert (await ask(channels)).error_code == 0
+    assert len(peer.channels) == 2
 
 
-def test_a_lane_that_is_dropped_tells_who_waits_and_a_new_request_goes_over_a_new_connection() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        first, second = ask(channels), ask(channels)
-        await asyncio.sleep(1)
-        channels.drop(2)
-        channels.drop(2)
-        for each in (first, second):
-            with pytest.raises(KafkaError, match="nobody needs it"):
-                await each
-        # While it dials, too.
-        third = ask(channels)
-        channels.drop(2)
+async def test_who_waits_when_the_broker_stops_is_told(channels: BrokerChannels, peer: Peer, simulation: Simulation, /):
+    peer.answers = lambda correlation_id: b""
+    first, second = ask(channels), ask(channels)
+    await asyncio.sleep(1)
+    channels.close()
+    for each in (first, second, ask(channels)):
+        with pytest.raises(KafkaError, match="stops"):
+            await each
+
+
+async def test_lanes_do_not_wait_for_each_other_and_each_has_its_own_name_and_time(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    peer.answers = lambda correlation_id: b""
+    request = EndTxnRequest("tx", 1, 2, True)
+    slow = channels.send(2, request, 1, EndTxnResponse, "fetcher-0", 60_000).future()
+    await asyncio.sleep(1)
+    peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
+    assert (await ask(channels)).error_code == 0
+    asked_s = simulation.loop.time()
+    with pytest.raises(KafkaError, match="in time"):
+        await slow
+    assert 57 <= simulation.loop.time() - asked_s < 60
+    names = [decode_request_header(memoryview(frame))[3] for frame in peer.frames]
+    assert names == ["broker-1-fetcher-0", "broker-1"]
+
+
+async def test_a_broker_that_has_moved_gets_a_new_connection_and_one_that_is_not_known_keeps_it(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    await ask(channels)
+    channels.address_of = lambda broker_id: None
+    await ask(channels)
+    assert (len(peer.channels), len(peer.frames)) == (1, 2)
+    other = Peer(simulation, OTHER_PORT)
+    channels.address_of = lambda broker_id: (HOST, OTHER_PORT)
+    await ask(channels)
+    assert (len(peer.frames), len(other.frames)) == (2, 1)
+    await asyncio.sleep(1)
+    assert peer.channels[0].has_peer_left()
+
+
+async def test_a_lane_that_is_dropped_tells_who_waits_and_a_new_request_goes_over_a_new_connection(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    peer.answers = lambda correlation_id: b""
+    first, second = ask(channels), ask(channels)
+    await asyncio.sleep(1)
+    channels.drop(2)
+    channels.drop(2)
+    for each in (first, second):
         with pytest.raises(KafkaError, match="nobody needs it"):
-            await third
-        peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
-        assert (await ask(channels)).error_code == 0
-        await asyncio.sleep(1)
-        assert [channel.has_peer_left() for channel in peer.channels] == [True] * (len(peer.channels) - 1) + [False]
+            await each
+    # While it dials, too.
+    third = ask(channels)
+    channels.drop(2)
+    with pytest.raises(KafkaError, match="nobody needs it"):
+        await third
+    peer.answers = lambda correlation_id: pack(">iih", correlation_id, 0, 0)
+    assert (await ask(channels)).error_code == 0
+    await asyncio.sleep(1)
+    assert [channel.has_peer_left() for channel in peer.channels] == [True] * (len(peer.channels) - 1) + [False]
 
-    play(story)
 
-
-def test_why_a_broker_is_not_reached_is_logged_once() -> None:
+async def test_why_a_broker_is_not_reached_is_logged_once(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
     def told(simulation: Simulation) -> list[str]:
         return [line for line in simulation.history if "cannot connect" in line]
 
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        for _ in range(3):
-            with pytest.raises(KafkaError, match="can't be reached"):
-                await ask(channels, 3)
-        assert len(told(simulation)) == 1
-        simulation.network.cut_power(HOST)
-        for _ in range(2):
-            with pytest.raises(KafkaError, match="can't be reached: other:9092: it does not answer in time"):
-                await ask(channels)
-        assert len(told(simulation)) == 2
-
-    play(story)
+    for _ in range(3):
+        with pytest.raises(KafkaError, match="can't be reached"):
+            await ask(channels, 3)
+    assert len(told(simulation)) == 1
+    simulation.network.cut_power(HOST)
+    for _ in range(2):
+        with pytest.raises(KafkaError, match="can't be reached: other:9092: it does not answer in time"):
+            await ask(channels)
+    assert len(told(simulation)) == 2
 
 
 def test_why_a_connection_ends_before_it_brings_anything_is_logged_once() -> None:
@@ -326,49 +308,44 @@ async def say(channel: Channel, data: bytes) -> None:
             await asyncio.sleep(0.001)
 
 
-def test_large_answers_are_received_in_one_piece_and_small_ones_let_the_space_go() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        lengths = [10, 3_000_000, 2_900_000, 70_000, 10, 100_000, 1, 90_000, 65_500]
-        for number, length in enumerate(lengths):
-            answer = fetch(channels)
-            await asyncio.sleep(1)
-            assert len(peer.frames) == number + 1
-            records = simulation.dice.randbytes(length)
-            await say(peer.channels[0], records_answer(number + 1, records))
-            async with asyncio.timeout(600):
-                got = records_of(await answer)
-            assert got == records
-            # It stays as it is until something else is asked for.
-            await asyncio.sleep(1)
-            assert got == records
-        assert len(peer.channels) == 1
-
-    play(story)
+async def test_large_answers_are_received_in_one_piece_and_small_ones_let_the_space_go(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /
+) -> None:
+    peer.answers = lambda correlation_id: b""
+    lengths = [10, 3_000_000, 2_900_000, 70_000, 10, 100_000, 1, 90_000, 65_500]
+    for number, length in enumerate(lengths):
+        answer = fetch(channels)
+        await asyncio.sleep(1)
+        assert len(peer.frames) == number + 1
+        records = simulation.dice.randbytes(length)
+        await say(peer.channels[0], records_answer(number + 1, records))
+        async with asyncio.timeout(600):
+            got = records_of(await answer)
+        assert got == records
+        # It stays as it is until something else is asked for.
+        await asyncio.sleep(1)
+        assert got == records
+    assert len(peer.channels) == 1
 
 
 @pytest.mark.parametrize("start", [pack(">i", 10_000_001), pack(">i", -1), pack(">i", 4) + bytes(100)])
-def test_an_answer_that_is_longer_than_it_may_be_or_than_it_says_ends_the_connection(start: bytes) -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        answer = fetch(channels)
-        await asyncio.sleep(1)
-        await say(peer.channels[0], start)
-        with pytest.raises((KafkaError, ProtocolError)):
-            await answer
-        assert simulation.loop.time() < 3
+async def test_an_answer_that_is_longer_than_it_may_be_or_than_it_says_ends_the_connection(
+    channels: BrokerChannels, peer: Peer, simulation: Simulation, /, start: bytes
+) -> None:
+    peer.answers = lambda correlation_id: b""
+    answer = fetch(channels)
+    await asyncio.sleep(1)
+    await say(peer.channels[0], start)
+    with pytest.raises((KafkaError, ProtocolError)):
+        await answer
+    assert simulation.loop.time() < 3
 
-    play(story)
 
-
-def test_half_an_answer_and_silence_is_given_up() -> None:
-    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
-        peer.answers = lambda correlation_id: b""
-        answer = fetch(channels)
-        await asyncio.sleep(1)
-        await say(peer.channels[0], records_answer(1, bytes(500_000))[:300_000])
-        with pytest.raises(KafkaError, match="in time"):
-            await answer
-        assert 5 <= simulation.loop.time() < 7
-
-    play(story)
+async def test_half_an_answer_and_silence_is_given_up(channels: BrokerChannels, peer: Peer, simulation: Simulation, /):
+    peer.answers = lambda correlation_id: b""
+    answer = fetch(channels)
+    await asyncio.sleep(1)
+    await say(peer.channels[0], records_answer(1, bytes(500_000))[:300_000])
+    with pytest.raises(KafkaError, match="in time"):
+        await answer
+    assert 5 <= simulation.loop.time() < 7

@@ -1,16 +1,19 @@
 """A log on a faulty disk under a manual clock."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from barnabas.broker.log.disk.files import FileSystem
 from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.executor import InlineExecutor
+from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
@@ -20,16 +23,6 @@ TOPIC_PARTITION = TopicPartition("t", 0)
 
 OpenLog = Callable[..., PartitionLog]
 MakeBatch = Callable[..., memoryview]
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def disk() -> FaultyDisk:
-    return FaultyDisk()
 
 
 @pytest.fixture
@@ -56,6 +49,44 @@ def topic_config() -> Callable[..., TopicConfig]:
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     return tmp_path / str(TOPIC_PARTITION)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def make_manager(
+    root: Path, clock: ManualClock, disk: FaultyDisk, failures: list[BaseException]
+) -> Callable[..., LogManager]:
+    """Makes a manager of the logs in a directory, with settings of the broker; not started."""
+
+    def make(
+        settings: dict[str, str] | None = None,
+        executor: Executor = InlineExecutor(),  # noqa: B008
+        files: FileSystem = disk,
+        **options: Any,
+    ) -> LogManager:
+        config = BrokerConfig.from_properties({"log.dirs": str(root), **(settings or {})}, None, "test")
+        topic_config = TopicConfig.from_broker(config)
+        return LogManager(
+            config, clock, clock, executor, lambda _: topic_config, failures.append, files=files, **options
+        )
+
+    return make
+
+
+async def loaded(manager: LogManager) -> None:
+    await manager.lock()
+    await manager.load("abc", 1)
+
+
+def started(manager: LogManager, high_watermarks: Callable[[], Any] = dict) -> LogManager:
+    """The manager, with the logs that are there."""
+    asyncio.run(loaded(manager))
+    manager.watch_high_watermarks(high_watermarks)
+    return manager
 
 
 @pytest.fixture

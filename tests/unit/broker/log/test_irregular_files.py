@@ -6,20 +6,13 @@ import os
 import pytest
 
 from barnabas.broker.log.disk.files import LocalFileSystem
-from barnabas.broker.log.manager import LogManager
-from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.errors import StorageError
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
+from tests.unit.broker.log.conftest import started
 
 TP = TopicPartition("t", 0)
 OTHER = TopicPartition("other", 3)
 SECRET = b"what a link leads to\n" * 10
-
-
-@pytest.fixture
-def root(tmp_path):
-    return tmp_path / "data"
 
 
 @pytest.fixture
@@ -30,21 +23,8 @@ def victim(tmp_path):
 
 
 @pytest.fixture
-def start(root, clock, failures):
-    def started():
-        config = BrokerConfig.from_properties({"log.dirs": str(root)}, None, "test")
-        topic_config = TopicConfig.from_broker(config)
-        manager = LogManager(config, clock, clock, InlineExecutor(), lambda _: topic_config, failures.append)
-        asyncio.run(_start(manager))
-        return manager
-
-    return started
-
-
-async def _start(manager):
-    await manager.lock()
-    await manager.load("abc", 1)
-    manager.watch_high_watermarks(dict)
+def start(make_manager):
+    return lambda: started(make_manager(files=LocalFileSystem()))
 
 
 def _stop(manager):

@@ -6,12 +6,10 @@ import struct
 
 import pytest
 
-from barnabas.broker.log.manager import LogManager
-from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.errors import StorageError
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.errors import CorruptRecordsError
+from tests.unit.broker.log.conftest import started
 
 BAD = TopicPartition("bad", 0)
 GOOD = TopicPartition("good", 0)
@@ -20,38 +18,10 @@ CHECKPOINTS = ("recovery-point", "replication", "log-start", "cleaner")
 
 
 @pytest.fixture
-def root(tmp_path):
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def start(root, clock, disk, failures, make_batch):
+def start(make_manager, make_batch):
     """Start a manager over what is in the directory."""
-
-    def started(high_watermarks=dict, **settings):
-        segment_bytes = BATCHES_PER_SEGMENT * len(make_batch())
-        config = BrokerConfig.from_properties(
-            {"log.dirs": str(root), "log.segment.bytes": str(segment_bytes), **settings}, None, "test"
-        )
-        manager = LogManager(
-            config,
-            clock,
-            clock,
-            InlineExecutor(),
-            lambda _: TopicConfig.from_broker(config),
-            failures.append,
-            files=disk,
-        )
-
-        async def start() -> None:
-            await manager.lock()
-            await manager.load("cluster", 1)
-
-        asyncio.run(start())
-        manager.watch_high_watermarks(high_watermarks)
-        return manager
-
-    return started
+    settings = {"log.segment.bytes": str(BATCHES_PER_SEGMENT * len(make_batch()))}
+    return lambda high_watermarks=dict, **changes: started(make_manager(settings | changes), high_watermarks)
 
 
 @pytest.fixture

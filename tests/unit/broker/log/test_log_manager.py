@@ -5,15 +5,14 @@ import os
 
 import pytest
 
-from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.partition_log import PartitionLog
-from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_executor import ManualExecutor
 from tests.replacing import replaces
+from tests.unit.broker.log.conftest import loaded, started
 
 TP = TopicPartition("topic-with-dashes", 0)
 OTHER = TopicPartition("other", 3)
@@ -21,47 +20,10 @@ META = "version=0\nbroker.id=1\ncluster.id=abc\n"
 
 
 @pytest.fixture
-def root(tmp_path):
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def make_manager(root, clock, disk, failures):
-    def make(**settings):
-        properties = {"log.dirs": str(root), "log.retention.check.interval.ms": "60000", **settings}
-        config = BrokerConfig.from_properties(properties, None, "test")
-        return LogManager(
-            config,
-            clock,
-            clock,
-            InlineExecutor(),
-            lambda topic_partition: TopicConfig.from_broker(config),
-            failures.append,
-            files=disk,
-        )
-
-    return make
-
-
-async def _load(manager):
-    await manager.lock()
-    await manager.load("abc", 1)
-
-
-async def _start(manager, cluster_id="abc", broker_id=1, high_watermarks=dict):
-    await manager.lock()
-    await manager.load(cluster_id, broker_id)
-    manager.watch_high_watermarks(high_watermarks)
-
-
-@pytest.fixture
 def start(make_manager):
-    def started(high_watermarks=dict, **settings):
-        manager = make_manager(**settings)
-        asyncio.run(_start(manager, high_watermarks=high_watermarks))
-        return manager
-
-    return started
+    return lambda high_watermarks=dict, **settings: started(
+        make_manager({"log.retention.check.interval.ms": "60000", **settings}), high_watermarks
+    )
 
 
 def checkpoint(root, name) -> str:
@@ -92,8 +54,7 @@ def test_a_log_is_made_once(start, root):
 
 
 def test_logs_are_spread_over_directories(make_manager, root):
-    manager = make_manager(**{"log.dirs": f"{root}/a,{root}/b"})
-    asyncio.run(_start(manager))
+    manager = started(make_manager({"log.dirs": f"{root}/a,{root}/b"}))
     directories = [manager.get_or_create(TopicPartition("t", index)).value.directory.parent for index in range(4)]
     assert sorted(directory.name for directory in directories) == ["a", "a", "b", "b"]
 
@@ -184,14 +145,14 @@ def test_directories_of_different_brokers_are_refused(make_manager, root):
         (root / name).mkdir(parents=True)
         (root / name / "meta.properties").write_text(f"version=0\nbroker.id={broker_id}\n")
     with pytest.raises(StartupError, match=r"broker\.id=1.*broker\.id=2"):
-        asyncio.run(make_manager(**{"log.dirs": f"{root}/a,{root}/b"}).lock())
+        asyncio.run(make_manager({"log.dirs": f"{root}/a,{root}/b"}).lock())
 
 
 def test_a_malformed_checkpoint_stops_the_start(start, make_manager, root):
     asyncio.run(start().close())
     (root / "recovery-point-offset-checkpoint").write_text("nonsense\n")
     with pytest.raises(StorageError, match="recovery-point"):
-        asyncio.run(_start(make_manager()))
+        started(make_manager())
 
 
 def test_strange_directories_are_left_alone(start, root):
@@ -239,12 +200,8 @@ def switch():
 
 
 @pytest.fixture
-def switched(root, clock, disk, failures, switch):
-    config = BrokerConfig.from_properties({"log.dirs": str(root)}, None, "test")
-    topic_config = TopicConfig.from_broker(config)
-    manager = LogManager(config, clock, clock, switch, lambda _: topic_config, failures.append, files=disk)
-    asyncio.run(_start(manager))
-    return manager
+def switched(make_manager, switch):
+    return started(make_manager(executor=switch))
 
 
 def test_a_new_log_waits_until_its_namesake_has_another_name(switched, switch, root, make_batch):
@@ -471,7 +428,7 @@ def test_what_was_recovered_is_brought_to_disk_a_little_at_a_time(start, make_ba
     disk.kill()
     executor = ManualExecutor()
     manager = make_manager()
-    asyncio.run(_load(manager))
+    asyncio.run(loaded(manager))
     for index in range(5):
         monkeypatch.setattr(manager.get(TopicPartition("t", index))._work, "_executor", executor)
     manager.watch_high_watermarks(dict)

@@ -5,15 +5,13 @@ import logging
 
 import pytest
 
-from barnabas.broker.log.manager import LogManager
 from barnabas.broker.log.producers.open_transactions import MOST_WARNINGS, OpenTransaction, open_transactions
 from barnabas.broker.transactions.loading import coordinated_transactions
 from barnabas.broker.transactions.storage import transition_batch
 from barnabas.broker.transactions.transaction import TransactionState
-from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from tests.unit.broker.log.conftest import started
 from tests.unit.broker.transactions.test_storage import transition
 
 
@@ -28,30 +26,9 @@ def end(log, clock, producer_id):
 
 
 @pytest.fixture
-def start(tmp_path, clock, disk, failures):
+def start(make_manager):
     """Start a broker's logs on one directory, as often as wanted."""
-
-    def started():
-        config = BrokerConfig.from_properties({"log.dirs": str(tmp_path / "data")}, None, "test")
-        manager = LogManager(
-            config,
-            clock,
-            clock,
-            InlineExecutor(),
-            lambda _: TopicConfig.from_broker(config),
-            failures.append,
-            files=disk,
-            read_coordinated=coordinated_transactions,
-        )
-
-        async def story():
-            await manager.lock()
-            await manager.load("abc", 1)
-
-        asyncio.run(story())
-        return manager
-
-    return started
+    return lambda: started(make_manager(read_coordinated=coordinated_transactions))
 
 
 def make(manager, name, partition=0):

@@ -10,6 +10,8 @@ from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError
 from barnabas.testing.simulation.world import DATA, PORT, BrokerHost, Simulation
 
+pytestmark = pytest.mark.played(by="play")
+
 SETTINGS = {
     "listeners": f"PLAINTEXT://one:{PORT}",
     "log.dirs": str(DATA),
@@ -40,16 +42,18 @@ def house():
     return House()
 
 
-def test_a_port_alone_is_one_of_this_machine(house):
-    async def story():
-        await house.node.start()
-        assert house.host.http.addresses == [("127.0.0.1", 9644)]
-        await house.node.stop()
-
-    house.run(story())
+@pytest.fixture
+def play(house):
+    return lambda story: house.run(story())
 
 
-def test_a_broker_is_ready_when_clients_can_connect_and_says_before_why_it_is_not(house):
+async def test_a_port_alone_is_one_of_this_machine(house):
+    await house.node.start()
+    assert house.host.http.addresses == [("127.0.0.1", 9644)]
+    await house.node.stop()
+
+
+def test_a_broker_is_ready_when_clients_can_connect_and_says_before_why_it_is_not(play, house):
     seen = []
 
     async def story():
@@ -67,7 +71,7 @@ def test_a_broker_is_ready_when_clients_can_connect_and_says_before_why_it_is_no
         assert await house.get("/health") == (200, {"status": "up", "state": "running", "longest_stall_ms": 0})
         await house.node.stop()
 
-    house.run(story())
+    play(story)
     ((_, health), (status, ready), (metrics_status, _)) = seen[0]
     assert health["state"] == "starting"
     assert metrics_status == 503
@@ -80,22 +84,19 @@ def test_a_broker_is_ready_when_clients_can_connect_and_says_before_why_it_is_no
     ]
 
 
-def test_a_broker_that_stops_is_not_ready_and_lives(house):
-    async def story():
-        await house.node.start()
-        close, seen = house.node._registry.close, []
+async def test_a_broker_that_stops_is_not_ready_and_lives(house):
+    await house.node.start()
+    close, seen = house.node._registry.close, []
 
-        async def watched_close():
-            seen.append((await house.get("/health"), await house.get("/ready")))
-            await close()
+    async def watched_close():
+        seen.append((await house.get("/health"), await house.get("/ready")))
+        await close()
 
-        house.node._registry.close = watched_close
-        await house.node.stop()
-        ((_, health), (status, ready)) = seen[0]
-        assert health["state"] == "shutting down"
-        assert (status, ready["reasons"][0]) == (503, "the broker is stopping")
-
-    house.run(story())
+    house.node._registry.close = watched_close
+    await house.node.stop()
+    ((_, health), (status, ready)) = seen[0]
+    assert health["state"] == "shutting down"
+    assert (status, ready["reasons"][0]) == (503, "the broker is stopping")
 
 
 def test_a_broker_whose_session_is_lost_is_not_ready_until_it_is_registered_again():

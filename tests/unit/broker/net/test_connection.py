@@ -73,8 +73,12 @@ class Conversation:
             self.run_turn()
 
 
-def test_frames_are_handed_up_however_they_arrive():
-    conversation = Conversation()
+@pytest.fixture
+def conversation():
+    return Conversation()
+
+
+def test_frames_are_handed_up_however_they_arrive(conversation):
     stream = b"".join(struct.pack(">i", len(payload)) + payload for payload in (b"one", b"", b"three"))
     for position in range(len(stream)):
         conversation.peer.say(stream[position : position + 1])
@@ -82,8 +86,7 @@ def test_frames_are_handed_up_however_they_arrive():
     assert conversation.peer.taken == b"onethree"
 
 
-def test_what_arrives_late_in_a_long_turn_waits_for_a_later_one():
-    conversation = Conversation()
+def test_what_arrives_late_in_a_long_turn_waits_for_a_later_one(conversation):
     conversation.say(b"early")
     conversation.now_ns += MOST_NS
     conversation.say(b"late")
@@ -98,8 +101,7 @@ def test_what_arrives_late_in_a_long_turn_waits_for_a_later_one():
 
 
 @pytest.mark.parametrize("is_leaving", [False, True])
-def test_who_wakes_late_in_a_long_turn_is_heard_in_a_later_one(is_leaving):
-    conversation = Conversation()
+def test_who_wakes_late_in_a_long_turn_is_heard_in_a_later_one(conversation, is_leaving):
     conversation.say(b"early")
     assert conversation.connection.rest()
     conversation.now_ns += MOST_NS
@@ -115,8 +117,7 @@ def test_who_wakes_late_in_a_long_turn_is_heard_in_a_later_one(is_leaving):
     assert conversation.connection.rest() == (not is_leaving)
 
 
-def test_a_closed_connection_is_no_garbage_though_it_tells_who_knows_it():
-    conversation = Conversation()
+def test_a_closed_connection_is_no_garbage_though_it_tells_who_knows_it(conversation):
     connection = conversation.connection
 
     class Teller:
@@ -137,8 +138,7 @@ def test_a_closed_connection_is_no_garbage_though_it_tells_who_knows_it():
         gc.enable()
 
 
-def test_who_leaves_late_in_a_long_turn_is_let_go_of_in_a_later_one():
-    conversation = Conversation()
+def test_who_leaves_late_in_a_long_turn_is_let_go_of_in_a_later_one(conversation):
     conversation.say(b"early")
     conversation.now_ns += MOST_NS
     conversation.peer.has_ended = True
@@ -169,8 +169,7 @@ def test_all_reasons_must_be_gone():
     assert conversation.frames == [b"one", b"two"]
 
 
-def test_a_turn_has_so_many_frames_and_the_rest_comes_later():
-    conversation = Conversation()
+def test_a_turn_has_so_many_frames_and_the_rest_comes_later(conversation):
     conversation.say(*[b"%d" % number for number in range(3 * TURN_FRAMES)])
     assert len(conversation.frames) == TURN_FRAMES
     conversation.run_turn()
@@ -234,8 +233,7 @@ def test_whatever_goes_wrong_ends_this_connection_with_the_answers_before_it(err
 
 
 @pytest.mark.parametrize("size", [-1, (1 << 20) + 1])
-def test_a_size_that_no_frame_may_have_ends_the_connection(size):
-    conversation = Conversation()
+def test_a_size_that_no_frame_may_have_ends_the_connection(conversation, size):
     conversation.peer.say(struct.pack(">i", size))
     assert conversation.peer.is_closed
 
@@ -267,8 +265,7 @@ def test_a_connection_that_breaks(is_reading, caplog):
     assert os.strerror(errno.ECONNRESET) in caplog.text
 
 
-def test_closing_twice_is_closing_once():
-    conversation = Conversation()
+def test_closing_twice_is_closing_once(conversation):
     conversation.connection.close("why")
     conversation.connection.close("why")
     assert (conversation.closed_count, conversation.connection.is_closed) == (1, True)
@@ -413,8 +410,7 @@ class TestStrangers:
         conversation.connection.confine(told.append)
         return told
 
-    def test_what_it_sends_is_in_the_memory_of_strangers_until_it_is_admitted(self):
-        conversation = Conversation()
+    def test_what_it_sends_is_in_the_memory_of_strangers_until_it_is_admitted(self, conversation):
         told, strangers = self.admitting(conversation), conversation.reactor.strangers_memory
         half = struct.pack(">i", 200_000) + bytes(100_000)
         conversation.peer.say(half)
@@ -437,8 +433,7 @@ class TestStrangers:
         conversation.connection.close()
         assert conversation.memory.used_bytes == conversation.reactor.strangers_memory.used_bytes == 0
 
-    def test_one_that_closes_before_leaves_no_memory_taken(self):
-        conversation = Conversation()
+    def test_one_that_closes_before_leaves_no_memory_taken(self, conversation):
         told = self.admitting(conversation)
         conversation.peer.say(struct.pack(">i", 200_000) + bytes(100_000))
         conversation.connection.close()

@@ -53,14 +53,17 @@ def test_frames_come_out_whole_however_the_bytes_arrive():
     assert buffer.buffered_bytes == 0
 
 
-def test_a_claimed_size_alone_takes_no_memory():
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+@pytest.fixture
+def buffer():
+    return ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+
+
+def test_a_claimed_size_alone_takes_no_memory(buffer):
     assert feed(buffer, struct.pack(">i", LIMIT) + b"half") == []
     assert buffer.capacity_bytes == FIRST_BUFFER_BYTES
 
 
-def test_the_buffer_stays_within_twice_what_arrived():
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+def test_the_buffer_stays_within_twice_what_arrived(buffer):
     arrived = 0
     feed(buffer, struct.pack(">i", 50 * 1024 * 1024))
     for _ in range(200):
@@ -87,8 +90,7 @@ def test_what_has_arrived_of_a_large_frame_is_not_copied_again():
     assert len(owners) == 1
 
 
-def test_nobody_writes_beyond_what_the_receive_memory_counts():
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+def test_nobody_writes_beyond_what_the_receive_memory_counts(buffer):
     feed(buffer, struct.pack(">i", LIMIT))
     for _ in range(20):
         assert len(buffer.space()) <= buffer.capacity_bytes - buffer.end
@@ -117,8 +119,7 @@ def test_where_addresses_are_short_large_frames_come_as_well(monkeypatch):
     assert feed(buffer, framed(payload)) == [payload]
 
 
-def test_a_large_buffer_is_given_back_once_it_is_empty():
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+def test_a_large_buffer_is_given_back_once_it_is_empty(buffer):
     assert len(feed(buffer, framed(b"x" * (KEPT_BUFFER_BYTES + 1)))) == 1
     buffer.space()
     assert buffer.capacity_bytes == READ_AHEAD_BYTES
@@ -141,8 +142,7 @@ def test_a_buffer_at_rest_takes_no_memory_and_goes_on_when_bytes_come():
     assert buffer.capacity_bytes == FIRST_BUFFER_BYTES
 
 
-def test_a_buffer_in_which_something_waits_does_not_rest():
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+def test_a_buffer_in_which_something_waits_does_not_rest(buffer):
     data = framed(b"frame")
     assert feed(buffer, data[:3]) == []
     assert not buffer.rest()
@@ -150,21 +150,18 @@ def test_a_buffer_in_which_something_waits_does_not_rest():
 
 
 @pytest.mark.parametrize("size", [-1, -(1 << 31), LIMIT + 1, 0x47455420])
-def test_a_size_out_of_bounds_is_refused(size):
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+def test_a_size_out_of_bounds_is_refused(buffer, size):
     with pytest.raises(ProtocolError, match=r"socket\.request\.max\.bytes"):
         feed(buffer, struct.pack(">i", size))
 
 
 @pytest.mark.parametrize("hello", [b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x03\x00\xf0\x01"])
-def test_a_peer_that_speaks_tls_is_told_from_its_first_bytes(hello):
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+def test_a_peer_that_speaks_tls_is_told_from_its_first_bytes(buffer, hello):
     with pytest.raises(ProtocolError, match="it speaks TLS, and this listener does not"):
         feed(buffer, hello)
 
 
-def test_frames_are_writable_views():
-    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+def test_frames_are_writable_views(buffer):
     space = buffer.space()
     space[:5] = framed(b"a")
     buffer.received(5)
@@ -175,8 +172,7 @@ def test_frames_are_writable_views():
 
 
 class TestHandOver:
-    def test_a_frame_stays_as_it_is_while_others_come(self):
-        buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+    def test_a_frame_stays_as_it_is_while_others_come(self, buffer):
         data = framed(b"kept") + framed(b"next") + framed(b"half")[:6]
         buffer.space()[: len(data)] = data
         buffer.received(len(data))

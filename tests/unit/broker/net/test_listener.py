@@ -96,23 +96,25 @@ def test_all_who_wait_are_accepted_in_their_order():
     assert [(each.connection.peer_host, each.connection.peer_port) for each in handlers] == [("10.1.2.3", 5_000)] * 2
 
 
-def test_one_turn_accepts_so_many_and_no_more():
-    house = House()
+@pytest.fixture
+def house():
+    return House()
+
+
+def test_one_turn_accepts_so_many_and_no_more(house):
     house.acceptor.knock(*[MemoryPeer() for _ in range(100)])
     assert house.listener.connection_count == 64
     house.acceptor.knock()
     assert house.listener.connection_count == 100
 
 
-def test_a_peer_that_is_gone_before_it_was_greeted_costs_the_next_one_nothing():
-    house = House()
+def test_a_peer_that_is_gone_before_it_was_greeted_costs_the_next_one_nothing(house):
     house.acceptor.knock(ConnectionAbortedError(errno.ECONNABORTED, "gone"), MemoryPeer())
     assert house.listener.connection_count == 1
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
-def test_without_a_descriptor_peers_wait_until_there_may_be_one(number, caplog):
-    house = House()
+def test_without_a_descriptor_peers_wait_until_there_may_be_one(house, number, caplog):
     house.acceptor.knock(OSError(number, "too many"), MemoryPeer())
     assert (house.acceptor.is_paused, house.listener.connection_count) == (True, 0)
     assert "raise the limit (ulimit -n)" in caplog.text
@@ -131,8 +133,7 @@ def test_without_memory_a_peer_is_turned_away_and_the_next_ones_wait(caplog):
     assert "no memory is left" in caplog.text
 
 
-def test_a_connection_that_closes_is_forgotten():
-    house = House()
+def test_a_connection_that_closes_is_forgotten(house):
     peer = MemoryPeer()
     house.acceptor.knock(peer)
     peer.has_ended = True
@@ -141,8 +142,7 @@ def test_a_connection_that_closes_is_forgotten():
     assert house.listener.connection_count == 0
 
 
-def test_the_silent_are_closed_and_those_who_speak_are_not():
-    house = House()
+def test_the_silent_are_closed_and_those_who_speak_are_not(house):
     silent, speaking = MemoryPeer(), MemoryPeer()
     house.acceptor.knock(silent, speaking)
     for _ in range(12):
@@ -172,8 +172,7 @@ def test_who_is_silent_holds_no_buffer_and_is_heard_when_it_speaks_again():
     assert [frame for frame in frames if frame] == [b"first", b"second"]
 
 
-def test_nobody_is_closed_before_the_time_is_over():
-    house = House()
+def test_nobody_is_closed_before_the_time_is_over(house):
     peer = MemoryPeer()
     house.acceptor.knock(peer)
     house.clock.advance(MAX_IDLE_MS)
@@ -190,8 +189,7 @@ def test_without_a_bound_nobody_is_closed():
     assert not peer.is_closed
 
 
-def test_who_waits_for_our_memory_is_not_silent():
-    house = House()
+def test_who_waits_for_our_memory_is_not_silent(house):
     peers = [MemoryPeer(), MemoryPeer()]
     house.acceptor.knock(*peers)
     house.memory.limit_bytes = house.memory._spare_bytes = 0
@@ -206,8 +204,7 @@ def test_who_waits_for_our_memory_is_not_silent():
     assert peers[1].is_closed
 
 
-def test_closing_ends_everything_and_timers_too():
-    house = House()
+def test_closing_ends_everything_and_timers_too(house):
     peers = [MemoryPeer() for _ in range(3)]
     house.acceptor.knock(*peers)
     house.listener.close()
@@ -218,8 +215,7 @@ def test_closing_ends_everything_and_timers_too():
     assert house.listener.connection_count == 0
 
 
-def test_who_is_connected_goes_on_when_no_more_are_accepted():
-    house = House()
+def test_who_is_connected_goes_on_when_no_more_are_accepted(house):
     peer = MemoryPeer()
     house.acceptor.knock(peer)
     house.listener.stop_accepting()

@@ -12,73 +12,30 @@ from barnabas.testing import ManualClock
 from barnabas.testing.certificates import Authority
 from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.protocol.wire import Region
+from tests.unit.broker.net.memory_channel import MemoryPeer
 
 TIMEOUT_MS = 10_000
 
 
-class Wire:
-    """One end of a connection in memory; see `Channel`.
-
-    Attributes:
-        inbox: What has arrived here and nobody took.
-        room_bytes: How much more the other end takes.
-    """
+class Wire(MemoryPeer):
+    """One end of a connection in memory: what it sends arrives in the inbox of the other one."""
 
     def __init__(self):
-        self.inbox = bytearray()
+        super().__init__(room_bytes=1 << 40)
         self.other = None
-        self.room_bytes = 1 << 40
-        self.has_ended = self.is_closed = False
-        self.on_read = self.on_write = None
 
-    def recv_into(self, space):
-        if not self.inbox:
-            if self.has_ended:
-                return 0
-            raise BlockingIOError
-        count = min(len(space), len(self.inbox))
-        space[:count] = self.inbox[:count]
-        del self.inbox[:count]
-        return count
-
-    def send(self, data):
+    def _send(self, data, has_more):
         if self.is_closed:
             raise BrokenPipeError
-        count = min(len(data), self.room_bytes)
-        if not count:
-            raise BlockingIOError
-        self.room_bytes -= count
+        count = super()._send(data, has_more)
         self.other.inbox += data[:count]
         return count
-
-    def send_more(self, data):
-        return self.send(data)
 
     def send_file(self, region, start, length):
         raise AssertionError("there is no sendfile")
 
-    def peer_certificate(self):
-        return None
-
-    def has_peer_left(self):
-        return self.has_ended
-
-    def watch_reads(self, callback):
-        self.on_read = callback
-
-    def stop_reads(self):
-        self.on_read = None
-
-    def watch_writes(self, callback):
-        self.on_write = callback
-
-    def stop_writes(self):
-        self.on_write = None
-
     def close(self):
-        assert not self.is_closed
-        self.is_closed = True
-        self.on_read = self.on_write = None
+        super().close()
         self.other.has_ended = True
 
 
@@ -186,9 +143,13 @@ def connect(world, server_context, client_context, name="localhost", on_refused=
     return server, client
 
 
+@pytest.fixture
+def world():
+    return World()
+
+
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_bytes_go_both_ways(contexts, authority, version):
-    world = World()
+def test_bytes_go_both_ways(world, contexts, authority, version):
     context = contexts(SERVER, authority.issue("broker"))
     context.minimum_version = context.maximum_version = version
     server, client = connect(world, context, contexts(CLIENT))
@@ -233,8 +194,7 @@ def test_a_channel_that_is_closed_while_its_handshake_computes_stays_closed(cont
     assert world.clock.timer_count == 0
 
 
-def test_who_never_ends_its_handshake_is_closed_at_the_deadline(contexts, authority):
-    world = World()
+def test_who_never_ends_its_handshake_is_closed_at_the_deadline(world, contexts, authority):
     server = User(TlsChannel(world.near, contexts(SERVER, authority.issue("broker")), world.shared, TIMEOUT_MS))
     world.near.inbox += b"\x16\x03\x01"
     world.run()
@@ -276,8 +236,7 @@ def test_who_leaves_while_it_waits_is_not_computed_for(contexts, authority):
 
 
 @pytest.mark.parametrize("first", [b"\0\0\0\x15\0\x12\0\0", b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100])
-def test_who_does_not_speak_tls_is_told_from_the_first_byte(contexts, authority, first):
-    world = World()
+def test_who_does_not_speak_tls_is_told_from_the_first_byte(world, contexts, authority, first):
     server = User(TlsChannel(world.near, contexts(SERVER, authority.issue("broker")), world.shared, TIMEOUT_MS))
     world.near.inbox += first
     world.run()
@@ -300,8 +259,7 @@ def test_garbage_in_a_handshake_ends_the_connection_with_an_alert(contexts, auth
         assert world.near.is_closed
 
 
-def test_a_client_refuses_a_certificate_for_another_host(contexts, authority):
-    world = World()
+def test_a_client_refuses_a_certificate_for_another_host(world, contexts, authority):
     context = contexts(SERVER, authority.issue("broker", hosts=["elsewhere.example"]))
     server, client = connect(world, context, contexts(CLIENT))
     assert "certificate is not valid for 'localhost'" in str(client.failure)
@@ -309,8 +267,7 @@ def test_a_client_refuses_a_certificate_for_another_host(contexts, authority):
 
 
 @pytest.mark.parametrize(("days", "told"), [((-2, -1), "certificate has expired"), ((1, 2), "not yet valid")])
-def test_a_certificate_out_of_its_time_is_refused(contexts, authority, days, told):
-    world = World()
+def test_a_certificate_out_of_its_time_is_refused(world, contexts, authority, days, told):
     context = contexts(SERVER, authority.issue("broker"), wants_certificate=True)
     late = authority.issue("client", valid_days=days)
     refused = []
@@ -321,8 +278,7 @@ def test_a_certificate_out_of_its_time_is_refused(contexts, authority, days, tol
     assert client.failure is not None or client.has_ended
 
 
-def test_who_only_looks_whether_somebody_listens_is_refused_nothing(contexts, authority):
-    world = World()
+def test_who_only_looks_whether_somebody_listens_is_refused_nothing(world, contexts, authority):
     refused = []
     context = contexts(SERVER, authority.issue("broker"))
     server = User(TlsChannel(world.near, context, world.shared, TIMEOUT_MS, on_refused=refused.append))
@@ -342,8 +298,7 @@ def test_a_revoked_certificate_is_refused(contexts, authority):
         assert ("certificate revoked" in str(server.failure)) == is_refused
 
 
-def test_what_the_peer_has_shown_is_there_with_the_first_bytes(contexts, authority):
-    world = World()
+def test_what_the_peer_has_shown_is_there_with_the_first_bytes(world, contexts, authority):
     mine = authority.issue("client")
     context = contexts(SERVER, authority.issue("broker"), wants_certificate=True)
     server, client = connect(world, context, contexts(CLIENT, mine))
@@ -356,8 +311,7 @@ def test_what_the_peer_has_shown_is_there_with_the_first_bytes(contexts, authori
     assert server.channel.peer_certificate() is None
 
 
-def test_a_peer_that_takes_nothing_is_sent_no_more_than_a_piece(contexts, authority):
-    world = World()
+def test_a_peer_that_takes_nothing_is_sent_no_more_than_a_piece(world, contexts, authority):
     server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
     world.near.room_bytes = 10_000
     data = random.Random(2).randbytes(1_000_000)
@@ -378,8 +332,7 @@ def test_a_peer_that_takes_nothing_is_sent_no_more_than_a_piece(contexts, author
     assert world.near.on_write is None
 
 
-def test_ciphertext_that_waits_leaves_though_nobody_watches(contexts, authority):
-    world = World()
+def test_ciphertext_that_waits_leaves_though_nobody_watches(world, contexts, authority):
     server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
     world.near.room_bytes = 10
     assert server.channel.send(b"answer") == 6
@@ -390,8 +343,7 @@ def test_ciphertext_that_waits_leaves_though_nobody_watches(contexts, authority)
     assert world.near.on_write is None
 
 
-def test_what_was_decrypted_and_not_taken_is_told_of_again(contexts, authority):
-    world = World()
+def test_what_was_decrypted_and_not_taken_is_told_of_again(world, contexts, authority):
     server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
     server.space = memoryview(bytearray(100))
     client.send(bytes(range(256)) * 100)
@@ -407,8 +359,7 @@ def test_what_was_decrypted_and_not_taken_is_told_of_again(contexts, authority):
     assert len(server.received) == 26_600
 
 
-def test_a_slice_of_a_file_is_read_and_encrypted(contexts, authority, tmp_path):
-    world = World()
+def test_a_slice_of_a_file_is_read_and_encrypted(world, contexts, authority, tmp_path):
     server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
     data = random.Random(3).randbytes(200_000)
     path = tmp_path / "segment"
@@ -435,16 +386,14 @@ def test_a_slice_of_a_file_is_read_and_encrypted(contexts, authority, tmp_path):
         os.close(fd)
 
 
-def test_a_connection_that_was_cut_ends(contexts, authority):
-    world = World()
+def test_a_connection_that_was_cut_ends(world, contexts, authority):
     server, _ = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
     world.near.has_ended = True
     world.near.on_read()
     assert server.has_ended
 
 
-def test_tampered_bytes_end_the_connection(contexts, authority):
-    world = World()
+def test_tampered_bytes_end_the_connection(world, contexts, authority):
     server, client = connect(world, contexts(SERVER, authority.issue("broker")), contexts(CLIENT))
     client.send(b"hello")
     world.near.inbox[-1] ^= 1
@@ -453,9 +402,7 @@ def test_tampered_bytes_end_the_connection(contexts, authority):
     assert server.received == b""
 
 
-def test_an_acceptor_gives_channels_that_encrypt(contexts, authority):
-    world = World()
-
+def test_an_acceptor_gives_channels_that_encrypt(world, contexts, authority):
     class Inner:
         address = ("h", 1)
         listen = pause = resume = close = None

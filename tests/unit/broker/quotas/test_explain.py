@@ -55,6 +55,11 @@ def test_where_nothing_is_set() -> None:
         assert [level["level"] for level in each["levels"]] == list(range(1, 10))
 
 
+@pytest.fixture
+def broker() -> Broker:
+    return Broker()
+
+
 @pytest.mark.parametrize(
     ("entity", "level", "shared"),
     [
@@ -68,8 +73,7 @@ def test_where_nothing_is_set() -> None:
         (Entity(None, DEFAULT), 8, ("", "app")),
     ],
 )
-def test_the_level_that_is_in_force(entity: Entity, level: int, shared: tuple[str, str]) -> None:
-    broker = Broker()
+def test_the_level_that_is_in_force(broker: Broker, entity: Entity, level: int, shared: tuple[str, str]) -> None:
     broker.limit(entity, 5 * MB)
     produce = broker.explain("alice", "app")[0]
     assert (produce["limit"], produce["level"]) == (5 * MB, level)
@@ -78,8 +82,7 @@ def test_the_level_that_is_in_force(entity: Entity, level: int, shared: tuple[st
     assert [each["level"] for each in produce["levels"] if each["limit"] is not None] == [level]
 
 
-def test_what_is_set_below_is_named() -> None:
-    broker = Broker()
+def test_what_is_set_below_is_named(broker: Broker) -> None:
     broker.limit(Entity("alice", None), 5 * MB)
     broker.limit(Entity(DEFAULT, None), 3 * MB)
     broker.limit(Entity(None, "app"), MB)
@@ -95,8 +98,7 @@ def test_the_old_default_of_the_file() -> None:
     assert "quota.*.default" in produce["why"]
 
 
-def test_what_was_measured_and_for_how_long_it_is_held() -> None:
-    broker = Broker()
+def test_what_was_measured_and_for_how_long_it_is_held(broker: Broker) -> None:
     broker.limit(Entity("alice", None), MB)
     assert broker.produce("alice", "app", 15 * MB) > 0
     produce = broker.explain("alice", "app")[0]
@@ -109,8 +111,7 @@ def test_what_was_measured_and_for_how_long_it_is_held() -> None:
     assert produce["exceeds"] == []
 
 
-def test_a_hold_that_is_longer_than_clients_wait() -> None:
-    broker = Broker()
+def test_a_hold_that_is_longer_than_clients_wait(broker: Broker) -> None:
     broker.limit(Entity("alice", None), 20_000)
     broker.produce("alice", "app", 100)
     exceeds = broker.explain("alice", "app")[0]["exceeds"]
@@ -118,8 +119,7 @@ def test_a_hold_that_is_longer_than_clients_wait() -> None:
     assert "request.timeout.ms" in exceeds[0]
 
 
-def test_who_shares_it() -> None:
-    broker = Broker()
+def test_who_shares_it(broker: Broker) -> None:
     broker.limit(Entity("alice", None), 5 * MB)
     broker.limit(Entity("alice", "own"), 5 * MB)
     for client_id, size in (("small", 10), ("large", 1_000), ("own", 50)):
@@ -130,8 +130,7 @@ def test_who_shares_it() -> None:
     assert produce["sharer_count"] == 2
 
 
-def test_others_are_counted_and_not_named_to_who_may_not_know_them() -> None:
-    broker = Broker()
+def test_others_are_counted_and_not_named_to_who_may_not_know_them(broker: Broker) -> None:
     broker.limit(Entity(None, "app"), 5 * MB)
     broker.produce("alice", "app", 10)
     broker.produce("bob", "app", 10)
@@ -140,8 +139,7 @@ def test_others_are_counted_and_not_named_to_who_may_not_know_them() -> None:
     assert produce["sharer_count"] == 2
 
 
-def test_very_many_who_share_it_are_not_all_looked_at() -> None:
-    broker = Broker()
+def test_very_many_who_share_it_are_not_all_looked_at(broker: Broker) -> None:
     broker.limit(Entity("alice", None), 5 * MB)
     for number in range(1_500):
         broker.quotas.enter("alice", f"app-{number}", 0)
@@ -150,16 +148,14 @@ def test_very_many_who_share_it_are_not_all_looked_at() -> None:
     assert len(produce["sharers"]) == 20
 
 
-def test_a_client_without_an_id_has_no_limit_of_client_ids() -> None:
-    broker = Broker()
+def test_a_client_without_an_id_has_no_limit_of_client_ids(broker: Broker) -> None:
     broker.limit(Entity(None, DEFAULT), MB)
     produce = broker.explain("alice", "")[0]
     assert produce["limit"] is None
     assert "level 8 does not count for clients without an id" in produce["why"]
 
 
-def test_top_is_by_what_is_used() -> None:
-    broker = Broker()
+def test_top_is_by_what_is_used(broker: Broker) -> None:
     broker.limit(Entity("alice", None), MB)
     broker.produce("bob", "app", 100)
     broker.produce("alice", "app", 15 * MB)
@@ -174,8 +170,7 @@ def test_top_is_by_what_is_used() -> None:
     assert (second["limits"], second["throttle_ms"]) == ({}, 0)
 
 
-def test_what_all_who_share_a_limit_use_of_it() -> None:
-    broker = Broker()
+def test_what_all_who_share_a_limit_use_of_it(broker: Broker) -> None:
     broker.limit(Entity("alice", None), MB)
     for client_id in ("one", "other"):
         broker.produce("alice", client_id, 5 * MB)

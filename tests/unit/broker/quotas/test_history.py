@@ -3,6 +3,8 @@
 import random
 from collections import defaultdict
 
+import pytest
+
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.history import SECOND_COUNT, History, Name
 from barnabas.broker.quotas.manager import Client, Quotas
@@ -41,8 +43,12 @@ class Traffic:
         return sum(sum(each.values) for each in self.history.recorded())
 
 
-def test_what_was_counted_stands_in_its_second() -> None:
-    traffic = Traffic()
+@pytest.fixture
+def traffic() -> Traffic:
+    return Traffic()
+
+
+def test_what_was_counted_stands_in_its_second(traffic: Traffic) -> None:
     alice = traffic.of("alice", "app")
     for size in (100, 0, 300):
         alice.produced_bytes += size
@@ -56,8 +62,7 @@ def test_what_was_counted_stands_in_its_second() -> None:
     assert traffic.history.rates(3) == {ALICE: (400 / 3, 800 / 3, 0, 4 / 3)}
 
 
-def test_parts_of_a_microsecond_are_not_lost() -> None:
-    traffic = Traffic()
+def test_parts_of_a_microsecond_are_not_lost(traffic: Traffic) -> None:
     alice = traffic.of("alice", "app")
     for _ in range(4):
         alice.request_ns += 1_500
@@ -65,8 +70,7 @@ def test_parts_of_a_microsecond_are_not_lost() -> None:
     assert traffic.values(ALICE, QuotaKind.REQUEST)[-4:] == [1, 2, 1, 2]
 
 
-def test_after_an_hour_it_is_forgotten() -> None:
-    traffic = Traffic()
+def test_after_an_hour_it_is_forgotten(traffic: Traffic) -> None:
     traffic.of("alice", "app").produced_bytes += 7
     traffic.go_on()
     traffic.go_on(SECOND_COUNT - 1)
@@ -75,8 +79,7 @@ def test_after_an_hour_it_is_forgotten() -> None:
     assert traffic.total() == 0
 
 
-def test_hours_that_were_slept_through_are_empty() -> None:
-    traffic = Traffic()
+def test_hours_that_were_slept_through_are_empty(traffic: Traffic) -> None:
     alice = traffic.of("alice", "app")
     alice.produced_bytes += 5
     traffic.go_on()
@@ -85,8 +88,7 @@ def test_hours_that_were_slept_through_are_empty() -> None:
     assert traffic.values(ALICE) == [0] * (SECOND_COUNT - 1) + [6]
 
 
-def test_a_clock_that_is_set_back_adds_to_the_last_second() -> None:
-    traffic = Traffic()
+def test_a_clock_that_is_set_back_adds_to_the_last_second(traffic: Traffic) -> None:
     alice = traffic.of("alice", "app")
     alice.produced_bytes += 5
     traffic.go_on()
@@ -96,15 +98,13 @@ def test_a_clock_that_is_set_back_adds_to_the_last_second() -> None:
     assert traffic.values(ALICE)[-2:] == [0, 11]
 
 
-def test_who_is_silent_has_no_ring() -> None:
-    traffic = Traffic()
+def test_who_is_silent_has_no_ring(traffic: Traffic) -> None:
     traffic.of("alice", "app")
     traffic.go_on()
     assert traffic.history.kept_count == 0
 
 
-def test_who_was_forgotten_and_comes_again_is_counted_from_the_beginning() -> None:
-    traffic = Traffic()
+def test_who_was_forgotten_and_comes_again_is_counted_from_the_beginning(traffic: Traffic) -> None:
     traffic.of("alice", "app").produced_bytes += 100
     traffic.go_on()
     traffic.quotas.clients.clear()
@@ -200,8 +200,7 @@ def test_a_restart_with_more_clients_than_have_room_counts_them_with_the_others(
     assert after.values(None)[-1] == 10
 
 
-def test_the_last_seconds_alone() -> None:
-    traffic = Traffic()
+def test_the_last_seconds_alone(traffic: Traffic) -> None:
     for size in range(5):
         traffic.of("alice", "app").produced_bytes += size
         traffic.go_on()
@@ -209,8 +208,7 @@ def test_the_last_seconds_alone() -> None:
     assert list(only.values) == [2, 3, 4]
 
 
-def test_a_second_larger_than_a_ring_can_hold_is_cut() -> None:
-    traffic = Traffic()
+def test_a_second_larger_than_a_ring_can_hold_is_cut(traffic: Traffic) -> None:
     traffic.of("alice", "app").produced_bytes += 2**40
     traffic.go_on()
     assert traffic.values(ALICE)[-1] == 2**32 - 1

@@ -13,16 +13,19 @@ WINDOWS = Windows(11, 1_000)
 PRODUCE, FETCH, REQUEST, MUTATION = QuotaKind
 
 
-def test_without_limits_nobody_is_counted() -> None:
-    quotas = Quotas(WINDOWS)
+@pytest.fixture
+def quotas() -> Quotas:
+    return Quotas(WINDOWS)
+
+
+def test_without_limits_nobody_is_counted(quotas: Quotas) -> None:
     assert quotas.record(PRODUCE, "u", "c", 10**9, 0) == 0
     assert quotas.is_enabled == [False] * 4
     assert list(quotas.buckets(PRODUCE)) == []
 
 
-def test_the_throttle_time_that_was_observed() -> None:
+def test_the_throttle_time_that_was_observed(quotas: Quotas) -> None:
     # 1,000 B/s, two produce requests of about 8.1 kB in a new window: semantics, quotas.
-    quotas = Quotas(WINDOWS)
     quotas.set_override(Entity(None, "c"), PRODUCE, 1_000)
     assert quotas.record(PRODUCE, "u", "c", 8_100, 50_000) == 0
     assert quotas.record(PRODUCE, "u", "c", 8_101, 50_000) == 6_201
@@ -30,8 +33,7 @@ def test_the_throttle_time_that_was_observed() -> None:
     assert [each.resolution.tags for each in quotas.buckets(PRODUCE)] == [Tags("", "c")]
 
 
-def test_a_share_of_the_time_holds_for_a_window_at_the_most() -> None:
-    quotas = Quotas(WINDOWS)
+def test_a_share_of_the_time_holds_for_a_window_at_the_most(quotas: Quotas) -> None:
     quotas.thread_count = 11
     quotas.set_override(Entity("u", None), REQUEST, 1)
     # A tenth of a second of the loop is as much as a tenth of all eleven threads.
@@ -40,8 +42,7 @@ def test_a_share_of_the_time_holds_for_a_window_at_the_most() -> None:
     assert quotas.record(REQUEST, "other", "c", quotas.percent_of(100_000_000), 0) == 0
 
 
-def test_another_limit_is_in_force_at_once_and_what_was_measured_stays() -> None:
-    quotas = Quotas(WINDOWS)
+def test_another_limit_is_in_force_at_once_and_what_was_measured_stays(quotas: Quotas) -> None:
     client = quotas.enter("u", "c", 0)
     quotas.set_override(Entity("u", None), PRODUCE, 1_000_000)
     assert client.bucket(PRODUCE, 0).record(0, 100_000) == 0
@@ -61,8 +62,7 @@ def test_another_limit_is_in_force_at_once_and_what_was_measured_stays() -> None
     assert list(quotas.buckets(PRODUCE)) == []
 
 
-def test_nobody_waits_for_a_limit_of_before() -> None:
-    quotas = Quotas(WINDOWS)
+def test_nobody_waits_for_a_limit_of_before(quotas: Quotas) -> None:
     client = quotas.enter("u", "c", 0)
     quotas.set_override(Entity("u", None), PRODUCE, 1_000)
     assert client.bucket(PRODUCE, 0).record(0, 100_000) == 90_000
@@ -72,8 +72,7 @@ def test_nobody_waits_for_a_limit_of_before() -> None:
     assert client.bucket(PRODUCE, 0).record(0, 1_000) == 0
 
 
-def test_what_a_fetch_may_not_have_holds_nobody_else() -> None:
-    quotas = Quotas(WINDOWS)
+def test_what_a_fetch_may_not_have_holds_nobody_else(quotas: Quotas) -> None:
     for kind in (PRODUCE, FETCH):
         quotas.set_override(Entity("u", None), kind, 1_000)
         assert quotas.record(kind, "u", "c", 100_000, 0) == 90_000
@@ -81,8 +80,7 @@ def test_what_a_fetch_may_not_have_holds_nobody_else() -> None:
     assert [quotas.bucket(kind, "u", "c", 0).used_up_until_ms for kind in (PRODUCE, FETCH)] == [90_000, 0]
 
 
-def test_who_leaves_gives_his_turn_to_the_next() -> None:
-    quotas = Quotas(WINDOWS)
+def test_who_leaves_gives_his_turn_to_the_next(quotas: Quotas) -> None:
     quotas.set_override(Entity("u", None), PRODUCE, 1_000)
     bucket = quotas.bucket(PRODUCE, "u", "c", 0)
     assert [bucket.keep_place(0, size) for size in (20_000, 5_000, 1_000)] == [0, 20_000, 25_000]
@@ -90,8 +88,7 @@ def test_who_leaves_gives_his_turn_to_the_next() -> None:
     assert bucket.keep_place(0, 1_000) == 21_000
 
 
-def test_all_who_have_the_same_tags_share_one_bucket() -> None:
-    quotas = Quotas(WINDOWS)
+def test_all_who_have_the_same_tags_share_one_bucket(quotas: Quotas) -> None:
     quotas.set_override(Entity("u", None), FETCH, 1_000)
     clients = [quotas.enter("u", f"c{number}", 0) for number in range(3)]
     assert len({id(each.bucket(FETCH, 0)) for each in clients}) == 1
@@ -100,8 +97,7 @@ def test_all_who_have_the_same_tags_share_one_bucket() -> None:
     assert clients[0].session_count == 2
 
 
-def test_what_is_wrong_with_a_setting_changes_nothing() -> None:
-    quotas = Quotas(WINDOWS)
+def test_what_is_wrong_with_a_setting_changes_nothing(quotas: Quotas) -> None:
     entity = Entity(DEFAULT, None)
     assert quotas.set_settings(entity, {"producer_byte_rate": "10", "SCRAM-SHA-256": "x"}) == []
     wrong = ["", "x", "1.5", "1e9", "-1", "0", "1_0", "0x10", "9" * 30, "9" * 10_000, "nan", "١"]
@@ -119,8 +115,7 @@ def test_what_is_wrong_with_a_setting_changes_nothing() -> None:
         quotas.set_override(entity, PRODUCE, -5)
 
 
-def test_what_was_not_used_for_an_hour_is_forgotten() -> None:
-    quotas = Quotas(WINDOWS)
+def test_what_was_not_used_for_an_hour_is_forgotten(quotas: Quotas) -> None:
     quotas.set_override(Entity(None, DEFAULT), PRODUCE, 1_000)
     old, new = quotas.enter("u", "old", 0), quotas.enter("u", "new", 0)
     old.bucket(PRODUCE, 0).record(0, 1)
@@ -135,16 +130,14 @@ def test_what_was_not_used_for_an_hour_is_forgotten() -> None:
     assert set(quotas.clients) == {("u", "new")}
 
 
-def test_who_owes_more_than_an_hour_is_not_forgotten() -> None:
-    quotas = Quotas(WINDOWS)
+def test_who_owes_more_than_an_hour_is_not_forgotten(quotas: Quotas) -> None:
     quotas.set_override(Entity("u", None), PRODUCE, 1_000)
     assert quotas.record(PRODUCE, "u", "c", 10**10, 0) > UNUSED_MS
     quotas.drop_unused(UNUSED_MS)
     assert len(list(quotas.buckets(PRODUCE))) == 1
 
 
-def test_a_client_whose_bucket_was_forgotten_is_counted_with_the_others() -> None:
-    quotas = Quotas(WINDOWS)
+def test_a_client_whose_bucket_was_forgotten_is_counted_with_the_others(quotas: Quotas) -> None:
     quotas.set_override(Entity("u", None), PRODUCE, 1_000)
     first = quotas.enter("u", "a", 0)
     first.bucket(PRODUCE, 0).record(0, 1)
@@ -172,8 +165,7 @@ def test_very_many_client_ids_take_no_more_than_so_much() -> None:
     assert quotas.clients["u", "busy"] is busy
 
 
-def test_partitions_are_refused_or_their_client_held() -> None:
-    quotas = Quotas(WINDOWS)
+def test_partitions_are_refused_or_their_client_held(quotas: Quotas) -> None:
     quotas.set_override(Entity("u", None), MUTATION, 1)
     now_ms = 1_000
     bucket = quotas.bucket(MUTATION, "u", "c", now_ms)
@@ -194,8 +186,7 @@ def test_partitions_are_refused_or_their_client_held() -> None:
     assert unlimited.throttle_ms == 0
 
 
-def test_a_limit_of_partitions_that_is_set_anew_begins_with_a_full_bucket() -> None:
-    quotas = Quotas(WINDOWS)
+def test_a_limit_of_partitions_that_is_set_anew_begins_with_a_full_bucket(quotas: Quotas) -> None:
     quotas.set_override(Entity("other", None), MUTATION, 1)
     bucket = quotas.bucket(MUTATION, "u", "c", 0)
     assert bucket.record(0, 1_000) == 0
@@ -218,8 +209,7 @@ def test_throttle_times_are_averaged_over_half_a_minute_or_a_whole_one() -> None
     assert (bucket.throttle_count, bucket.throttle_total_ms) == (2, 400)
 
 
-def test_a_long_client_id_has_the_limit_that_is_set_for_it_and_is_remembered_by_a_short_name() -> None:
-    quotas = Quotas(WINDOWS)
+def test_a_long_client_id_has_the_limit_that_is_set_for_it_and_is_remembered_by_a_short_name(quotas: Quotas) -> None:
     name, other = "x" * 30_000 + "1", "x" * 30_000 + "2"
     quotas.set_override(Entity(None, name), PRODUCE, 1_000)
     client = quotas.enter("u", name, 0)

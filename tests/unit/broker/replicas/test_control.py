@@ -154,26 +154,23 @@ def test_each_has_its_turn(door):
     assert list(door.view.image.brokers) == [3]
 
 
-def test_settings_are_read_before_replicas_are_made(door):
-    async def story() -> None:
-        for is_new, loads in ((False, 1), (False, 1), (True, 2)):
-            answer = door.control.leader_and_isr(leaders(is_new=is_new))
-            for _ in range(3):
-                await asyncio.sleep(0)
-            assert len(door.loaded) == loads
-            door.replicas.answers[-1].complete(LeaderAndIsrResponse())
-            assert answer.is_done
-        # Where they can't be read nothing is made, and the next request has its turn.
-        door.load_error = OSError("no registry")
-        failed = door.control.leader_and_isr(leaders(is_new=True))
-        behind = door.control.stop_replica(stop())
+async def test_settings_are_read_before_replicas_are_made(door):
+    for is_new, loads in ((False, 1), (False, 1), (True, 2)):
+        answer = door.control.leader_and_isr(leaders(is_new=is_new))
         for _ in range(3):
             await asyncio.sleep(0)
-        assert failed.error is door.load_error
-        door.replicas.answers[-1].complete(StopReplicaResponse())
-        assert behind.is_done
-
-    asyncio.run(story())
+        assert len(door.loaded) == loads
+        door.replicas.answers[-1].complete(LeaderAndIsrResponse())
+        assert answer.is_done
+    # Where they can't be read nothing is made, and the next request has its turn.
+    door.load_error = OSError("no registry")
+    failed = door.control.leader_and_isr(leaders(is_new=True))
+    behind = door.control.stop_replica(stop())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert failed.error is door.load_error
+    door.replicas.answers[-1].complete(StopReplicaResponse())
+    assert behind.is_done
 
 
 def test_what_no_topic_can_be_called_is_refused_by_itself(door):

@@ -19,6 +19,11 @@ def led(
 # --- how far a follower is
 
 
+@pytest.fixture
+def replica_set():
+    return led()
+
+
 @pytest.mark.parametrize(
     ("fetches", "caught_up_ms"),
     [
@@ -39,16 +44,14 @@ def led(
     ],
 )
 def test_a_follower_is_caught_up_as_of_the_last_moment_at_which_it_had_everything(
-    fetches: list[tuple[int, int, int]], caught_up_ms: int
+    replica_set, fetches: list[tuple[int, int, int]], caught_up_ms: int
 ) -> None:
-    replica_set = led()
     for now_ms, fetch_offset, end in fetches:
         replica_set.note_fetch(2, fetch_offset, 0, end, now_ms)
     assert replica_set.followers[2].caught_up_ms == caught_up_ms
 
 
-def test_a_fetch_tells_both_offsets_and_whether_the_end_changed() -> None:
-    replica_set = led()
+def test_a_fetch_tells_both_offsets_and_whether_the_end_changed(replica_set) -> None:
     assert replica_set.note_fetch(2, 90, 4, 100, 1)
     assert not replica_set.note_fetch(2, 90, 6, 100, 2)
     # Also downwards.
@@ -112,8 +115,7 @@ def test_all_that_lag_go_in_one_change_and_the_order_stays() -> None:
     assert replica_set.shrink(120, LAG_MS + 11, LAG_MS) is None
 
 
-def test_who_has_all_stays_however_long_ago_it_fetched() -> None:
-    replica_set = led()
+def test_who_has_all_stays_however_long_ago_it_fetched(replica_set) -> None:
     for follower in (2, 3):
         replica_set.note_fetch(follower, 100, 0, 100, 1)
     assert replica_set.shrink(100, 1 << 40, LAG_MS) is None
@@ -129,8 +131,7 @@ def test_a_member_that_is_no_replica_any_more_goes() -> None:
 # --- expulsion
 
 
-def test_a_member_that_lost_what_is_below_the_high_watermark_goes_at_its_first_fetch() -> None:
-    replica_set = led()
+def test_a_member_that_lost_what_is_below_the_high_watermark_goes_at_its_first_fetch(replica_set) -> None:
     # What is unknown is no loss.
     assert replica_set.expulsion(100) is None
     replica_set.note_fetch(2, 100, 0, 100, 1)
@@ -163,16 +164,14 @@ def test_an_expansion_counts_for_the_high_watermark_at_once_and_for_the_rest_onc
     assert replica_set.proposed is None
 
 
-def test_a_shrink_counts_once_it_is_committed() -> None:
-    replica_set = led()
+def test_a_shrink_counts_once_it_is_committed(replica_set) -> None:
     replica_set.propose((1,))
     assert (replica_set.isr, replica_set.maximal_isr) == ((1, 2, 3), (1, 2, 3))
     assert replica_set.committed((1,), 8) == -2
     assert (replica_set.isr, replica_set.maximal_isr) == ((1,), (1,))
 
 
-def test_one_change_is_pending_at_a_time() -> None:
-    replica_set = led()
+def test_one_change_is_pending_at_a_time(replica_set) -> None:
     replica_set.propose((1, 2))
     with pytest.raises(RuntimeError, match="pending"):
         replica_set.propose((1, 3))
@@ -236,8 +235,7 @@ def test_the_high_watermark_waits_for_who_may_come_in() -> None:
 # --- low watermark
 
 
-def test_the_low_watermark_is_that_of_the_live() -> None:
-    replica_set = led()
+def test_the_low_watermark_is_that_of_the_live(replica_set) -> None:
     assert replica_set.low_watermark(20, lambda _: True) == -1
     assert replica_set.low_watermark(20, lambda _: False) == 20
     replica_set.note_fetch(2, 100, 10, 100, 1)
@@ -265,16 +263,14 @@ def test_a_leader_that_stays_keeps_offsets_and_forgets_what_was_pending() -> Non
     assert replica_set.high_watermark(130, 50, LAG_MS) == 100
 
 
-def test_a_leader_that_was_none_knows_nothing_of_the_others() -> None:
-    replica_set = led()
+def test_a_leader_that_was_none_knows_nothing_of_the_others(replica_set) -> None:
     replica_set.note_fetch(2, 100, 3, 100, 2)
     replica_set.lead((1, 2), (1, 2), 9, 7, 100, 50, was_leader=False)
     assert (replica_set.followers[2].end_offset, replica_set.followers[2].log_start_offset) == (-1, -1)
     assert replica_set.high_watermark(100, 50, LAG_MS) == -1
 
 
-def test_the_fetch_before_is_the_beginning_of_the_epoch() -> None:
-    replica_set = led()
+def test_the_fetch_before_is_the_beginning_of_the_epoch(replica_set) -> None:
     replica_set.note_fetch(3, 100, 0, 100, 5)
     replica_set.lead((1, 2, 3), (1, 2), 9, 6, 130, 50, was_leader=True)
     assert not replica_set.note_fetch(3, 100, 0, 150, 60)

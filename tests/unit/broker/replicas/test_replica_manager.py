@@ -17,8 +17,6 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
-from barnabas.testing.faulty_disk import FaultyDisk
-from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.manual_executor import ManualExecutor
 from barnabas.wire.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState2,
@@ -52,16 +50,6 @@ class HoldingExecutor(ManualExecutor):
     def release(self) -> None:
         self.is_holding = False
         self.run_all()
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
-
-
-@pytest.fixture
-def disk():
-    return FaultyDisk()
 
 
 @pytest.fixture
@@ -562,7 +550,7 @@ def test_leadership_that_is_over_is_not_told_later(replicas, executor, heard):
     assert heard[1:] == [([], [PARTITION]), ([TopicPartition("t", 1)], [])]
 
 
-def test_settings_that_topics_inherit_are_taken_over_by_all_partitions_some_in_a_turn(replicas, monkeypatch) -> None:
+async def test_settings_that_topics_inherit_are_taken_over_by_all_partitions_some_in_a_turn(replicas, monkeypatch):
     monkeypatch.setattr("barnabas.broker.replicas.manager._UPDATES_PER_TURN", 2)
     for partition in range(5):
         replicas.leader_and_isr(leaders(partition=partition))
@@ -570,17 +558,14 @@ def test_settings_that_topics_inherit_are_taken_over_by_all_partitions_some_in_a
     def taken_over() -> list[int]:
         return [each.min_insync_replicas for each in replicas.partitions if each.log.config.retention_ms == 7]
 
-    async def story() -> None:
-        changed = TopicConfig.from_broker(BrokerConfig.from_properties({"log.retention.ms": "7"}))
-        changed.min_insync_replicas = 2
-        replicas._topic_config = lambda topic: changed
-        update = asyncio.ensure_future(replicas.update_all_configs())
-        await asyncio.sleep(0)
-        assert taken_over() == [2, 2]
-        await update
-        assert taken_over() == [2] * 5
-
-    asyncio.run(story())
+    changed = TopicConfig.from_broker(BrokerConfig.from_properties({"log.retention.ms": "7"}))
+    changed.min_insync_replicas = 2
+    replicas._topic_config = lambda topic: changed
+    update = asyncio.ensure_future(replicas.update_all_configs())
+    await asyncio.sleep(0)
+    assert taken_over() == [2, 2]
+    await update
+    assert taken_over() == [2] * 5
 
 
 def test_settings_that_changed_while_a_log_was_opened_are_taken_over(replicas, executor) -> None:

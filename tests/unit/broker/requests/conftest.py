@@ -1,7 +1,7 @@
 """A broker's data path in one process: handlers over a replica manager over logs on a disk, one topic per name."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from operator import call
 from pathlib import Path
 from random import Random
@@ -42,11 +42,21 @@ from barnabas.wire.protocol.messages.leader_and_isr import (
 from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import AllowAll
 from barnabas.wire.security.principals import ANONYMOUS
+from tests.patience import PATIENCE_S
+from tests.unit.broker.requests.wire import Wire
 from tests.unit.turns import slices_of
 
 BROKER_ID = 1
+
+
+def batch(count=1, value=b"value", *, key=b"key", timestamp_ms=1_600_000_000_000, **producer: Any):
+    builder = BatchBuilder(**producer)
+    for _ in range(count):
+        builder.append(timestamp_ms, key, value)
+    return builder.build()
 
 
 class HoldingExecutor(ManualExecutor):
@@ -333,6 +343,29 @@ def route_of(handler: Handler, version: int) -> Route:
 @pytest.fixture
 def data_path(tmp_path: Path) -> DataPath:
     return DataPath(tmp_path / "data")
+
+
+@pytest.fixture
+def play(data_path: DataPath) -> Callable[..., None]:
+    """Runs a test with a function that connects a client to a broker with these handlers."""
+
+    def run(test: Callable[[Callable[..., Wire]], Awaitable[None]]) -> None:
+        wires: list[Wire] = []
+
+        def connect(*handlers: Handler, **options: Any) -> Wire:
+            wires.append(Wire(data_path.services, handlers, **options))
+            return wires[-1]
+
+        async def main() -> None:
+            try:
+                await asyncio.wait_for(test(connect), PATIENCE_S)
+            finally:
+                for wire in wires:
+                    wire.close()
+
+        asyncio.run(main())
+
+    return run
 
 
 @pytest.fixture

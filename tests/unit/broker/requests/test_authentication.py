@@ -198,9 +198,13 @@ class Stranger:
         )
 
 
+@pytest.fixture
+def stranger():
+    return Stranger()
+
+
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_a_login_in_requests(version):
-    stranger = Stranger()
+def test_a_login_in_requests(stranger, version):
     assert stranger.ask(ApiVersionsRequest("me", "1"), 3).error_code == ErrorCode.NONE
     assert stranger.shake().mechanisms == ["PLAIN", "OAUTHBEARER"]
     answer = stranger.prove(LOGIN, version)
@@ -213,16 +217,14 @@ def test_a_login_in_requests(version):
     assert stranger.connection.max_frame_bytes == 1 << 20
 
 
-def test_a_login_in_bare_frames():
-    stranger = Stranger()
+def test_a_login_in_bare_frames(stranger):
     assert stranger.shake(version=0).error_code == ErrorCode.NONE
     stranger.say(LOGIN)
     assert stranger.heard() == b""
     assert stranger.is_served()
 
 
-def test_a_bare_login_that_fails_just_closes():
-    stranger = Stranger()
+def test_a_bare_login_that_fails_just_closes(stranger):
     stranger.shake(version=0)
     stranger.say(WRONG)
     assert stranger.refused_late(36, 0) is None
@@ -252,8 +254,7 @@ def test_without_a_delay_it_is_told_at_once():
     assert stranger.is_closed
 
 
-def test_nothing_more_is_heard_of_who_failed():
-    stranger = Stranger()
+def test_nothing_more_is_heard_of_who_failed(stranger):
     stranger.shake()
     stranger.prove(WRONG)
     stranger.prove(LOGIN)
@@ -262,8 +263,7 @@ def test_nothing_more_is_heard_of_who_failed():
     assert stranger.info.principal == ANONYMOUS
 
 
-def test_a_peer_that_leaves_meanwhile_is_no_trouble():
-    stranger = Stranger()
+def test_a_peer_that_leaves_meanwhile_is_no_trouble(stranger):
     stranger.shake()
     stranger.prove(WRONG)
     stranger.connection.close()
@@ -271,8 +271,7 @@ def test_a_peer_that_leaves_meanwhile_is_no_trouble():
     assert stranger.heard() is None
 
 
-def test_an_unknown_mechanism_is_told_which_there_are():
-    stranger = Stranger()
+def test_an_unknown_mechanism_is_told_which_there_are(stranger):
     assert stranger.shake("GSSAPI") is None
     answer = stranger.refused_late(17, 1)
     assert (answer.error_code, answer.mechanisms) == (
@@ -281,14 +280,12 @@ def test_an_unknown_mechanism_is_told_which_there_are():
     )
 
 
-def test_any_other_request_before_the_login_closes_without_a_word():
-    stranger = Stranger()
+def test_any_other_request_before_the_login_closes_without_a_word(stranger):
     assert not stranger.is_served()
     assert stranger.refused_late(12, 4) is None
 
 
-def test_any_other_request_within_a_login_is_refused_in_its_shape():
-    stranger = Stranger()
+def test_any_other_request_within_a_login_is_refused_in_its_shape(stranger):
     stranger.shake()
     assert not stranger.is_served()
     assert stranger.refused_late(12, 4).error_code == ErrorCode.ILLEGAL_SASL_STATE
@@ -304,8 +301,7 @@ def test_an_api_that_nobody_knows_closes_with_one_line(api_key, caplog):
     assert [record.exc_info for record in caplog.records] == [None]
 
 
-def test_a_request_without_answer_within_a_login():
-    stranger = Stranger()
+def test_a_request_without_answer_within_a_login(stranger):
     stranger.shake()
     stranger.send(ProduceRequest(acks=0), 7)
     assert stranger.heard() is None
@@ -313,15 +309,13 @@ def test_a_request_without_answer_within_a_login():
     assert stranger.is_closed
 
 
-def test_api_versions_comes_once():
-    stranger = Stranger()
+def test_api_versions_comes_once(stranger):
     assert stranger.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
     assert stranger.ask(ApiVersionsRequest(), 0) is None
     assert stranger.is_closed
 
 
-def test_api_versions_that_failed_may_come_again():
-    stranger = Stranger()
+def test_api_versions_that_failed_may_come_again(stranger):
     stranger.say(struct.pack(">hhih", 18, 99, 7, 2) + b"me" + b"\0")
     assert stranger.answer(18, 0).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert stranger.ask(ApiVersionsRequest("no name", "1"), 3).error_code == ErrorCode.INVALID_REQUEST
@@ -330,8 +324,7 @@ def test_api_versions_that_failed_may_come_again():
 
 
 @pytest.mark.parametrize("frame", [b"", b"\x60\x01", b"\xff" * 100, struct.pack(">hhih", 17, 9, 7, -1)])
-def test_a_first_frame_that_is_no_request(frame):
-    stranger = Stranger()
+def test_a_first_frame_that_is_no_request(stranger, frame):
     stranger.say(frame)
     stranger.clock.advance(DELAY_MS)
     assert stranger.is_closed
@@ -339,22 +332,19 @@ def test_a_first_frame_that_is_no_request(frame):
 
 
 @pytest.mark.parametrize("frame", [b"", b"\0", struct.pack(">hhih", 36, 9, 7, -1), struct.pack(">hhih", 36, 2, 7, -1)])
-def test_a_token_that_is_no_request_closes(frame):
-    stranger = Stranger()
+def test_a_token_that_is_no_request_closes(stranger, frame):
     stranger.shake()
     stranger.say(frame)
     assert stranger.is_closed
 
 
-def test_a_large_frame_closes_before_it_has_come():
-    stranger = Stranger()
+def test_a_large_frame_closes_before_it_has_come(stranger):
     stranger.shake(version=0)
     stranger.peer.say(struct.pack(">i", MOST_BYTES + 1))
     assert stranger.is_closed
 
 
-def test_who_is_in_may_not_log_in_again_where_sessions_do_not_end():
-    stranger = Stranger()
+def test_who_is_in_may_not_log_in_again_where_sessions_do_not_end(stranger):
     stranger.log_in()
     assert stranger.shake().error_code == ErrorCode.ILLEGAL_SASL_STATE
     answer = stranger.prove()
@@ -446,16 +436,14 @@ def test_a_wrong_password_ends_a_session():
 
 
 @pytest.mark.parametrize("name", [b"alice", b"a-password-typed-as-a-name"])
-def test_a_failed_login_is_kept_without_the_name_that_was_given(name):
-    stranger = Stranger()
+def test_a_failed_login_is_kept_without_the_name_that_was_given(stranger, name):
     stranger.shake()
     stranger.prove(b"\0" + name + b"\0wrong-password")
     assert stranger.refusals == [(None, "PLAIN", PLAIN_FAILED)]
     assert b"password-typed" not in b"".join(stranger.facts.refusals.lines())
 
 
-def test_an_authorization_id_is_not_kept():
-    stranger = Stranger()
+def test_an_authorization_id_is_not_kept(stranger):
     stranger.shake("OAUTHBEARER")
     stranger.send(SaslAuthenticateRequest(b"n,a=a-password,\x01auth=Bearer alice\x01\x01"), 2)
     assert stranger.refusals == [(None, "OAUTHBEARER", "Authentication failed: Client requested an authorization id")]
@@ -485,8 +473,7 @@ def bearer(token):
     return b"n,,\x01auth=Bearer " + token + b"\x01\x01"
 
 
-def test_a_signature_is_looked_at_elsewhere():
-    stranger = Stranger()
+def test_a_signature_is_looked_at_elsewhere(stranger):
     stranger.shake("OAUTHBEARER")
     stranger.send(SaslAuthenticateRequest(bearer(b"slow.alice")), 2)
     stranger.send(HeartbeatRequest("g", 1, "m"), 4)
@@ -498,8 +485,7 @@ def test_a_signature_is_looked_at_elsewhere():
     assert stranger.info.principal == Principal("User", "alice")
 
 
-def test_a_signature_that_is_none_fails_the_login():
-    stranger = Stranger()
+def test_a_signature_that_is_none_fails_the_login(stranger):
     stranger.shake("OAUTHBEARER")
     stranger.send(SaslAuthenticateRequest(bearer(b"slow.bad")), 2)
     stranger.executor.run_all()
@@ -513,8 +499,7 @@ def test_a_signature_that_is_none_fails_the_login():
     assert stranger.refusals == [(None, "OAUTHBEARER", "its token is refused: signed by nobody")]
 
 
-def test_whoever_leaves_while_a_signature_is_looked_at_is_nobody():
-    stranger = Stranger()
+def test_whoever_leaves_while_a_signature_is_looked_at_is_nobody(stranger):
     stranger.shake("OAUTHBEARER")
     stranger.send(SaslAuthenticateRequest(bearer(b"slow.alice")), 2)
     stranger.connection.close()
@@ -532,8 +517,7 @@ def test_nobody_becomes_somebody_else_by_a_signed_token():
     assert stranger.info.principal == Principal("User", "alice")
 
 
-def test_logins_wait_while_very_many_are_given_up():
-    stranger = Stranger()
+def test_logins_wait_while_very_many_are_given_up(stranger):
     door = stranger.logins.door
     for _ in range(MOST_FAILURES - 1):
         door.failed()
@@ -566,8 +550,7 @@ def test_those_who_wait_come_one_for_each_failure_that_is_forgotten():
     assert door.enter(partial(begun.append, -1))
 
 
-def test_only_so_many_wait_for_a_signature():
-    stranger = Stranger()
+def test_only_so_many_wait_for_a_signature(stranger):
     stranger.shake("OAUTHBEARER")
     checks, then = stranger.logins.checks, []
     for _ in range(MOST_CHECKS):

@@ -15,11 +15,7 @@ from barnabas.wire.protocol.messages.delete_acls import (
 )
 from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
-from barnabas.wire.protocol.messages.metadata import (
-    MetadataResponse,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
+from barnabas.wire.protocol.messages.metadata import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 from barnabas.wire.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponsePartition,

@@ -26,7 +26,9 @@ from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, Heartbea
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.protocol.wire import Message, Part, WireBuffer
 from tests.unit.broker.requests.conftest import route_of
-from tests.unit.broker.requests.test_session import answering, heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
+from tests.unit.broker.requests.wire import answering, heartbeat, heartbeat1, heartbeats, until, working_for
+
+pytestmark = pytest.mark.played(by="play")
 
 VECTORS: dict[tuple[str, int], list[bytes]] = {}
 for _line in (Path(__file__).resolve().parents[3] / "golden/message-vectors.tsv").read_text().splitlines():
@@ -144,7 +146,7 @@ def error_codes(part: Part) -> set[int]:
 
 @pytest.mark.parametrize("fails", FAILURES)
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.request_class.SCHEMA_NAME)
-def test_a_request_that_fails_is_answered_in_its_own_shape(play, handler, fails):  # noqa: F811
+def test_a_request_that_fails_is_answered_in_its_own_shape(play, handler, fails):
     """Every API, every version: an answer with the code where its client looks for it; the next request goes on."""
 
     async def story(wire):
@@ -176,22 +178,20 @@ def refusal(wire, handler: Handler, version: int, request: Part, code: ErrorCode
 
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.request_class.SCHEMA_NAME)
-def test_a_refusal_names_its_error_for_all_that_was_asked(play, handler):  # noqa: F811
-    async def story(wire):
-        version = handler.max_version
-        for body in bodies(handler, version):
-            request, _ = handler.request_class.decode(version, memoryview(bytearray(body)))
-            if not names_something(request):
-                continue
-            # The answer of DescribeLogDirs has a place for the errors of directories alone, and names none.
-            has_place = handler.request_class.SCHEMA_NAME != "DescribeLogDirsRequest"
-            refused = refusal(wire, handler, version, request, ErrorCode.NOT_CONTROLLER)
-            assert error_codes(refused) == ({ErrorCode.NOT_CONTROLLER} if has_place else set())
-
-    play(story)
+async def test_a_refusal_names_its_error_for_all_that_was_asked(connect, /, handler):
+    wire = connect()
+    version = handler.max_version
+    for body in bodies(handler, version):
+        request, _ = handler.request_class.decode(version, memoryview(bytearray(body)))
+        if not names_something(request):
+            continue
+        # The answer of DescribeLogDirs has a place for the errors of directories alone, and names none.
+        has_place = handler.request_class.SCHEMA_NAME != "DescribeLogDirsRequest"
+        refused = refusal(wire, handler, version, request, ErrorCode.NOT_CONTROLLER)
+        assert error_codes(refused) == ({ErrorCode.NOT_CONTROLLER} if has_place else set())
 
 
-def with_loop(play, story, handler, fails) -> None:  # noqa: F811
+def with_loop(play, story, handler, fails) -> None:
     errors: list[BaseException] = []
     spawner = Spawner(errors.append)
     others = [] if handler.api_key == 12 else [heartbeats(lambda ctx, request: HeartbeatResponse(0, 0))]
@@ -207,9 +207,9 @@ def with_loop(play, story, handler, fails) -> None:  # noqa: F811
 
     made = Handler(handler.request_class, handler.min_version, handler.max_version, handle, handler.refuse)
     if handler.api_key == 18:
-        play(story, *others, api_versions=made, most_elements=1_000)
+        play(lambda connect: story(connect(*others, api_versions=made, most_elements=1_000)))
     else:
-        play(story, made, *others, most_elements=1_000)
+        play(lambda connect: story(connect(made, *others, most_elements=1_000)))
     for executor in executors:
         executor.close()
     # Of the executors alone: other tests of this process have threads of their own.
@@ -217,7 +217,7 @@ def with_loop(play, story, handler, fails) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize("fails", FAILURES)
-def test_a_failed_produce_without_acks_closes_the_connection(play, fails):  # noqa: F811
+def test_a_failed_produce_without_acks_closes_the_connection(play, fails):
     """There is no answer that could say it."""
     handler = next(each for each in HANDLERS if each.api_key == 0)
 
@@ -239,44 +239,38 @@ def test_a_failed_produce_without_acks_closes_the_connection(play, fails):  # no
         (MemoryError(), ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_an_error_is_told_by_its_code(play, error, code):  # noqa: F811
+async def test_an_error_is_told_by_its_code(connect, /, error, code):
     def handle(ctx, request):
         raise error
 
-    async def story(wire):
-        await wire.send(heartbeat())
-        assert await wire.answer() == struct.pack(">ih", 7, code)
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    await wire.send(heartbeat())
+    assert await wire.answer() == struct.pack(">ih", 7, code)
 
 
-def test_a_late_protocol_error_closes_the_connection(play):  # noqa: F811
+async def test_a_late_protocol_error_closes_the_connection(connect, /):
     def handle(ctx, request):
         pending = Pending()
         asyncio.get_running_loop().call_soon(pending.fail, ProtocolError("no such thing"))
         return pending
 
-    async def story(wire):
-        await wire.send(heartbeat())
-        assert await wire.answer() == b""
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    await wire.send(heartbeat())
+    assert await wire.answer() == b""
 
 
-def test_a_refusal_that_fails_itself_closes_the_connection(play):  # noqa: F811
+async def test_a_refusal_that_fails_itself_closes_the_connection(connect, /):
     def handle(ctx, request):
         pending: Pending[object] = Pending()
         asyncio.get_running_loop().call_soon(pending.fail, ZeroDivisionError("a bug"))
         return pending
 
-    async def story(wire):
-        await wire.send(heartbeat())
-        assert await wire.answer() == b""
-
-    play(story, Handler(HeartbeatRequest, 0, 4, handle, lambda ctx, request, error_code: bug()))
+    wire = connect(Handler(HeartbeatRequest, 0, 4, handle, lambda ctx, request, error_code: bug()))
+    await wire.send(heartbeat())
+    assert await wire.answer() == b""
 
 
-def test_completing_an_answer_runs_no_other_request_inside(play):  # noqa: F811
+async def test_completing_an_answer_runs_no_other_request_inside(connect, /):
     """The next request of the same client is handled after whoever completed this one has gone on."""
     waiting: list[Pending] = []
     events: list[str] = []
@@ -288,45 +282,34 @@ def test_completing_an_answer_runs_no_other_request_inside(play):  # noqa: F811
         waiting.append(Pending())
         return waiting[-1]
 
-    async def story(wire):
-        await wire.send(heartbeat(1, b"first"), heartbeat(2, b"second"))
-        await until(lambda: waiting)
-        waiting[0].complete(HeartbeatResponse(0, 0))
-        events.append("completed")
-        assert [(await wire.answer())[:4] for _ in range(2)] == [struct.pack(">i", 1), struct.pack(">i", 2)]
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    await wire.send(heartbeat(1, b"first"), heartbeat(2, b"second"))
+    await until(lambda: waiting)
+    waiting[0].complete(HeartbeatResponse(0, 0))
+    events.append("completed")
+    assert [(await wire.answer())[:4] for _ in range(2)] == [struct.pack(">i", 1), struct.pack(">i", 2)]
     assert events == ["first", "completed", "second"]
 
 
-def test_a_throttled_client_is_answered_at_once_and_then_held(play, data_path):  # noqa: F811
+async def test_a_throttled_client_is_answered_at_once_and_then_held(connect, /, data_path):
     def handle(ctx, request):
         ctx.throttle_time_ms = 250
         return HeartbeatResponse(0, 0)
 
-    async def story(wire):
-        wire.table.count_requests()
-        await wire.send(heartbeat1(1), heartbeat1(2))
-        assert await wire.answer() == struct.pack(">iih", 1, 250, 0)
-        for _ in range(100):
-            await asyncio.sleep(0)
-        data_path.clock.advance(249)
-        assert not wire.has_answer()
-        data_path.clock.advance(1)
-        assert await wire.answer() == struct.pack(">iih", 2, 250, 0)
-        assert wire.table.times[12].throttle_ms == 500
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    wire.table.count_requests()
+    await wire.send(heartbeat1(1), heartbeat1(2))
+    assert await wire.answer() == struct.pack(">iih", 1, 250, 0)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    data_path.clock.advance(249)
+    assert not wire.has_answer()
+    data_path.clock.advance(1)
+    assert await wire.answer() == struct.pack(">iih", 2, 250, 0)
+    assert wire.table.times[12].throttle_ms == 500
 
 
-def heartbeat1(correlation_id: int) -> bytes:
-    """Version 1, whose answer has a throttle time."""
-    frame = bytearray(heartbeat(correlation_id))
-    frame[2:4] = struct.pack(">h", 1)
-    return bytes(frame)
-
-
-def test_the_stages_of_a_request_are_measured(play, data_path):  # noqa: F811
+async def test_the_stages_of_a_request_are_measured(connect, /, data_path):
     waiting: list[Pending] = []
 
     def handle(ctx, request):
@@ -334,62 +317,52 @@ def test_the_stages_of_a_request_are_measured(play, data_path):  # noqa: F811
         waiting.append(Pending())
         return waiting[-1]
 
-    async def story(wire):
-        wire.table.count_requests()
-        await wire.send(heartbeat())
-        await until(lambda: waiting)
-        data_path.clock.advance(20)
-        waiting[0].complete(HeartbeatResponse(0, 0))
-        await wire.answer()
-        times = wire.table.times[12]
-        assert (times.count, times.failure_count) == (1, 0)
-        assert (times.local_ns, times.remote_ns) == (3_000_000, 20_000_000)
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    wire.table.count_requests()
+    await wire.send(heartbeat())
+    await until(lambda: waiting)
+    data_path.clock.advance(20)
+    waiting[0].complete(HeartbeatResponse(0, 0))
+    await wire.answer()
+    times = wire.table.times[12]
+    assert (times.count, times.failure_count) == (1, 0)
+    assert (times.local_ns, times.remote_ns) == (3_000_000, 20_000_000)
 
 
-def test_frames_that_come_together_are_measured_each_by_itself(play, data_path):  # noqa: F811
-    def handle(ctx, request):
-        data_path.clock.advance(3)
-        return HeartbeatResponse(0, 0)
-
-    async def story(wire):
-        wire.table.count_requests()
-        await wire.send(heartbeat(1), heartbeat(2))
-        await wire.answer()
-        await wire.answer()
-        times = wire.table.times[12]
-        assert times.count == 2
-        assert (times.local_ns, times.remote_ns) == (6_000_000, 0)
-        # The second waits for the first, whose answer leaves with that of the second.
-        assert (times.request_queue_ns, times.response_queue_ns) == (3_000_000, 3_000_000)
-
-    play(story, heartbeats(handle))
+async def test_frames_that_come_together_are_measured_each_by_itself(connect, /, data_path):
+    wire = connect(heartbeats(working_for(data_path, 3)))
+    wire.table.count_requests()
+    await wire.send(heartbeat(1), heartbeat(2))
+    await wire.answer()
+    await wire.answer()
+    times = wire.table.times[12]
+    assert times.count == 2
+    assert (times.local_ns, times.remote_ns) == (6_000_000, 0)
+    # The second waits for the first, whose answer leaves with that of the second.
+    assert (times.request_queue_ns, times.response_queue_ns) == (3_000_000, 3_000_000)
 
 
-def test_what_requests_took_is_counted_in_detail_where_somebody_looks(play, data_path):  # noqa: F811
+async def test_what_requests_took_is_counted_in_detail_where_somebody_looks(connect, /, data_path):
     def handle(ctx, request):
         data_path.clock.advance(3)
         return HeartbeatResponse(0, ErrorCode.UNKNOWN_MEMBER_ID if ctx.correlation_id == 2 else ErrorCode.NONE)
 
-    async def story(wire):
-        wire.table.count_requests()
-        frames = [heartbeat(1), heartbeat(2), heartbeat1(3)]
-        await wire.send(*frames)
-        for _ in frames:
-            await wire.answer()
-        stages = wire.table.times[12]
-        # The first two leave together.
-        three_ms, six_ms, nine_ms = (index_of(ms * 1_000_000) for ms in (3, 6, 9))
-        assert (stages.local[three_ms], sum(stages.local)) == (3, 3)
-        assert [stages.total[each] for each in (three_ms, six_ms, nine_ms)] == [0, 2, 1]
-        assert [stages.request_queue[each] for each in (three_ms, six_ms)] == [1, 1]
-        assert sum(stages.remote) == 0
-        assert stages.versions[:2] == [2, 1]
-        assert stages.errors == {0: 2, 25: 1}
-        assert stages.size_bytes == sum(map(len, frames))
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    wire.table.count_requests()
+    frames = [heartbeat(1), heartbeat(2), heartbeat1(3)]
+    await wire.send(*frames)
+    for _ in frames:
+        await wire.answer()
+    stages = wire.table.times[12]
+    # The first two leave together.
+    three_ms, six_ms, nine_ms = (index_of(ms * 1_000_000) for ms in (3, 6, 9))
+    assert (stages.local[three_ms], sum(stages.local)) == (3, 3)
+    assert [stages.total[each] for each in (three_ms, six_ms, nine_ms)] == [0, 2, 1]
+    assert [stages.request_queue[each] for each in (three_ms, six_ms)] == [1, 1]
+    assert sum(stages.remote) == 0
+    assert stages.versions[:2] == [2, 1]
+    assert stages.errors == {0: 2, 25: 1}
+    assert stages.size_bytes == sum(map(len, frames))
 
 
 def test_of_many_requests_a_sample_is_counted_in_detail():
@@ -425,36 +398,30 @@ class CountingClock:
         return self.read_count
 
 
-def test_a_request_that_comes_alone_costs_two_readings_of_the_clock(play, data_path):  # noqa: F811
+async def test_a_request_that_comes_alone_costs_two_readings_of_the_clock(connect, /, data_path):
     clock = data_path.services.clock = CountingClock()
-
-    async def story(wire):
-        await wire.send(heartbeat(1))
-        await wire.answer()
-        assert clock.read_count == 2
-        await wire.send(heartbeat(2))
-        await wire.answer()
-        assert clock.read_count == 4
-        assert not wire.table.times
-
-    play(story, answering())
+    wire = connect(answering())
+    await wire.send(heartbeat(1))
+    await wire.answer()
+    assert clock.read_count == 2
+    await wire.send(heartbeat(2))
+    await wire.answer()
+    assert clock.read_count == 4
+    assert not wire.table.times
 
 
-def test_it_costs_a_third_one_where_somebody_looks_at_figures(play, data_path):  # noqa: F811
+async def test_it_costs_a_third_one_where_somebody_looks_at_figures(connect, /, data_path):
     clock = data_path.services.clock = CountingClock()
-
-    async def story(wire):
-        wire.table.count_requests()
-        await wire.send(heartbeat(1))
-        await wire.answer()
-        assert clock.read_count == 3
-        await wire.send(heartbeat(2))
-        await wire.answer()
-        assert clock.read_count == 6
-        times = wire.table.times[12]
-        assert (times.request_queue_ns, times.local_ns, times.response_queue_ns, times.response_send_ns) == (0, 2, 0, 2)
-
-    play(story, answering())
+    wire = connect(answering())
+    wire.table.count_requests()
+    await wire.send(heartbeat(1))
+    await wire.answer()
+    assert clock.read_count == 3
+    await wire.send(heartbeat(2))
+    await wire.answer()
+    assert clock.read_count == 6
+    times = wire.table.times[12]
+    assert (times.request_queue_ns, times.local_ns, times.response_queue_ns, times.response_send_ns) == (0, 2, 0, 2)
 
 
 def test_a_frame_is_kept_once_however_often_that_is_asked():

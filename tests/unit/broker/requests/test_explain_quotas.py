@@ -13,34 +13,10 @@ from barnabas.core.pending import Pending
 from barnabas.wire.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
 from barnabas.wire.quotas.entities import Entity
 from barnabas.wire.quotas.limits import QuotaKind
-from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
 from barnabas.wire.security.principals import Principal
+from tests.unit.broker.requests.denying import Denies
 
 ALICE = Principal("User", "alice")
-
-
-class Denies:
-    """Nobody may do anything; notes what was asked."""
-
-    allows_everything = False
-
-    def __init__(self) -> None:
-        self.denied: list[str] = []
-
-    def may(
-        self,
-        principal: Principal,
-        host: str,
-        operation: Operation,
-        resource_type: ResourceType,
-        name: str,
-        request: NamedRequest | None = None,
-    ) -> bool:
-        self.denied.append(f"{operation.name} {resource_type.name} {name}")
-        return False
-
-    def rights(self, principal: Principal, host: str, resource_type: ResourceType, name: str) -> int:
-        return 0
 
 
 class Asked:

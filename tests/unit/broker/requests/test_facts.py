@@ -21,39 +21,16 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.explain.json_schema import complaints
 from barnabas.wire.protocol.messages.facts import FactsRequest, FactsResponse
-from barnabas.wire.records.builder import BatchBuilder
-from barnabas.wire.security.authorizer import NamedRequest, Operation, ResourceType
+from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import Principal
+from tests.unit.broker.requests.conftest import batch
+from tests.unit.broker.requests.denying import Denies
 
 ALICE = Principal("User", "alice")
 
 
-def batch(count: int) -> bytes:
-    builder = BatchBuilder()
-    for _ in range(count):
-        builder.append(1_600_000_000_000, b"key", b"value")
-    return bytes(builder.build())
-
-
-class MayDescribe:
-    """Alice may describe topics that begin with `her-`, and nothing else; notes what else was asked."""
-
-    allows_everything = False
-
-    def __init__(self) -> None:
-        self.denied: list[str] = []
-
-    def may(
-        self,
-        principal: Principal,
-        host: str,
-        operation: Operation,
-        resource_type: ResourceType,
-        name: str,
-        request: NamedRequest | None = None,
-    ) -> bool:
-        self.denied.append(f"{operation.name} {resource_type.name} {name}")
-        return False
+class MayDescribe(Denies):
+    """Alice may describe topics that begin with `her-`, and nothing else."""
 
     def rights(self, principal: Principal, host: str, resource_type: ResourceType, name: str) -> int:
         return 1 << Operation.DESCRIBE if name.startswith("her-") else 0

@@ -17,7 +17,7 @@ from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.security.authorizer import Operation, ResourceType
 from barnabas.wire.security.principals import ANONYMOUS
-from tests.unit.broker.requests.test_produce import batch
+from tests.unit.broker.requests.conftest import batch
 
 
 class OnlyMay:

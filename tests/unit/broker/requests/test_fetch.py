@@ -9,17 +9,10 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.wire.records.batch import MAGIC_POSITION, batches, read_header
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 
 NO_FLEXIBLE = 11
 DIVERGING = 12
-
-
-def batch(count=1, value=b"value"):
-    builder = BatchBuilder()
-    for _ in range(count):
-        builder.append(1_600_000_000_000, b"key", value)
-    return builder.build()
 
 
 @pytest.fixture

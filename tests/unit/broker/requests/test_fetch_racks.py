@@ -7,15 +7,9 @@ from barnabas.broker.requests.handlers import fetch
 from barnabas.core.config.classes import RACK_AWARE_SELECTOR
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 
 NEAR, FAR, FOLLOWER = "near", "far", 2
-
-
-def batch():
-    builder = BatchBuilder()
-    builder.append(1_600_000_000_000, b"key", b"value")
-    return builder.build()
 
 
 def make_led(make_data_path, **settings):

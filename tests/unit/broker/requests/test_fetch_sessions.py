@@ -16,17 +16,10 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
-from barnabas.wire.records.builder import BatchBuilder
-from tests.unit.broker.requests.conftest import BROKER_ID
+from tests.unit.broker.requests.conftest import BROKER_ID, batch
 
 VERSION = 11
 OLD = 7
-
-
-def batch(value: bytes = b"value"):
-    builder = BatchBuilder()
-    builder.append(1_600_000_000_000, b"key", value)
-    return builder.build()
 
 
 @pytest.fixture

@@ -62,6 +62,13 @@ def kit():
     return Kit()
 
 
+@pytest.fixture
+def pending(kit):
+    """Of a heartbeat that waits for its verdict."""
+    kit.watch(HEARTBEAT)
+    return kit.request()
+
+
 def encoded(message, version=VERSION):
     out = WireBuffer()
     message.encode(version, out)
@@ -83,9 +90,7 @@ def test_an_api_that_is_not_served_is_named(kit):
     assert kit.watch(HEARTBEAT, vote) == [vote]
 
 
-def test_a_request_waits_for_its_verdict_and_is_handled_then(kit):
-    kit.watch(HEARTBEAT)
-    pending = kit.request()
+def test_a_request_waits_for_its_verdict_and_is_handled_then(kit, pending):
     assert (kit.handled, pending.is_done) == ([], False)
     assert kit.heard == [
         (
@@ -113,9 +118,7 @@ def test_a_request_outlives_the_buffer_that_it_came_in(kit):
 
 
 @pytest.mark.parametrize("handles_first", [False, True])
-def test_a_refused_request_is_answered_with_the_error(kit, handles_first):
-    kit.watch(HEARTBEAT)
-    pending = kit.request()
+def test_a_refused_request_is_answered_with_the_error(kit, pending, handles_first):
     kit.say(Verdict(error_code=ErrorCode.NOT_COORDINATOR, handles_first=handles_first))
     assert pending.value == HeartbeatResponse(0, ErrorCode.NOT_COORDINATOR)
     assert len(kit.handled) == handles_first
@@ -141,27 +144,21 @@ def test_what_cannot_be_refused_ends_its_connection(kit):
 
 
 @pytest.mark.parametrize("handles_first", [False, True])
-def test_a_dropped_request_ends_its_connection(kit, handles_first):
-    kit.watch(HEARTBEAT)
-    pending = kit.request()
+def test_a_dropped_request_ends_its_connection(kit, pending, handles_first):
     kit.say(Verdict(drops=True, handles_first=handles_first))
     assert isinstance(pending.error, UnanswerableError)
     assert len(kit.handled) == handles_first
 
 
 @pytest.mark.parametrize("handles_first", [False, True])
-def test_an_ignored_request_stays_pending(kit, handles_first):
-    kit.watch(HEARTBEAT)
-    pending = kit.request()
+def test_an_ignored_request_stays_pending(kit, pending, handles_first):
     kit.say(Verdict(ignores=True, handles_first=handles_first))
     kit.clock.advance(3_600_000)
     assert not pending.is_done
     assert len(kit.handled) == handles_first
 
 
-def test_an_answer_is_kept_back(kit):
-    kit.watch(HEARTBEAT)
-    pending = kit.request()
+def test_an_answer_is_kept_back(kit, pending):
     kit.say(Verdict(delay_ms=500))
     assert kit.handled
     kit.clock.advance(499)
@@ -177,9 +174,7 @@ def test_another_request_is_handled(kit):
     assert kit.handled == [HeartbeatRequest("other", 4, "n")]
 
 
-def test_another_answer_is_sent(kit):
-    kit.watch(HEARTBEAT)
-    pending = kit.request()
+def test_another_answer_is_sent(kit, pending):
     kit.say(Verdict(shows_answer=True))
     assert kit.heard[-1] == ({"op": "answer", "id": 1}, encoded(HeartbeatResponse(0, 0)))
     kit.interceptor.on_message({"op": "answer", "id": 1}, bytearray(encoded(HeartbeatResponse(0, 27))))

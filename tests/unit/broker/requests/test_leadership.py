@@ -19,16 +19,10 @@ from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 
 LATEST, EARLIEST = -1, -2
 CONSUMER, DEBUGGER, FOLLOWER = -1, -2, 5
-
-
-def batch() -> bytes:
-    builder = BatchBuilder()
-    builder.append(1_600_000_000_000, b"k", b"v")
-    return bytes(builder.build())
 
 
 def know(path, topic):

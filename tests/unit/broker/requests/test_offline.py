@@ -5,15 +5,9 @@ import pytest
 from barnabas.broker.requests.handlers import fetch
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 
 OFFLINE, NOT_LEADER = ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-def batch():
-    builder = BatchBuilder()
-    builder.append(1_600_000_000_000, b"key", b"value")
-    return builder.build()
 
 
 @pytest.fixture

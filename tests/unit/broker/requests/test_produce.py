@@ -8,16 +8,9 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.batch import Codec
-from barnabas.wire.records.builder import BatchBuilder
+from tests.unit.broker.requests.conftest import batch
 
 NEWEST = 8
-
-
-def batch(count=1, *, key=b"key", value=b"value", timestamp_ms=1_600_000_000_000, **producer):
-    builder = BatchBuilder(**producer)
-    for _ in range(count):
-        builder.append(timestamp_ms, key, value)
-    return builder.build()
 
 
 @pytest.fixture

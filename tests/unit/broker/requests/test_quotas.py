@@ -35,16 +35,9 @@ from barnabas.wire.quotas.entities import DEFAULT, Entity
 from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.security.authorizer import AllowAll
-from tests.unit.broker.requests.test_exchange import heartbeat1
-from tests.unit.broker.requests.test_session import (
-    Wire,
-    answering,
-    header,
-    heartbeat,
-    heartbeats,
-    play,  # noqa: F401  # a fixture
-    until,
-)
+from tests.unit.broker.requests.wire import answering, header, heartbeat, heartbeat1, heartbeats, until, working_for
+
+pytestmark = pytest.mark.played(by="play")
 
 USER = "ANONYMOUS"
 HELD = struct.Struct(">iih")
@@ -74,7 +67,10 @@ async def turns(count: int = 100) -> None:
         await asyncio.sleep(0)
 
 
-def quotas_of(data_path):
+@pytest.fixture
+def quotas(data_path):
+    """Of a broker that leads the topic `t`."""
+    data_path.create("t")
     return data_path.services.quotas
 
 
@@ -116,206 +112,173 @@ def test_a_slice_of_a_file_counts_as_long_as_it_is(data_path):
     assert answer_bytes(response, 11) == out.total_bytes() + 4
 
 
-def test_a_produce_over_its_quota_is_appended_answered_and_held(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
-
-    async def story(wire):
-        frame = produce_frame(8, 1)
-        size = len(frame)
-        for _ in range(2):
-            await wire.send(frame)
-        first, second = await wire.answer(), None
-        throttle_ms = round((size / 10 - 10) / 10 * 10_000)
-        assert first[-4:] == struct.pack(">i", throttle_ms)
-        await turns()
-        assert data_path.log("t").log_end_offset == 1
-        assert quotas_of(data_path).held_counts == [1, 0, 0, 0]
-        data_path.clock.advance(throttle_ms - 1)
-        await turns()
-        assert not wire.has_answer()
-        data_path.clock.advance(1)
-        second = await wire.answer()
-        assert data_path.log("t").log_end_offset == 2
-        assert struct.unpack(">i", second[-4:])[0] > 0
-        (bucket,) = quotas_of(data_path).buckets(QuotaKind.PRODUCE)
-        assert bucket.throttle_count == 2
-        assert data_path.services.quotas.clients[USER, "me"].produced_bytes == 2 * size
-
-    play(story, produce.HANDLER)
+async def test_a_produce_over_its_quota_is_appended_answered_and_held(connect, /, data_path, quotas):
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+    wire = connect(produce.HANDLER)
+    frame = produce_frame(8, 1)
+    size = len(frame)
+    for _ in range(2):
+        await wire.send(frame)
+    first, second = await wire.answer(), None
+    throttle_ms = round((size / 10 - 10) / 10 * 10_000)
+    assert first[-4:] == struct.pack(">i", throttle_ms)
+    await turns()
+    assert data_path.log("t").log_end_offset == 1
+    assert quotas.held_counts == [1, 0, 0, 0]
+    data_path.clock.advance(throttle_ms - 1)
+    await turns()
+    assert not wire.has_answer()
+    data_path.clock.advance(1)
+    second = await wire.answer()
+    assert data_path.log("t").log_end_offset == 2
+    assert struct.unpack(">i", second[-4:])[0] > 0
+    (bucket,) = quotas.buckets(QuotaKind.PRODUCE)
+    assert bucket.throttle_count == 2
+    assert quotas.clients[USER, "me"].produced_bytes == 2 * size
 
 
 @pytest.mark.parametrize("acks", [0, 1])
-def test_an_old_client_is_held_as_well(play, data_path, acks):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(USER, None), QuotaKind.PRODUCE, 10)
-
-    async def story(wire):
-        frame = produce_frame(3, acks)
-        await wire.send(frame, frame)
-        await turns()
-        assert data_path.log("t").log_end_offset == 1
-        data_path.clock.advance(60_000)
-        await turns()
-        assert data_path.log("t").log_end_offset == 2
-
-    play(story, produce.HANDLER)
+async def test_an_old_client_is_held_as_well(connect, /, data_path, quotas, acks):
+    quotas.set_override(Entity(USER, None), QuotaKind.PRODUCE, 10)
+    wire = connect(produce.HANDLER)
+    frame = produce_frame(3, acks)
+    await wire.send(frame, frame)
+    await turns()
+    assert data_path.log("t").log_end_offset == 1
+    data_path.clock.advance(60_000)
+    await turns()
+    assert data_path.log("t").log_end_offset == 2
 
 
-def test_who_connects_again_gains_nothing(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(None, DEFAULT), QuotaKind.PRODUCE, 10)
+def test_who_connects_again_gains_nothing(play, data_path, quotas):
+    quotas.set_override(Entity(None, DEFAULT), QuotaKind.PRODUCE, 10)
     size = len(produce_frame(8, 1))
     told = [0]
 
-    async def story(wire):
+    async def story(connect):
+        wire = connect(produce.HANDLER)
         await wire.send(produce_frame(8, 1))
         if told[-1]:
             await turns()
             data_path.clock.advance(told[-1] - 1)
             await turns()
             assert not wire.has_answer()
-            assert quotas_of(data_path).held_counts == [1, 0, 0, 0]
+            assert quotas.held_counts == [1, 0, 0, 0]
             data_path.clock.advance(1)
         told.append(struct.unpack(">i", (await wire.answer())[-4:])[0])
 
     for count in range(1, 4):
-        play(story, produce.HANDLER)
+        play(story)
         # Nobody is waited for who has left.
         assert len(data_path.services.throttled) == 0
-        assert quotas_of(data_path).held_counts == [0, 0, 0, 0]
+        assert quotas.held_counts == [0, 0, 0, 0]
         assert data_path.log("t").log_end_offset == count
     # As on one connection: the first windows still count when the second request comes, and not with the third.
     once = size * 100 - 10_000
     assert told == [0, once, 2 * size * 100 - once, once]
 
 
-def test_another_client_of_a_user_who_is_held_waits_as_well(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(USER, None), QuotaKind.PRODUCE, 10)
+async def test_another_client_of_a_user_who_is_held_waits_as_well(connect, /, data_path, quotas):
+    quotas.set_override(Entity(USER, None), QuotaKind.PRODUCE, 10)
+    wire = connect(produce.HANDLER)
+    await wire.send(produce_frame(8, 1, client_id=b"first"))
+    throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
+    other = connect(produce.HANDLER)
+    # Only what the limit is on waits.
+    await other.send(api_versions_frame(b"second"), produce_frame(8, 1, client_id=b"second"))
+    await other.answer()
+    await turns()
+    assert not other.has_answer()
+    data_path.clock.advance(throttle_ms)
+    assert await other.answer()
 
-    async def story(wire):
-        await wire.send(produce_frame(8, 1, client_id=b"first"))
-        throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
-        other = Wire(data_path.services, [produce.HANDLER])
-        # Only what the limit is on waits.
-        await other.send(api_versions_frame(b"second"), produce_frame(8, 1, client_id=b"second"))
-        await other.answer()
+
+def test_without_acks_nothing_is_gained_by_another_connection(play, data_path, quotas):
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+
+    async def story(connect):
+        await connect(produce.HANDLER).send(produce_frame(8, 0))
         await turns()
-        assert not other.has_answer()
-        data_path.clock.advance(throttle_ms)
-        assert await other.answer()
-        other.close()
-
-    play(story, produce.HANDLER)
-
-
-def test_without_acks_nothing_is_gained_by_another_connection(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
-
-    async def story(wire):
-        await wire.send(produce_frame(8, 0))
-        await turns()
-        if data_path.services.throttled and len(quotas_of(data_path).clients) == 1:
+        if data_path.services.throttled and len(quotas.clients) == 1:
             ends.append(data_path.log("t").log_end_offset)
 
     ends: list[int] = []
     for _ in range(3):
-        play(story, produce.HANDLER)
+        play(story)
     assert ends == [1, 1, 1]
 
 
-def test_who_leaves_while_his_records_are_appended_pays_for_them(play, data_path):  # noqa: F811
+async def test_who_leaves_while_his_records_are_appended_pays_for_them(connect, /, data_path):
     data_path.create("t", compression_type="gzip")
-    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1_000)
+    data_path.services.quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1_000)
     data_path.preparing.is_holding = True
-
-    async def story(wire):
-        await wire.send(produce_frame(8, 1, value_bytes=500_000))
-        await until(lambda: data_path.preparing.waiting_count)
-        wire.client.close()
-        await until(lambda: wire.connection.is_closed)
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    await wire.send(produce_frame(8, 1, value_bytes=500_000))
+    await until(lambda: data_path.preparing.waiting_count)
+    wire.client.close()
+    await until(lambda: wire.connection.is_closed)
     data_path.preparing.run_all()
     assert data_path.log("t").log_end_offset == 1
-    bucket = quotas_of(data_path).bucket(QuotaKind.PRODUCE, USER, "me", 0)
+    bucket = data_path.services.quotas.bucket(QuotaKind.PRODUCE, USER, "me", 0)
     assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(50_000, rel=0.01)
     assert bucket.used_up_until_ms == pytest.approx(data_path.clock.monotonic_ms() + 490_000, abs=500)
 
 
-def test_large_requests_of_many_connections_are_received_one_after_the_other(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 50_000)
+async def test_large_requests_of_many_connections_are_received_one_after_the_other(connect, /, data_path, quotas):
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 50_000)
     frame = produce_frame(8, 1, value_bytes=500_000)
     data = struct.pack(">i", len(frame)) + frame
-
-    async def story(wire):
-        send = asyncio.get_running_loop().sock_sendall
-        peers = [wire, *(Wire(data_path.services, [produce.HANDLER]) for _ in range(9))]
-        for each in peers:
-            # None of them is whole yet, and none is counted.
-            await send(each.client, data[:20_000])
-            await turns(10)
-        assert len(data_path.services.throttled) == 9
-        # Those who wait hold what they read ahead.
-        rests = [asyncio.create_task(send(each.client, data[20_000:])) for each in peers[1:]]
-        await turns(1_000)
-        assert all(each.memory.used_bytes <= READ_AHEAD_BYTES for each in peers[1:])
-        await send(wire.client, data[20_000:])
-        await wire.answer()
-        assert data_path.log("t").log_end_offset == 1
-        for count in range(2, 11):
-            # A little more than ten seconds' worth.
-            data_path.clock.advance(10_003)
-            await until(lambda count=count: data_path.log("t").log_end_offset == count)
-        await asyncio.gather(*rests)
-        for each in peers[1:]:
-            each.close()
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    send = asyncio.get_running_loop().sock_sendall
+    peers = [wire, *(connect(produce.HANDLER) for _ in range(9))]
+    for each in peers:
+        # None of them is whole yet, and none is counted.
+        await send(each.client, data[:20_000])
+        await turns(10)
+    assert len(data_path.services.throttled) == 9
+    # Those who wait hold what they read ahead.
+    rests = [asyncio.create_task(send(each.client, data[20_000:])) for each in peers[1:]]
+    await turns(1_000)
+    assert all(each.memory.used_bytes <= READ_AHEAD_BYTES for each in peers[1:])
+    await send(wire.client, data[20_000:])
+    await wire.answer()
+    assert data_path.log("t").log_end_offset == 1
+    for count in range(2, 11):
+        # A little more than ten seconds' worth.
+        data_path.clock.advance(10_003)
+        await until(lambda count=count: data_path.log("t").log_end_offset == count)
+    await asyncio.gather(*rests)
 
 
-def test_who_leaves_gives_his_place_up(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
-
-    async def story(wire):
-        await wire.send(produce_frame(8, 1))
-        throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
-        for _ in range(5):
-            other = Wire(data_path.services, [produce.HANDLER])
-            await other.send(produce_frame(8, 1))
-            await turns()
-            assert len(data_path.services.throttled) == 2
-            other.close()
-        other = Wire(data_path.services, [produce.HANDLER])
+async def test_who_leaves_gives_his_place_up(connect, /, data_path, quotas):
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+    wire = connect(produce.HANDLER)
+    await wire.send(produce_frame(8, 1))
+    throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
+    for _ in range(5):
+        other = connect(produce.HANDLER)
         await other.send(produce_frame(8, 1))
         await turns()
-        data_path.clock.advance(throttle_ms)
-        assert await other.answer()
+        assert len(data_path.services.throttled) == 2
         other.close()
+    other = connect(produce.HANDLER)
+    await other.send(produce_frame(8, 1))
+    await turns()
+    data_path.clock.advance(throttle_ms)
+    assert await other.answer()
 
-    play(story, produce.HANDLER)
 
-
-def test_a_large_request_that_nobody_asked_about_is_not_kept(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
-
-    async def story(wire):
-        await wire.send(produce_frame(8, 1))
-        await wire.answer()
-        other = Wire(data_path.services, [produce.HANDLER])
-        # As where the certificate is asked for with the first frame.
-        other.connection.on_part = None
-        await other.send(produce_frame(8, 1, value_bytes=400_000))
-        assert await other.answer() == b""
-        assert data_path.log("t").log_end_offset == 1
-        other.close()
-
-    play(story, produce.HANDLER)
+async def test_a_large_request_that_nobody_asked_about_is_not_kept(connect, /, data_path, quotas):
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+    wire = connect(produce.HANDLER)
+    await wire.send(produce_frame(8, 1))
+    await wire.answer()
+    other = connect(produce.HANDLER)
+    # As where the certificate is asked for with the first frame.
+    other.connection.on_part = None
+    await other.send(produce_frame(8, 1, value_bytes=400_000))
+    assert await other.answer() == b""
+    assert data_path.log("t").log_end_offset == 1
 
 
 def test_what_others_still_wait_for_counts_when_the_windows_have_forgotten_it():
@@ -329,22 +292,17 @@ def test_what_others_still_wait_for_counts_when_the_windows_have_forgotten_it():
     assert bucket.record(190_000, 100_000) == 90_000
 
 
-def test_a_hold_stays_where_another_limit_changes(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas = quotas_of(data_path)
+async def test_a_hold_stays_where_another_limit_changes(connect, /, data_path, quotas):
     quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1)
-
-    async def story(wire):
-        await wire.send(produce_frame(8, 1), produce_frame(8, 1))
-        await wire.answer()
-        # The windows have forgotten it.
-        data_path.clock.advance(60_000)
-        quotas.set_override(Entity(None, "somebody"), QuotaKind.PRODUCE, 5)
-        data_path.clock.advance(1)
-        await turns()
-        assert not wire.has_answer()
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    await wire.send(produce_frame(8, 1), produce_frame(8, 1))
+    await wire.answer()
+    # The windows have forgotten it.
+    data_path.clock.advance(60_000)
+    quotas.set_override(Entity(None, "somebody"), QuotaKind.PRODUCE, 5)
+    data_path.clock.advance(1)
+    await turns()
+    assert not wire.has_answer()
 
 
 @pytest.mark.parametrize(("handler", "first_strict"), [(create_topics, 6), (delete_topics, 5), (create_partitions, 3)])
@@ -356,87 +314,67 @@ def test_old_requests_wait_for_what_newer_ones_are_refused(handler, first_strict
     assert all((kind is QuotaKind.CONTROLLER_MUTATION) == (version < first_strict) for version, kind in routes.items())
 
 
-def test_all_connections_of_a_user_share_his_quota_whatever_they_call_themselves(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(USER, None), QuotaKind.PRODUCE, 1_000)
+async def test_all_connections_of_a_user_share_his_quota_whatever_they_call_themselves(connect, /, data_path, quotas):
+    quotas.set_override(Entity(USER, None), QuotaKind.PRODUCE, 1_000)
     sizes = []
-
-    async def story(wire):
-        for number in range(3):
-            frame = produce_frame(8, 1, client_id=b"c%d" % number)
-            sizes.append(len(frame))
-            await wire.send(frame)
-            await wire.answer()
-        (bucket,) = quotas_of(data_path).buckets(QuotaKind.PRODUCE)
-        assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(sum(sizes) / 10)
-        assert len(quotas_of(data_path).clients) == 3
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    for number in range(3):
+        frame = produce_frame(8, 1, client_id=b"c%d" % number)
+        sizes.append(len(frame))
+        await wire.send(frame)
+        await wire.answer()
+    (bucket,) = quotas.buckets(QuotaKind.PRODUCE)
+    assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(sum(sizes) / 10)
+    assert len(quotas.clients) == 3
 
 
-def test_a_hold_ends_sooner_where_the_limit_is_raised(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas = quotas_of(data_path)
+async def test_a_hold_ends_sooner_where_the_limit_is_raised(connect, /, data_path, quotas):
     entity = Entity(None, "me")
     quotas.set_override(entity, QuotaKind.PRODUCE, 1)
-
-    async def story(wire):
-        frame = produce_frame(8, 1)
-        await wire.send(frame, frame)
-        await wire.answer()
-        data_path.clock.advance(10)
-        await turns()
-        assert not wire.has_answer()
-        quotas.set_override(entity, QuotaKind.PRODUCE, 1_000_000)
-        data_path.clock.advance(1)
-        assert await wire.answer()
-        # And where it goes altogether.
-        quotas.set_override(entity, QuotaKind.PRODUCE, 1)
-        await wire.send(frame, frame)
-        await wire.answer()
-        quotas.set_override(entity, QuotaKind.PRODUCE, None)
-        data_path.clock.advance(1)
-        assert await wire.answer()
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    frame = produce_frame(8, 1)
+    await wire.send(frame, frame)
+    await wire.answer()
+    data_path.clock.advance(10)
+    await turns()
+    assert not wire.has_answer()
+    quotas.set_override(entity, QuotaKind.PRODUCE, 1_000_000)
+    data_path.clock.advance(1)
+    assert await wire.answer()
+    # And where it goes altogether.
+    quotas.set_override(entity, QuotaKind.PRODUCE, 1)
+    await wire.send(frame, frame)
+    await wire.answer()
+    quotas.set_override(entity, QuotaKind.PRODUCE, None)
+    data_path.clock.advance(1)
+    assert await wire.answer()
 
 
-def test_a_hold_is_not_made_longer_by_another_limit(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas = quotas_of(data_path)
+async def test_a_hold_is_not_made_longer_by_another_limit(connect, /, data_path, quotas):
     quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
-
-    async def story(wire):
-        frame = produce_frame(8, 1)
-        await wire.send(frame, frame)
-        throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
-        quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1)
-        data_path.clock.advance(throttle_ms)
-        assert await wire.answer()
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    frame = produce_frame(8, 1)
+    await wire.send(frame, frame)
+    throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1)
+    data_path.clock.advance(throttle_ms)
+    assert await wire.answer()
 
 
-def test_nothing_is_read_beyond_its_bound_from_who_is_held_and_his_leaving_is_seen(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
-
-    async def story(wire):
-        await wire.send(produce_frame(8, 1))
-        await wire.answer()
-        wire.client.close()
-        await turns()
-        assert wire.connection.is_closed
-        assert len(data_path.services.throttled) == 0
-
-    play(story, produce.HANDLER)
+async def test_nothing_is_read_beyond_its_bound_from_who_is_held_and_his_leaving_is_seen(connect, /, data_path, quotas):
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+    wire = connect(produce.HANDLER)
+    await wire.send(produce_frame(8, 1))
+    await wire.answer()
+    wire.client.close()
+    await turns()
+    assert wire.connection.is_closed
+    assert len(data_path.services.throttled) == 0
 
 
-def test_a_fetch_over_its_quota_is_answered_empty_and_held(data_path):
-    data_path.create("t")
+def test_a_fetch_over_its_quota_is_answered_empty_and_held(data_path, quotas):
     for _ in range(10):
         data_path.produce("t", batch(10_000))
-    quotas = quotas_of(data_path)
     quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 10_000)
     bucket = quotas.bucket(QuotaKind.FETCH, USER, "client", 0)
     response = data_path.begin(fetch.HANDLER, 11, data_path.fetch_request("t"))
@@ -457,10 +395,8 @@ def test_a_fetch_over_its_quota_is_answered_empty_and_held(data_path):
     assert third.responses
 
 
-def test_a_session_goes_on_after_an_empty_answer(data_path):
-    data_path.create("t")
+def test_a_session_goes_on_after_an_empty_answer(data_path, quotas):
     data_path.produce("t", batch(5_000))
-    quotas = quotas_of(data_path)
     request = data_path.fetch_request("t")
     request.session_epoch = 0
     opened = data_path.call(fetch.HANDLER, 11, request)
@@ -493,11 +429,11 @@ def assigned(data_path, *replicas: int) -> None:
 
 
 @pytest.mark.parametrize(("replica_id", "is_follower"), [(3, True), (1, False), (7, False)])
-def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(data_path, replica_id, is_follower):
-    data_path.create("t")
+def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(
+    data_path, quotas, replica_id, is_follower
+):
     data_path.produce("t", batch(5_000))
     assigned(data_path, 1, 3)
-    quotas = quotas_of(data_path)
     quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 1)
     quotas.set_override(Entity(None, "client"), QuotaKind.REQUEST, 50)
     request = data_path.fetch_request("t", wait_ms=1)
@@ -513,10 +449,8 @@ def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(dat
     assert (quotas.exempt.rate_per_s(100) > 0) == is_follower
 
 
-def test_a_broker_that_fetches_has_no_consumers_quota(data_path):
-    data_path.create("t")
+def test_a_broker_that_fetches_has_no_consumers_quota(data_path, quotas):
     data_path.produce("t", batch(5_000))
-    quotas = quotas_of(data_path)
     quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 1)
     request = data_path.fetch_request("t", wait_ms=1)
     request.replica_id = 3
@@ -525,36 +459,23 @@ def test_a_broker_that_fetches_has_no_consumers_quota(data_path):
     assert quotas.bucket(QuotaKind.FETCH, USER, "client", 0).rate_per_s(0) == 0
 
 
-def working_for(data_path, ms: int):
-    def handle(ctx, request):
-        data_path.clock.advance(ms)
-        return HeartbeatResponse(0, 0)
-
-    return handle
-
-
-def test_who_takes_too_much_of_the_time_is_held_for_a_window(play, data_path):  # noqa: F811
-    quotas = quotas_of(data_path)
+async def test_who_takes_too_much_of_the_time_is_held_for_a_window(connect, /, data_path, quotas):
     quotas.thread_count = 11
     quotas.set_override(Entity(None, "me"), QuotaKind.REQUEST, 5)
-
-    async def story(wire):
-        # 20 ms are 22 percent of a second in one of eleven threads, 2.2 over ten seconds.
-        await wire.send(heartbeat1(1), heartbeat1(2), heartbeat1(3), heartbeat1(4))
-        assert HELD.unpack(await wire.answer()) == (1, 0, 0)
-        assert HELD.unpack(await wire.answer()) == (2, 0, 0)
-        assert HELD.unpack(await wire.answer()) == (3, 1_000, 0)
-        await turns()
-        assert not wire.has_answer()
-        data_path.clock.advance(1_000)
-        assert HELD.unpack(await wire.answer()) == (4, 1_000, 0)
-        assert quotas.clients[USER, "me"].request_ns == 80_000_000
-
-    play(story, heartbeats(working_for(data_path, 20)))
+    wire = connect(heartbeats(working_for(data_path, 20)))
+    # 20 ms are 22 percent of a second in one of eleven threads, 2.2 over ten seconds.
+    await wire.send(heartbeat1(1), heartbeat1(2), heartbeat1(3), heartbeat1(4))
+    assert HELD.unpack(await wire.answer()) == (1, 0, 0)
+    assert HELD.unpack(await wire.answer()) == (2, 0, 0)
+    assert HELD.unpack(await wire.answer()) == (3, 1_000, 0)
+    await turns()
+    assert not wire.has_answer()
+    data_path.clock.advance(1_000)
+    assert HELD.unpack(await wire.answer()) == (4, 1_000, 0)
+    assert quotas.clients[USER, "me"].request_ns == 80_000_000
 
 
-def test_what_was_waited_for_is_not_the_brokers_time(play, data_path):  # noqa: F811
-    quotas = quotas_of(data_path)
+async def test_what_was_waited_for_is_not_the_brokers_time(connect, /, data_path, quotas):
     quotas.set_override(Entity(None, "me"), QuotaKind.REQUEST, 50)
     waiting: list[Pending] = []
 
@@ -563,60 +484,48 @@ def test_what_was_waited_for_is_not_the_brokers_time(play, data_path):  # noqa: 
         waiting.append(Pending())
         return waiting[-1]
 
-    async def story(wire):
-        await wire.send(heartbeat1(1))
-        await turns()
-        data_path.clock.advance(5_000)
-        waiting[0].complete(HeartbeatResponse(0, 0))
-        await wire.answer()
-        (bucket,) = quotas.buckets(QuotaKind.REQUEST)
-        assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(0.07)
-        assert quotas.clients[USER, "me"].request_ns == 7_000_000
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    await wire.send(heartbeat1(1))
+    await turns()
+    data_path.clock.advance(5_000)
+    waiting[0].complete(HeartbeatResponse(0, 0))
+    await wire.answer()
+    (bucket,) = quotas.buckets(QuotaKind.REQUEST)
+    assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(0.07)
+    assert quotas.clients[USER, "me"].request_ns == 7_000_000
 
 
-def test_the_longer_of_two_throttle_times_counts_and_is_waited_once(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas = quotas_of(data_path)
+async def test_the_longer_of_two_throttle_times_counts_and_is_waited_once(connect, /, data_path, quotas):
     quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
     quotas.set_override(Entity(None, "me"), QuotaKind.REQUEST, 0.0001)
     quotas.bucket(QuotaKind.REQUEST, USER, "me", 0).record(0, 100)
-
-    async def story(wire):
-        frame = produce_frame(8, 1)
-        await wire.send(frame)
-        # It waits for what others took of the time.
-        await turns()
-        assert not wire.has_answer()
-        data_path.clock.advance(1_000)
-        throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
-        assert throttle_ms == round((len(frame) / 10 - 10) / 10 * 10_000)
-        assert quotas.held_counts == [1, 0, 0, 0]
-        assert quotas.bucket(QuotaKind.REQUEST, USER, "me", 0).throttle_count == 0
-        # With a wider one the other is the longer one.
-        quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1_000_000)
-        data_path.clock.advance(1)
-        await wire.send(frame)
-        assert struct.unpack(">i", (await wire.answer())[-4:])[0] == 1_000
-        assert quotas.held_counts == [0, 0, 1, 0]
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    frame = produce_frame(8, 1)
+    await wire.send(frame)
+    # It waits for what others took of the time.
+    await turns()
+    assert not wire.has_answer()
+    data_path.clock.advance(1_000)
+    throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
+    assert throttle_ms == round((len(frame) / 10 - 10) / 10 * 10_000)
+    assert quotas.held_counts == [1, 0, 0, 0]
+    assert quotas.bucket(QuotaKind.REQUEST, USER, "me", 0).throttle_count == 0
+    # With a wider one the other is the longer one.
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1_000_000)
+    data_path.clock.advance(1)
+    await wire.send(frame)
+    assert struct.unpack(">i", (await wire.answer())[-4:])[0] == 1_000
+    assert quotas.held_counts == [0, 0, 1, 0]
 
 
-def test_a_produce_without_answer_is_not_held_for_its_time(play, data_path):  # noqa: F811
-    data_path.create("t")
-    quotas = quotas_of(data_path)
+async def test_a_produce_without_answer_is_not_held_for_its_time(connect, /, data_path, quotas):
     quotas.set_override(Entity(None, "me"), QuotaKind.REQUEST, 0.0001)
-
-    async def story(wire):
-        quotas.bucket(QuotaKind.REQUEST, USER, "me", 0).record(0, 100)
-        await wire.send(produce_frame(8, 0), produce_frame(8, 0))
-        await turns()
-        assert data_path.log("t").log_end_offset == 2
-        assert quotas.held_counts == [0, 0, 0, 0]
-
-    play(story, produce.HANDLER)
+    wire = connect(produce.HANDLER)
+    quotas.bucket(QuotaKind.REQUEST, USER, "me", 0).record(0, 100)
+    await wire.send(produce_frame(8, 0), produce_frame(8, 0))
+    await turns()
+    assert data_path.log("t").log_end_offset == 2
+    assert quotas.held_counts == [0, 0, 0, 0]
 
 
 class NoRights(AllowAll):
@@ -630,9 +539,7 @@ class NoRights(AllowAll):
 
 
 @pytest.mark.parametrize("may", [True, False])
-def test_only_who_may_do_what_brokers_do_takes_their_time_for_nothing(data_path, may):
-    data_path.create("t")
-    quotas = quotas_of(data_path)
+def test_only_who_may_do_what_brokers_do_takes_their_time_for_nothing(data_path, quotas, may):
     quotas.set_override(Entity(None, "client"), QuotaKind.REQUEST, 50)
     request = data_path.fetch_request("t")
     request.replica_id = 3
@@ -647,31 +554,26 @@ def test_only_who_may_do_what_brokers_do_takes_their_time_for_nothing(data_path,
     assert (counted, exempt) == ((False, True) if may else (True, False))
 
 
-def test_a_refusal_is_counted_once(play, data_path):  # noqa: F811
-    quotas = quotas_of(data_path)
+async def test_a_refusal_is_counted_once(connect, /, data_path, quotas):
     quotas.set_override(Entity(None, "me"), QuotaKind.REQUEST, 50)
 
     def handle(ctx, request):
         data_path.clock.advance(10)
         raise ZeroDivisionError
 
-    async def story(wire):
-        await wire.send(heartbeat(1))
-        assert (await wire.answer())[-2:] == struct.pack(">h", ErrorCode.UNKNOWN_SERVER_ERROR)
-        (bucket,) = quotas.buckets(QuotaKind.REQUEST)
-        assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(0.1)
-
-    play(story, heartbeats(handle))
+    wire = connect(heartbeats(handle))
+    await wire.send(heartbeat(1))
+    assert (await wire.answer())[-2:] == struct.pack(">h", ErrorCode.UNKNOWN_SERVER_ERROR)
+    (bucket,) = quotas.buckets(QuotaKind.REQUEST)
+    assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(0.1)
 
 
-def test_without_quotas_nothing_is_looked_up(play, data_path):  # noqa: F811
-    async def story(wire):
-        await wire.send(heartbeat(1))
-        await wire.answer()
-        assert not wire.connection.is_timed
-        assert all(not list(quotas_of(data_path).buckets(kind)) for kind in QuotaKind)
-
-    play(story, answering())
+async def test_without_quotas_nothing_is_looked_up(connect, /, quotas):
+    wire = connect(answering())
+    await wire.send(heartbeat(1))
+    await wire.answer()
+    assert not wire.connection.is_timed
+    assert all(not list(quotas.buckets(kind)) for kind in QuotaKind)
 
 
 def test_the_time_of_threads_beside_the_loop_counts(data_path):

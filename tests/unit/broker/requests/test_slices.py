@@ -40,14 +40,10 @@ from barnabas.wire.protocol.messages.produce import (
     TopicProduceData,
 )
 from barnabas.wire.protocol.wire import Message, WireBuffer
-from tests.unit.broker.requests.test_fetch import batch
-from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a fixture
-    answering,
-    header,
-    heartbeat,
-    play,
-    until,
-)
+from tests.unit.broker.requests.conftest import batch
+from tests.unit.broker.requests.wire import answering, header, heartbeat, until
+
+pytestmark = pytest.mark.played(by="play")
 
 MANY = range(4 * MOST_ELEMENTS_AT_ONCE)
 LIMIT = 100_000
@@ -341,51 +337,47 @@ def large_metadata() -> bytes:
     return bytes(out)
 
 
-def test_what_arrives_meanwhile_does_not_touch_a_large_request(play):  # noqa: F811
+async def test_what_arrives_meanwhile_does_not_touch_a_large_request(connect, /):
     """Its records are handled where they arrived."""
     seen = []
 
     def handle(ctx, request):
         seen.extend(bytes(each.records) for each in request.topic_data[0].partition_data)
 
-    async def story(wire):
-        # The next requests' bytes come with it, and after it.
-        await wire.send(large_produce(), heartbeat(8))
-        await until(lambda: wire.codec.waiting_count)
-        await wire.send(*[heartbeat(number) for number in range(9, 1_000)])
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert not wire.has_answer()
-        wire.codec.run_all()
-        for number in range(8, 1_000):
-            assert await wire.answer() == struct.pack(">ih", number, 0)
-
-    play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse), answering(), most_elements=LIMIT)
+    wire = connect(Handler(ProduceRequest, 0, 8, handle, produce.refuse), answering(), most_elements=LIMIT)
+    # The next requests' bytes come with it, and after it.
+    await wire.send(large_produce(), heartbeat(8))
+    await until(lambda: wire.codec.waiting_count)
+    await wire.send(*[heartbeat(number) for number in range(9, 1_000)])
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not wire.has_answer()
+    wire.codec.run_all()
+    for number in range(8, 1_000):
+        assert await wire.answer() == struct.pack(">ih", number, 0)
     assert seen == [bytes([each % 256]) * 100 for each in range(2 * MOST_ELEMENTS_AT_ONCE)]
 
 
-def test_a_large_answer_is_encoded_elsewhere(play):  # noqa: F811
-    async def story(wire):
-        await wire.send(large_metadata(), heartbeat(8))
-        await until(lambda: wire.codec.waiting_count)
-        wire.codec.run_next()
-        await until(lambda: wire.codec.waiting_count)
-        assert not wire.has_answer()
-        wire.codec.run_next()
-        answer = memoryview(await wire.answer())
-        response, end = MetadataResponse.decode(1, answer, 4)
-        assert (response.controller_id, end) == (600, len(answer))
-        assert await wire.answer() == struct.pack(">ih", 8, 0)
-        assert wire.codec.waiting_count == 0
-
+async def test_a_large_answer_is_encoded_elsewhere(connect, /):
     def handle(ctx, request):
         return MetadataResponse(controller_id=len(request.topics))
 
-    play(story, metadata_handler(handle), answering(), most_elements=LIMIT)
+    wire = connect(metadata_handler(handle), answering(), most_elements=LIMIT)
+    await wire.send(large_metadata(), heartbeat(8))
+    await until(lambda: wire.codec.waiting_count)
+    wire.codec.run_next()
+    await until(lambda: wire.codec.waiting_count)
+    assert not wire.has_answer()
+    wire.codec.run_next()
+    answer = memoryview(await wire.answer())
+    response, end = MetadataResponse.decode(1, answer, 4)
+    assert (response.controller_id, end) == (600, len(answer))
+    assert await wire.answer() == struct.pack(">ih", 8, 0)
+    assert wire.codec.waiting_count == 0
 
 
 @pytest.mark.parametrize("where", ["handler", "step", "encoding"])
-def test_a_large_request_that_fails_is_answered(play, where):  # noqa: F811
+async def test_a_large_request_that_fails_is_answered(connect, /, where):
     def handle(ctx, request):
         if where == "handler":
             raise ZeroDivisionError("a bug")
@@ -395,107 +387,87 @@ def test_a_large_request_that_fails_is_answered(play, where):  # noqa: F811
         yield MORE
         raise ZeroDivisionError("a bug")
 
-    async def story(wire):
-        await wire.send(large_metadata())
-        answering = asyncio.ensure_future(wire.answer())
-        while not answering.done():
-            wire.codec.run_all()
-            await asyncio.sleep(0)
-        response, _ = MetadataResponse.decode(1, memoryview(answering.result()), 4)
-        assert {each.error_code for each in response.topics} == {ErrorCode.UNKNOWN_SERVER_ERROR}
-        assert len(response.topics) == 600
-
-    play(story, metadata_handler(handle), most_elements=LIMIT)
-
-
-def test_a_large_frame_that_is_no_request_costs_the_connection(play):  # noqa: F811
-    async def story(wire):
-        await wire.send(large_produce()[:-1], heartbeat())
-        await until(lambda: wire.codec.waiting_count or wire.connection.is_closed)
+    wire = connect(metadata_handler(handle), most_elements=LIMIT)
+    await wire.send(large_metadata())
+    answering = asyncio.ensure_future(wire.answer())
+    while not answering.done():
         wire.codec.run_all()
-        assert await wire.answer() == b""
+        await asyncio.sleep(0)
+    response, _ = MetadataResponse.decode(1, memoryview(answering.result()), 4)
+    assert {each.error_code for each in response.topics} == {ErrorCode.UNKNOWN_SERVER_ERROR}
+    assert len(response.topics) == 600
 
-    play(
-        story,
-        Handler(ProduceRequest, 0, 8, lambda ctx, request: None, produce.refuse),
-        answering(),
-        most_elements=LIMIT,
+
+async def test_a_large_frame_that_is_no_request_costs_the_connection(connect, /):
+    wire = connect(
+        Handler(ProduceRequest, 0, 8, lambda ctx, request: None, produce.refuse), answering(), most_elements=LIMIT
     )
+    await wire.send(large_produce()[:-1], heartbeat())
+    await until(lambda: wire.codec.waiting_count or wire.connection.is_closed)
+    wire.codec.run_all()
+    assert await wire.answer() == b""
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
-def test_a_large_request_that_changes_something_goes_on_when_its_peer_has_left(play, goes_on):  # noqa: F811
+async def test_a_large_request_that_changes_something_goes_on_when_its_peer_has_left(connect, /, goes_on):
     done = []
 
     def handle(ctx, request):
         return ctx.services.slices.run(counting("a", done, 300))
 
-    async def story(wire):
-        await wire.send(large_produce())
-        await until(lambda: wire.codec.waiting_count)
-        wire.client.close()
-        await until(lambda: wire.connection.is_closed)
-        wire.codec.run_all()
-        for _ in range(100):
-            await asyncio.sleep(0)
-
-    play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
+    wire = connect(Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
+    await wire.send(large_produce())
+    await until(lambda: wire.codec.waiting_count)
+    wire.client.close()
+    await until(lambda: wire.connection.is_closed)
+    wire.codec.run_all()
+    for _ in range(100):
+        await asyncio.sleep(0)
     assert len(done) == (300 if goes_on else 0)
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
 @pytest.mark.parametrize("when", ["decoding", "waiting", "failing", "in that turn", "encoding"])
-def test_the_memory_of_a_large_request_is_given_back_whenever_its_peer_leaves(play, when, goes_on):  # noqa: F811
+async def test_the_memory_of_a_large_request_is_given_back_whenever_its_peer_leaves(connect, /, when, goes_on):
     waiting: list[Pending] = []
 
     def handle(ctx, request):
         waiting.append(Pending())
         return waiting[-1]
 
-    async def story(wire):
-        await wire.send(large_produce())
-        await until(lambda: wire.codec.waiting_count)
-        assert wire.memory.used_bytes > 50_000
-        if when == "decoding":
-            wire.connection.close()
-        wire.codec.run_next()
-        if when in ("waiting", "failing"):
-            wire.connection.close()
-        for pending in waiting:
-            if when == "failing":
-                pending.fail(ZeroDivisionError("a bug"))
-            else:
-                pending.complete(ProduceResponse([]))
-        if when == "encoding":
-            await until(lambda: wire.codec.waiting_count)
+    wire = connect(Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
+    await wire.send(large_produce())
+    await until(lambda: wire.codec.waiting_count)
+    assert wire.memory.used_bytes > 50_000
+    if when == "decoding":
         wire.connection.close()
-        wire.codec.run_all()
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert wire.memory.used_bytes == 0
+    wire.codec.run_next()
+    if when in ("waiting", "failing"):
+        wire.connection.close()
+    for pending in waiting:
+        if when == "failing":
+            pending.fail(ZeroDivisionError("a bug"))
+        else:
+            pending.complete(ProduceResponse([]))
+    if when == "encoding":
+        await until(lambda: wire.codec.waiting_count)
+    wire.connection.close()
+    wire.codec.run_all()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert wire.memory.used_bytes == 0
 
-    play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
 
-
-def test_others_have_their_turns_meanwhile(play):  # noqa: F811
-    turn_count = 0
-
+async def test_others_have_their_turns_meanwhile(connect, /):
     def handle(ctx, request):
         return ctx.services.slices.answer(counting("a", [], 50 * SLICE_STEPS))
 
-    async def story(wire):
-        nonlocal turn_count
-        await wire.send(large_produce(), heartbeat(8))
-        answering = asyncio.ensure_future(wire.answer())
-        while not answering.done():
-            wire.codec.run_all()
-            await asyncio.sleep(0)
-            turn_count += 1
-
-    play(
-        story,
-        Handler(ProduceRequest, 0, 8, handle, produce.refuse),
-        answering(),
-        most_elements=LIMIT,
-    )
+    wire = connect(Handler(ProduceRequest, 0, 8, handle, produce.refuse), answering(), most_elements=LIMIT)
+    await wire.send(large_produce(), heartbeat(8))
+    answer = asyncio.ensure_future(wire.answer())
+    turn_count = 0
+    while not answer.done():
+        wire.codec.run_all()
+        await asyncio.sleep(0)
+        turn_count += 1
     assert turn_count >= 50

@@ -83,69 +83,60 @@ def play(story: Callable[[Brokers], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-def test_the_tree_is_that_of_kafka_and_made_once():
-    async def story(brokers: Brokers) -> None:
-        await brokers.start()
-        types = ["Cluster", "DelegationToken", "Group", "Topic", "TransactionalId"]
-        assert await brokers.registry.children("/kafka-acl") == types
-        assert await brokers.registry.children("/kafka-acl-extended/prefixed") == types
-        assert await brokers.registry.children("/kafka-acl-changes") == []
-        assert await brokers.registry.children("/kafka-acl-extended-changes") == []
-
-    play(story)
+pytestmark = pytest.mark.played(by=play)
 
 
-def test_a_change_is_known_to_its_maker_at_once_and_to_the_other_broker_by_its_notification():
-    async def story(brokers: Brokers) -> None:
-        await brokers.start()
-        results = await brokers.one.update({T: adding(READ), PREFIX: adding(WRITE)})
-        assert [(each.before, each.after, each.error) for each in results.values()] == [
-            (frozenset(), {READ}, None),
-            (frozenset(), {WRITE}, None),
-        ]
-        assert brokers.one.rules.entries(T) == {READ}
+async def test_the_tree_is_that_of_kafka_and_made_once(brokers: Brokers, /):
+    await brokers.start()
+    types = ["Cluster", "DelegationToken", "Group", "Topic", "TransactionalId"]
+    assert await brokers.registry.children("/kafka-acl") == types
+    assert await brokers.registry.children("/kafka-acl-extended/prefixed") == types
+    assert await brokers.registry.children("/kafka-acl-changes") == []
+    assert await brokers.registry.children("/kafka-acl-extended-changes") == []
+
+
+async def test_a_change_is_known_to_its_maker_at_once_and_to_the_other_broker_by_its_notification(brokers: Brokers, /):
+    await brokers.start()
+    results = await brokers.one.update({T: adding(READ), PREFIX: adding(WRITE)})
+    assert [(each.before, each.after, each.error) for each in results.values()] == [
+        (frozenset(), {READ}, None),
+        (frozenset(), {WRITE}, None),
+    ]
+    assert brokers.one.rules.entries(T) == {READ}
+    await brokers.rest()
+    assert brokers.two.rules.entries(T) == {READ}
+    assert brokers.two.rules.entries(PREFIX) == {WRITE}
+    assert (await brokers.registry.get("/kafka-acl/Topic/t"))[0] == encode_entries([READ])
+    await brokers.two.update({T: nothing})
+    await brokers.rest()
+    assert not brokers.one.rules.entries(T)
+    assert await brokers.registry.exists("/kafka-acl/Topic/t") is None
+    changes = brokers.changes
+    # Nothing new: nothing is written, and nobody is told.
+    await brokers.one.update({PREFIX: adding(WRITE), T: nothing})
+    await brokers.rest()
+    assert brokers.changes == changes
+    assert len(await brokers.registry.children("/kafka-acl-extended-changes")) == 1
+
+
+async def test_rules_that_are_there_at_the_start_are_read(brokers: Brokers, /):
+    await brokers.one.start()
+    await brokers.one.update({T: adding(READ), PREFIX: adding(WRITE)})
+    await brokers.two.start()
+    assert len(brokers.two.rules) == 2
+
+
+async def test_two_who_change_one_pattern_at_the_same_time_lose_nothing(brokers: Brokers, /):
+    await brokers.start()
+    entries = [Entry(Principal("User", f"u{number}"), "*", Operation.READ, Permission.ALLOW) for number in range(8)]
+    stores = (brokers.one, brokers.two)
+    done = asyncio.gather(*(stores[number % 2].update({T: adding(entry)}) for number, entry in enumerate(entries)))
+    while not done.done():
         await brokers.rest()
-        assert brokers.two.rules.entries(T) == {READ}
-        assert brokers.two.rules.entries(PREFIX) == {WRITE}
-        assert (await brokers.registry.get("/kafka-acl/Topic/t"))[0] == encode_entries([READ])
-        await brokers.two.update({T: nothing})
-        await brokers.rest()
-        assert not brokers.one.rules.entries(T)
-        assert await brokers.registry.exists("/kafka-acl/Topic/t") is None
-        changes = brokers.changes
-        # Nothing new: nothing is written, and nobody is told.
-        await brokers.one.update({PREFIX: adding(WRITE), T: nothing})
-        await brokers.rest()
-        assert brokers.changes == changes
-        assert len(await brokers.registry.children("/kafka-acl-extended-changes")) == 1
-
-    play(story)
-
-
-def test_rules_that_are_there_at_the_start_are_read():
-    async def story(brokers: Brokers) -> None:
-        await brokers.one.start()
-        await brokers.one.update({T: adding(READ), PREFIX: adding(WRITE)})
-        await brokers.two.start()
-        assert len(brokers.two.rules) == 2
-
-    play(story)
-
-
-def test_two_who_change_one_pattern_at_the_same_time_lose_nothing():
-    async def story(brokers: Brokers) -> None:
-        await brokers.start()
-        entries = [Entry(Principal("User", f"u{number}"), "*", Operation.READ, Permission.ALLOW) for number in range(8)]
-        stores = (brokers.one, brokers.two)
-        done = asyncio.gather(*(stores[number % 2].update({T: adding(entry)}) for number, entry in enumerate(entries)))
-        while not done.done():
-            await brokers.rest()
-            # Who lost tries again a moment later.
-            brokers.clock.advance(150)
-        await brokers.rest()
-        assert brokers.one.rules.entries(T) == brokers.two.rules.entries(T) == set(entries)
-
-    play(story)
+        # Who lost tries again a moment later.
+        brokers.clock.advance(150)
+    await brokers.rest()
+    assert brokers.one.rules.entries(T) == brokers.two.rules.entries(T) == set(entries)
 
 
 def test_who_always_loses_gives_up_and_says_so(caplog):
@@ -199,19 +190,16 @@ def test_what_becomes_unreadable_changes_nothing_and_is_told_once(caplog):
     assert told[0].endswith("(an access rule lacks a text): those before stay in force")
 
 
-def test_what_was_never_readable_lets_nobody_in_until_it_is():
-    async def story(brokers: Brokers) -> None:
-        await brokers.one.start()
-        await brokers.registry.create("/kafka-acl/Topic/t", BAD)
-        await brokers.one.update({Pattern(ResourceType.TOPIC, "*"): adding(READ)})
-        await brokers.two.start()
-        rules = brokers.two.rules
-        assert rules.rights(ALICE, "h", ResourceType.TOPIC, "t") == 0
-        assert rules.rights(ALICE, "h", ResourceType.TOPIC, "u") != 0
-        await brokers.write(T, None)
-        assert rules.rights(ALICE, "h", ResourceType.TOPIC, "t") != 0
-
-    play(story)
+async def test_what_was_never_readable_lets_nobody_in_until_it_is(brokers: Brokers, /):
+    await brokers.one.start()
+    await brokers.registry.create("/kafka-acl/Topic/t", BAD)
+    await brokers.one.update({Pattern(ResourceType.TOPIC, "*"): adding(READ)})
+    await brokers.two.start()
+    rules = brokers.two.rules
+    assert rules.rights(ALICE, "h", ResourceType.TOPIC, "t") == 0
+    assert rules.rights(ALICE, "h", ResourceType.TOPIC, "u") != 0
+    await brokers.write(T, None)
+    assert rules.rights(ALICE, "h", ResourceType.TOPIC, "t") != 0
 
 
 def test_notifications_that_are_none_are_passed_over(caplog):
@@ -231,34 +219,28 @@ def test_notifications_that_are_none_are_passed_over(caplog):
     assert len(caplog.records) == 2 * 8
 
 
-def test_old_notifications_go():
-    async def story(brokers: Brokers) -> None:
-        await brokers.start()
-        await brokers.one.update({T: adding(READ)})
-        await brokers.rest()
-        brokers.clock.advance(NOTIFICATION_LIFETIME_MS + 1)
-        await brokers.one.update({T: adding(WRITE)})
-        await brokers.rest()
-        assert await brokers.registry.children("/kafka-acl-changes") == ["acl_changes_0000000001"]
-
-    play(story)
+async def test_old_notifications_go(brokers: Brokers, /):
+    await brokers.start()
+    await brokers.one.update({T: adding(READ)})
+    await brokers.rest()
+    brokers.clock.advance(NOTIFICATION_LIFETIME_MS + 1)
+    await brokers.one.update({T: adding(WRITE)})
+    await brokers.rest()
+    assert await brokers.registry.children("/kafka-acl-changes") == ["acl_changes_0000000001"]
 
 
-def test_after_a_session_is_lost_everything_is_read_again():
-    async def story(brokers: Brokers) -> None:
-        await brokers.start()
-        await brokers.one.update({T: adding(READ), PREFIX: adding(WRITE)})
-        await brokers.rest()
-        # Somebody changed it meanwhile, and the notification is gone again.
-        await brokers.registry.set("/kafka-acl/Topic/t", encode_entries([WRITE]))
-        await brokers.registry.delete("/kafka-acl-extended/prefixed/Group/g-")
-        assert brokers.two.rules.entries(T) == {READ}
-        brokers.two._changes[0]._changed(WatchEvent(EventType.NONE, ""))
-        await brokers.rest()
-        assert brokers.two.rules.entries(T) == {WRITE}
-        assert not brokers.two.rules.entries(PREFIX)
-
-    play(story)
+async def test_after_a_session_is_lost_everything_is_read_again(brokers: Brokers, /):
+    await brokers.start()
+    await brokers.one.update({T: adding(READ), PREFIX: adding(WRITE)})
+    await brokers.rest()
+    # Somebody changed it meanwhile, and the notification is gone again.
+    await brokers.registry.set("/kafka-acl/Topic/t", encode_entries([WRITE]))
+    await brokers.registry.delete("/kafka-acl-extended/prefixed/Group/g-")
+    assert brokers.two.rules.entries(T) == {READ}
+    brokers.two._changes[0]._changed(WatchEvent(EventType.NONE, ""))
+    await brokers.rest()
+    assert brokers.two.rules.entries(T) == {WRITE}
+    assert not brokers.two.rules.entries(PREFIX)
 
 
 def test_what_cannot_be_read_now_is_read_later(caplog):
@@ -302,13 +284,10 @@ def test_a_registry_that_does_not_answer_is_an_error_of_the_change(caplog):
 
 
 @pytest.mark.parametrize("count", [0, 1, 120])
-def test_many_patterns_are_changed_and_read_some_at_a_time(count):
-    async def story(brokers: Brokers) -> None:
-        await brokers.one.start()
-        patterns = [Pattern(ResourceType.TOPIC, f"t{number}") for number in range(count)]
-        results = await brokers.one.update(dict.fromkeys(patterns, adding(READ)))
-        assert list(results) == patterns
-        await brokers.two.start()
-        assert len(brokers.two.rules) == len(brokers.one.rules) == count
-
-    play(story)
+async def test_many_patterns_are_changed_and_read_some_at_a_time(brokers: Brokers, /, count):
+    await brokers.one.start()
+    patterns = [Pattern(ResourceType.TOPIC, f"t{number}") for number in range(count)]
+    results = await brokers.one.update(dict.fromkeys(patterns, adding(READ)))
+    assert list(results) == patterns
+    await brokers.two.start()
+    assert len(brokers.two.rules) == len(brokers.one.rules) == count

@@ -109,64 +109,55 @@ def play(story):
     assert errors == []
 
 
+pytestmark = pytest.mark.played(by=play)
+
+
 def identity(manager, token):
     found = manager.find("SCRAM-SHA-256", token.token_id)
     return None if found is None or found.has_expired else found.identity
 
 
-def test_every_broker_learns_of_every_change():
-    async def story(cluster):
-        one, two = await cluster.broker(1), await cluster.broker(2)
-        token = await one.create(ALICE, [BOB], -1)
-        await cluster.rest()
-        assert identity(two, token) == Identity("alice", token.token_id, token.expiry_ms)
-        end_ms = await two.renew(BOB, two.secret(token), 5)
-        await cluster.rest()
-        assert identity(one, token).expires_ms == end_ms
-        await one.expire(ALICE, one.secret(token), -1)
-        await cluster.rest()
-        assert identity(two, token) is None
-        assert two.visible(ALICE, None, lambda _: True) == []
-
-    play(story)
+async def test_every_broker_learns_of_every_change(cluster, /):
+    one, two = await cluster.broker(1), await cluster.broker(2)
+    token = await one.create(ALICE, [BOB], -1)
+    await cluster.rest()
+    assert identity(two, token) == Identity("alice", token.token_id, token.expiry_ms)
+    end_ms = await two.renew(BOB, two.secret(token), 5)
+    await cluster.rest()
+    assert identity(one, token).expires_ms == end_ms
+    await one.expire(ALICE, one.secret(token), -1)
+    await cluster.rest()
+    assert identity(two, token) is None
+    assert two.visible(ALICE, None, lambda _: True) == []
 
 
-def test_tokens_are_there_after_a_start():
-    async def story(cluster):
-        token = await (await cluster.broker(1)).create(ALICE, [], -1)
-        again = await cluster.broker(2)
-        assert again.visible(ALICE, None, lambda _: False) == [token]
-        assert identity(again, token) is not None
-
-    play(story)
+async def test_tokens_are_there_after_a_start(cluster, /):
+    token = await (await cluster.broker(1)).create(ALICE, [], -1)
+    again = await cluster.broker(2)
+    assert again.visible(ALICE, None, lambda _: False) == [token]
+    assert identity(again, token) is not None
 
 
-def test_a_token_has_the_salt_that_its_id_has_without_it():
-    async def story(cluster):
-        manager = await cluster.broker()
-        token = await manager.create(ALICE, (), -1)
-        known = manager.find("SCRAM-SHA-256", token.token_id).credential
-        nobody = DECOYS.token(SHA_256, token.token_id).credential
-        assert (known.salt, known.iterations) == (nobody.salt, nobody.iterations)
-        other = await cluster.broker(seed=2)
-        assert other.find("SCRAM-SHA-256", token.token_id).credential == known
-
-    play(story)
+async def test_a_token_has_the_salt_that_its_id_has_without_it(cluster, /):
+    manager = await cluster.broker()
+    token = await manager.create(ALICE, (), -1)
+    known = manager.find("SCRAM-SHA-256", token.token_id).credential
+    nobody = DECOYS.token(SHA_256, token.token_id).credential
+    assert (known.salt, known.iterations) == (nobody.salt, nobody.iterations)
+    other = await cluster.broker(seed=2)
+    assert other.find("SCRAM-SHA-256", token.token_id).credential == known
 
 
-def test_an_expired_token_logs_nobody_in_and_is_removed():
-    async def story(cluster):
-        manager = await cluster.broker()
-        short, long = await manager.create(ALICE, [], 1_000), await manager.create(ALICE, [], -1)
-        cluster.clock.advance(1_001)
-        assert identity(manager, short) is None
-        assert manager.visible(ALICE, None, lambda _: False) == [short, long]
-        await manager.remove_expired()
-        await cluster.rest()
-        assert manager.visible(ALICE, None, lambda _: False) == [long]
-        assert await cluster.registry.children(paths.DELEGATION_TOKENS) == [long.token_id]
-
-    play(story)
+async def test_an_expired_token_logs_nobody_in_and_is_removed(cluster, /):
+    manager = await cluster.broker()
+    short, long = await manager.create(ALICE, [], 1_000), await manager.create(ALICE, [], -1)
+    cluster.clock.advance(1_001)
+    assert identity(manager, short) is None
+    assert manager.visible(ALICE, None, lambda _: False) == [short, long]
+    await manager.remove_expired()
+    await cluster.rest()
+    assert manager.visible(ALICE, None, lambda _: False) == [long]
+    assert await cluster.registry.children(paths.DELEGATION_TOKENS) == [long.token_id]
 
 
 @pytest.mark.parametrize("data", BAD)
@@ -185,72 +176,57 @@ def test_a_node_that_is_none_is_passed_over_and_told_once(data, caplog):
 
 
 @pytest.mark.parametrize("data", [None, b"", b"..", b"a/b", b"\xff", b"nobody"])
-def test_a_notification_that_names_no_token_changes_nothing(data):
-    async def story(cluster):
-        manager = await cluster.broker()
-        token = await manager.create(ALICE, [], -1)
-        await cluster.notify(data)
-        assert manager.visible(ALICE, None, lambda _: True) == [token]
-
-    play(story)
+async def test_a_notification_that_names_no_token_changes_nothing(cluster, /, data):
+    manager = await cluster.broker()
+    token = await manager.create(ALICE, [], -1)
+    await cluster.notify(data)
+    assert manager.visible(ALICE, None, lambda _: True) == [token]
 
 
-def test_old_notifications_are_deleted():
-    async def story(cluster):
-        manager = await cluster.broker()
-        await manager.create(ALICE, [], -1)
-        cluster.clock.advance(NOTIFICATION_LIFETIME_MS + 1)
-        token = await manager.create(ALICE, [], -1)
-        await cluster.rest()
-        (left,) = await cluster.registry.children(paths.DELEGATION_TOKEN_CHANGES)
-        data, _ = await cluster.registry.get(paths.child(paths.DELEGATION_TOKEN_CHANGES, left))
-        assert data == token.token_id.encode()
-
-    play(story)
+async def test_old_notifications_are_deleted(cluster, /):
+    manager = await cluster.broker()
+    await manager.create(ALICE, [], -1)
+    cluster.clock.advance(NOTIFICATION_LIFETIME_MS + 1)
+    token = await manager.create(ALICE, [], -1)
+    await cluster.rest()
+    (left,) = await cluster.registry.children(paths.DELEGATION_TOKEN_CHANGES)
+    data, _ = await cluster.registry.get(paths.child(paths.DELEGATION_TOKEN_CHANGES, left))
+    assert data == token.token_id.encode()
 
 
-def test_after_a_broken_session_everything_is_read_again():
-    async def story(cluster):
-        manager = await cluster.broker()
-        gone, kept = await manager.create(ALICE, [], -1), await manager.create(ALICE, [], -1)
-        await cluster.rest()
-        await cluster.registry.delete(paths.delegation_token(gone.token_id))
-        manager._changes._changed(WatchEvent(EventType.NONE, ""))
-        await cluster.rest()
-        assert manager.visible(ALICE, None, lambda _: True) == [kept]
-
-    play(story)
+async def test_after_a_broken_session_everything_is_read_again(cluster, /):
+    manager = await cluster.broker()
+    gone, kept = await manager.create(ALICE, [], -1), await manager.create(ALICE, [], -1)
+    await cluster.rest()
+    await cluster.registry.delete(paths.delegation_token(gone.token_id))
+    manager._changes._changed(WatchEvent(EventType.NONE, ""))
+    await cluster.rest()
+    assert manager.visible(ALICE, None, lambda _: True) == [kept]
 
 
-def test_what_can_not_be_read_is_read_later(caplog):
-    async def story(cluster):
-        manager, other = await cluster.broker(1), await cluster.broker(2)
-        get, failures = cluster.registry.get, [1]
+async def test_what_can_not_be_read_is_read_later(cluster, /, caplog):
+    manager, other = await cluster.broker(1), await cluster.broker(2)
+    get, failures = cluster.registry.get, [1]
 
-        async def failing(path, watch=None):
-            if failures and path.startswith(paths.DELEGATION_TOKENS):
-                failures.pop()
-                raise ConnectionLostError(path)
-            return await get(path, watch)
+    async def failing(path, watch=None):
+        if failures and path.startswith(paths.DELEGATION_TOKENS):
+            failures.pop()
+            raise ConnectionLostError(path)
+        return await get(path, watch)
 
-        setattr(cluster.registry, "get", failing)  # noqa: B010  # mypy takes a method for read-only
-        token = await other.create(ALICE, [], -1)
-        await cluster.rest()
-        cluster.clock.advance(1_000)
-        await cluster.rest()
-        assert identity(manager, token) is not None
-        assert identity(other, token) is not None
-
-    play(story)
+    setattr(cluster.registry, "get", failing)  # noqa: B010  # mypy takes a method for read-only
+    token = await other.create(ALICE, [], -1)
+    await cluster.rest()
+    cluster.clock.advance(1_000)
+    await cluster.rest()
+    assert identity(manager, token) is not None
+    assert identity(other, token) is not None
 
 
-def test_who_is_nothing_to_a_token_sees_it_by_a_right_alone():
-    async def story(cluster):
-        manager = await cluster.broker()
-        token = await manager.create(ALICE, [BOB], -1)
-        carol = Principal("User", "carol")
-        assert [manager.visible(each, None, lambda _: False) for each in (ALICE, BOB, carol)] == [[token], [token], []]
-        assert manager.visible(carol, None, lambda token_id: token_id == token.token_id) == [token]
-        assert manager.visible(carol, [carol], lambda _: True) == []
-
-    play(story)
+async def test_who_is_nothing_to_a_token_sees_it_by_a_right_alone(cluster, /):
+    manager = await cluster.broker()
+    token = await manager.create(ALICE, [BOB], -1)
+    carol = Principal("User", "carol")
+    assert [manager.visible(each, None, lambda _: False) for each in (ALICE, BOB, carol)] == [[token], [token], []]
+    assert manager.visible(carol, None, lambda token_id: token_id == token.token_id) == [token]
+    assert manager.visible(carol, [carol], lambda _: True) == []

@@ -61,27 +61,27 @@ def test_a_super_user_that_is_none_ends_the_start():
         opened(authorizer_class_name=ACLS["authorizer.class.name"], super_users="admin")
 
 
-def test_everybody_may_what_no_rule_is_about_if_that_is_set():
-    async def then(rules: AccessRules) -> None:
-        assert may(rules, ANONYMOUS, Operation.WRITE)
-        assert rules.admin is not None
-        asked = AskedAcl(TOPIC, "t-", PREFIXED, "User:a", "*", Operation.READ, ALLOW)
-        assert await rules.admin.create([asked]) == [None]
-        # At once: the decision of a moment ago does not count any more.
-        assert not may(rules, ANONYMOUS, Operation.WRITE)
-        assert may(rules, Principal("User", "a"), Operation.DESCRIBE)
+@pytest.mark.played(
+    by=opened, authorizer_class_name=ACLS["authorizer.class.name"], allow_everyone_if_no_acl_found="TRUE"
+)
+async def test_everybody_may_what_no_rule_is_about_if_that_is_set(rules: AccessRules, /):
+    assert may(rules, ANONYMOUS, Operation.WRITE)
+    assert rules.admin is not None
+    asked = AskedAcl(TOPIC, "t-", PREFIXED, "User:a", "*", Operation.READ, ALLOW)
+    assert await rules.admin.create([asked]) == [None]
+    # At once: the decision of a moment ago does not count any more.
+    assert not may(rules, ANONYMOUS, Operation.WRITE)
+    assert may(rules, Principal("User", "a"), Operation.DESCRIBE)
 
-    opened(then, authorizer_class_name=ACLS["authorizer.class.name"], allow_everyone_if_no_acl_found="TRUE")
 
-
-def test_brokers_of_a_time_before_prefixes_are_given_none():
-    async def then(rules: AccessRules) -> None:
-        assert rules.admin is not None
-        (error,) = await rules.admin.create([AskedAcl(TOPIC, "t-", PREFIXED, "User:a", "*", Operation.READ, ALLOW)])
-        assert error is not None
-        assert error.code is ErrorCode.UNSUPPORTED_VERSION
-
-    opened(
-        then, authorizer_class_name=ACLS["authorizer.class.name"], inter_broker_protocol_version="1.1",
-        log_message_format_version="1.1",
-    )  # fmt: skip
+@pytest.mark.played(
+    by=opened,
+    authorizer_class_name=ACLS["authorizer.class.name"],
+    inter_broker_protocol_version="1.1",
+    log_message_format_version="1.1",
+)
+async def test_brokers_of_a_time_before_prefixes_are_given_none(rules: AccessRules, /):
+    assert rules.admin is not None
+    (error,) = await rules.admin.create([AskedAcl(TOPIC, "t-", PREFIXED, "User:a", "*", Operation.READ, ALLOW)])
+    assert error is not None
+    assert error.code is ErrorCode.UNSUPPORTED_VERSION

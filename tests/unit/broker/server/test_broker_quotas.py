@@ -52,27 +52,25 @@ def play(story: Story, **settings: str) -> None:
     asyncio.run(run())
 
 
-def test_a_change_and_a_bare_write_are_both_in_force_at_once() -> None:
-    async def story(quotas, registry, clock, live, rest) -> None:
-        await change_config(registry, "users/a%20b/clients/<default>", {"producer_byte_rate": "5"})
-        await rest()
-        assert quotas.resolve(QuotaKind.PRODUCE, "a b", "c") == (
-            ("a b", "c"),
-            5,
-            Level.USER_DEFAULT_CLIENT,
-            Entity("a b", DEFAULT),
-        )
-        await registry.create(
-            "/config/clients/c", encode_config({"producer_byte_rate": "7", "request_percentage": "1.5"})
-        )
-        await rest()
-        assert quotas.resolve(QuotaKind.PRODUCE, "x", "c").limit == 7
-        assert quotas.resolve(QuotaKind.REQUEST, "x", "c").limit == 1.5
-        await registry.delete("/config/clients/c")
-        await rest()
-        assert quotas.resolve(QuotaKind.PRODUCE, "x", "c").limit is None
+pytestmark = pytest.mark.played(by=play)
 
-    play(story)
+
+async def test_a_change_and_a_bare_write_are_both_in_force_at_once(quotas, registry, clock, live, rest, /) -> None:
+    await change_config(registry, "users/a%20b/clients/<default>", {"producer_byte_rate": "5"})
+    await rest()
+    assert quotas.resolve(QuotaKind.PRODUCE, "a b", "c") == (
+        ("a b", "c"),
+        5,
+        Level.USER_DEFAULT_CLIENT,
+        Entity("a b", DEFAULT),
+    )
+    await registry.create("/config/clients/c", encode_config({"producer_byte_rate": "7", "request_percentage": "1.5"}))
+    await rest()
+    assert quotas.resolve(QuotaKind.PRODUCE, "x", "c").limit == 7
+    assert quotas.resolve(QuotaKind.REQUEST, "x", "c").limit == 1.5
+    await registry.delete("/config/clients/c")
+    await rest()
+    assert quotas.resolve(QuotaKind.PRODUCE, "x", "c").limit is None
 
 
 def test_what_cannot_be_is_logged_once_and_changes_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
@@ -98,41 +96,33 @@ def test_what_cannot_be_is_logged_once_and_changes_nothing_else(caplog: pytest.L
     assert "secret" not in caplog.text
 
 
-def test_the_old_defaults_and_the_windows_are_those_of_the_file() -> None:
-    async def story(quotas, registry, clock, live, rest) -> None:
-        assert quotas.windows == (5, 2_000)
-        assert quotas.resolve(QuotaKind.PRODUCE, "u", "c")[1:3] == (1_000, Level.STATIC)
-        assert quotas.resolve(QuotaKind.FETCH, "u", "c").limit is None
-        bucket = quotas.bucket(QuotaKind.CONTROLLER_MUTATION, "u", "c", 0)
-        await change_config(registry, "users/<default>", {"controller_mutation_rate": "2"})
-        await rest()
-        bucket = quotas.bucket(QuotaKind.CONTROLLER_MUTATION, "u", "c", 0)
-        assert bucket.tokens(0) == 2 * 3 * 4
-
-    play(
-        story,
-        quota_producer_default="1000",
-        quota_window_num="5",
-        quota_window_size_seconds="2",
-        controller_quota_window_num="3",
-        controller_quota_window_size_seconds="4",
-    )
+@pytest.mark.played(
+    by=play,
+    quota_producer_default="1000",
+    quota_window_num="5",
+    quota_window_size_seconds="2",
+    controller_quota_window_num="3",
+    controller_quota_window_size_seconds="4",
+)
+async def test_the_old_defaults_and_the_windows_are_those_of_the_file(quotas, registry, clock, live, rest, /) -> None:
+    assert quotas.windows == (5, 2_000)
+    assert quotas.resolve(QuotaKind.PRODUCE, "u", "c")[1:3] == (1_000, Level.STATIC)
+    assert quotas.resolve(QuotaKind.FETCH, "u", "c").limit is None
+    bucket = quotas.bucket(QuotaKind.CONTROLLER_MUTATION, "u", "c", 0)
+    await change_config(registry, "users/<default>", {"controller_mutation_rate": "2"})
+    await rest()
+    bucket = quotas.bucket(QuotaKind.CONTROLLER_MUTATION, "u", "c", 0)
+    assert bucket.tokens(0) == 2 * 3 * 4
 
 
-def test_a_percent_is_of_one_of_as_many_threads_as_the_settings_say() -> None:
-    async def story(quotas, registry, clock, live, rest) -> None:
-        # The whole loop is all eleven threads that Kafka would have.
-        assert quotas.percent_of(10**9) == pytest.approx(1_100)
-        live.set_overrides(Layer.ALL_BROKERS, {"num.io.threads": "16"})
-        assert quotas.percent_of(10**9) == pytest.approx(1_900)
-
-    play(story)
+async def test_a_percent_is_of_one_of_as_many_threads_as_the_settings_say(quotas, registry, clock, live, rest, /):
+    # The whole loop is all eleven threads that Kafka would have.
+    assert quotas.percent_of(10**9) == pytest.approx(1_100)
+    live.set_overrides(Layer.ALL_BROKERS, {"num.io.threads": "16"})
+    assert quotas.percent_of(10**9) == pytest.approx(1_900)
 
 
-def test_who_was_not_seen_for_an_hour_is_forgotten() -> None:
-    async def story(quotas, registry, clock, live, rest) -> None:
-        quotas.leave(quotas.enter("u", "c", 0), 0)
-        clock.advance(UNUSED_MS + 60_000)
-        assert quotas.clients == {}
-
-    play(story)
+async def test_who_was_not_seen_for_an_hour_is_forgotten(quotas, registry, clock, live, rest, /) -> None:
+    quotas.leave(quotas.enter("u", "c", 0), 0)
+    clock.advance(UNUSED_MS + 60_000)
+    assert quotas.clients == {}

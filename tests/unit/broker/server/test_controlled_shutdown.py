@@ -9,6 +9,8 @@ import pytest
 from barnabas.broker.server.broker_state import BrokerState
 from tests.simulated_cluster import SETTINGS, Cluster, play, state_of
 
+pytestmark = pytest.mark.played(by=play)
+
 SOON_S = 5
 
 
@@ -61,78 +63,65 @@ def test_brokers_that_stop_together_wait_for_no_back_off() -> None:
         play(story, count=count)
 
 
-def test_brokers_that_stop_one_after_another_leave_the_last_one_nothing_to_ask(said: Callable[[str], int]) -> None:
-    async def story(cluster: Cluster) -> None:
-        for host in cluster.hosts:
-            assert await cluster.stop(host) < SOON_S
-        assert said("is about to stop") == 2
-
-    play(story)
-
-
-def test_another_controller_is_asked_as_soon_as_it_speaks(said: Callable[[str], int]) -> None:
-    async def story(cluster: Cluster) -> None:
-        controller, stopping, _ = cluster.hosts
-        controller.kill()
-        assert await cluster.stop(stopping) < 6 + 2 * SOON_S
-        assert not cluster.led(2)
-        assert cluster.led(3)
-        assert said("others lead what this broker led") == 1
-
-    play(story)
-
-
-def test_a_replica_that_lives_and_is_behind_is_waited_for(said: Callable[[str], int]) -> None:
-    async def story(cluster: Cluster) -> None:
-        leader, follower = cluster.hosts
-        network = cluster.simulation.network
-        network.part([follower.name], [leader.name])
-        await cluster.until(lambda: cluster.partition(0)["isr"] == [1])
-        stopping = asyncio.ensure_future(cluster.stop(leader))
-        await cluster.until(lambda: said("nobody else can lead now: t-0") == 1)
-        network.heal()
-        await stopping
-        assert cluster.led(2) == [0]
-
-    play(story, count=2, partitions=1, controlled_shutdown_retry_backoff_ms="5000")
-
-
-def test_a_replica_whose_broker_is_gone_is_not_waited_for(said: Callable[[str], int]) -> None:
-    async def story(cluster: Cluster) -> None:
-        for host in cluster.hosts[1:]:
-            await cluster.stop(host)
-        stranger = cluster.simulation.add_broker("b9", {**SETTINGS, "broker.id": "9"}, cluster.ensemble)
-        stranger.start()
-        await cluster.until(lambda: state_of(stranger) is BrokerState.RUNNING)
-        assert await cluster.stop(cluster.hosts[0]) < SOON_S
-        assert said("3 partitions that nobody else can lead now: t-0, t-1, t-2") == 1
-
-    play(story)
-
-
-def test_a_single_broker_asks_nobody_though_its_zookeeper_is_gone() -> None:
-    async def story(cluster: Cluster) -> None:
-        (host,) = cluster.hosts
-        cluster.simulation.network.part([host.name], cluster.ensemble.servers)
+async def test_brokers_that_stop_one_after_another_leave_the_last_one_nothing_to_ask(
+    cluster: Cluster, /, said: Callable[[str], int]
+) -> None:
+    for host in cluster.hosts:
         assert await cluster.stop(host) < SOON_S
-
-    play(story, count=1)
-
-
-def test_a_controller_that_can_not_be_asked_holds_a_broker_up_as_often_as_is_said(said: Callable[[str], int]) -> None:
-    async def story(cluster: Cluster) -> None:
-        controller, stopping = cluster.hosts
-        cluster.simulation.network.part([stopping.name], [controller.name])
-        assert 23 <= await cluster.stop(stopping) < 23 + SOON_S
-        assert said("the controller can't be asked to relieve this broker") == 3
-        assert said("the controller did not relieve this broker") == 1
-
-    play(story, count=2, controlled_shutdown_retry_backoff_ms="10000", request_timeout_ms="1000")
+    assert said("is about to stop") == 2
 
 
-def test_where_it_is_switched_off_nobody_is_asked(said: Callable[[str], int]) -> None:
-    async def story(cluster: Cluster) -> None:
-        assert await cluster.stop(cluster.hosts[1]) < SOON_S
-        assert said("is about to stop") == 0
+async def test_another_controller_is_asked_as_soon_as_it_speaks(cluster: Cluster, /, said: Callable[[str], int]):
+    controller, stopping, _ = cluster.hosts
+    controller.kill()
+    assert await cluster.stop(stopping) < 6 + 2 * SOON_S
+    assert not cluster.led(2)
+    assert cluster.led(3)
+    assert said("others lead what this broker led") == 1
 
-    play(story, controlled_shutdown_enable="false")
+
+@pytest.mark.played(by=play, count=2, partitions=1, controlled_shutdown_retry_backoff_ms="5000")
+async def test_a_replica_that_lives_and_is_behind_is_waited_for(cluster: Cluster, /, said: Callable[[str], int]):
+    leader, follower = cluster.hosts
+    network = cluster.simulation.network
+    network.part([follower.name], [leader.name])
+    await cluster.until(lambda: cluster.partition(0)["isr"] == [1])
+    stopping = asyncio.ensure_future(cluster.stop(leader))
+    await cluster.until(lambda: said("nobody else can lead now: t-0") == 1)
+    network.heal()
+    await stopping
+    assert cluster.led(2) == [0]
+
+
+async def test_a_replica_whose_broker_is_gone_is_not_waited_for(cluster: Cluster, /, said: Callable[[str], int]):
+    for host in cluster.hosts[1:]:
+        await cluster.stop(host)
+    stranger = cluster.simulation.add_broker("b9", {**SETTINGS, "broker.id": "9"}, cluster.ensemble)
+    stranger.start()
+    await cluster.until(lambda: state_of(stranger) is BrokerState.RUNNING)
+    assert await cluster.stop(cluster.hosts[0]) < SOON_S
+    assert said("3 partitions that nobody else can lead now: t-0, t-1, t-2") == 1
+
+
+@pytest.mark.played(by=play, count=1)
+async def test_a_single_broker_asks_nobody_though_its_zookeeper_is_gone(cluster: Cluster, /) -> None:
+    (host,) = cluster.hosts
+    cluster.simulation.network.part([host.name], cluster.ensemble.servers)
+    assert await cluster.stop(host) < SOON_S
+
+
+@pytest.mark.played(by=play, count=2, controlled_shutdown_retry_backoff_ms="10000", request_timeout_ms="1000")
+async def test_a_controller_that_can_not_be_asked_holds_a_broker_up_as_often_as_is_said(
+    cluster: Cluster, /, said: Callable[[str], int]
+) -> None:
+    controller, stopping = cluster.hosts
+    cluster.simulation.network.part([stopping.name], [controller.name])
+    assert 23 <= await cluster.stop(stopping) < 23 + SOON_S
+    assert said("the controller can't be asked to relieve this broker") == 3
+    assert said("the controller did not relieve this broker") == 1
+
+
+@pytest.mark.played(by=play, controlled_shutdown_enable="false")
+async def test_where_it_is_switched_off_nobody_is_asked(cluster: Cluster, /, said: Callable[[str], int]) -> None:
+    assert await cluster.stop(cluster.hosts[1]) < SOON_S
+    assert said("is about to stop") == 0

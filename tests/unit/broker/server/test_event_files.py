@@ -38,11 +38,6 @@ class Kept:
         asyncio.run(self.files.close())
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
 def test_a_kill_loses_a_second(tmp_path: Path, clock: ManualClock) -> None:
     killed = Kept(tmp_path, clock)
     killed.happen("a", "b")

@@ -12,12 +12,6 @@ from barnabas.broker.server.log_limit import (
     PERIOD_MS,
     LimitedHandler,
 )
-from barnabas.testing.manual_clock import ManualClock
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
 
 
 @pytest.fixture

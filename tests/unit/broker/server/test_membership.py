@@ -79,66 +79,57 @@ def play(story: Callable[[Place], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-def test_a_start_registers_the_broker() -> None:
-    async def story(place: Place) -> None:
-        await place.joined()
-        assert await place.registered() == (9092, place.view.broker_epoch, place.registry.session_id)
-
-    play(story)
+pytestmark = pytest.mark.played(by=play)
 
 
-def test_what_a_killed_broker_left_is_waited_for() -> None:
-    async def story(place: Place) -> None:
-        await place.leave(paths.broker(0))
-        joining = asyncio.ensure_future(place.membership.join())
-        for _ in range(10):
-            await asyncio.sleep(0)
-            place.clock.advance(LOOK_AGAIN_MS)
-        assert not joining.done()
-        await place.registry.delete(paths.broker(0))
-        for _ in range(20):
-            await asyncio.sleep(0)
-            place.clock.advance(LOOK_AGAIN_MS)
+async def test_a_start_registers_the_broker(place: Place, /) -> None:
+    await place.joined()
+    assert await place.registered() == (9092, place.view.broker_epoch, place.registry.session_id)
+
+
+async def test_what_a_killed_broker_left_is_waited_for(place: Place, /) -> None:
+    await place.leave(paths.broker(0))
+    joining = asyncio.ensure_future(place.membership.join())
+    for _ in range(10):
+        await asyncio.sleep(0)
+        place.clock.advance(LOOK_AGAIN_MS)
+    assert not joining.done()
+    await place.registry.delete(paths.broker(0))
+    for _ in range(20):
+        await asyncio.sleep(0)
+        place.clock.advance(LOOK_AGAIN_MS)
+    await joining
+    assert (await place.registered())[2] == place.registry.session_id
+    # What came in between was for the one that is gone.
+    assert len(place.asked_ms) > 3
+    assert len(set(place.asked_ms)) == len(place.asked_ms)
+
+
+async def test_another_broker_of_the_same_id_ends_the_start(place: Place, /) -> None:
+    await place.leave(paths.broker(0))
+    began_ms = place.clock.monotonic_ms()
+    joining = asyncio.ensure_future(place.membership.join())
+    while not joining.done():
+        await asyncio.sleep(0)
+        place.clock.advance(LOOK_AGAIN_MS)
+    with pytest.raises(StartupError, match="broker id 0 is taken by a broker that is alive"):
         await joining
-        assert (await place.registered())[2] == place.registry.session_id
-        # What came in between was for the one that is gone.
-        assert len(place.asked_ms) > 3
-        assert len(set(place.asked_ms)) == len(place.asked_ms)
-
-    play(story)
+    assert place.clock.monotonic_ms() - began_ms > TIMEOUT_MS
 
 
-def test_another_broker_of_the_same_id_ends_the_start() -> None:
-    async def story(place: Place) -> None:
-        await place.leave(paths.broker(0))
-        began_ms = place.clock.monotonic_ms()
-        joining = asyncio.ensure_future(place.membership.join())
-        while not joining.done():
-            await asyncio.sleep(0)
-            place.clock.advance(LOOK_AGAIN_MS)
-        with pytest.raises(StartupError, match="broker id 0 is taken by a broker that is alive"):
-            await joining
-        assert place.clock.monotonic_ms() - began_ms > TIMEOUT_MS
-
-    play(story)
-
-
-def test_another_session_is_registered_in_anew_with_what_is_so_then() -> None:
-    async def story(place: Place) -> None:
-        await place.joined()
-        first = place.view.broker_epoch
-        await place.membership.ensure()
-        assert (await place.registered())[1] == first
-        place.expire()
-        await place.registry.delete(paths.broker(0))
-        place.port = 9093
-        await place.membership.update()
-        assert await place.registry.exists(paths.broker(0)) is None
-        await place.membership.ensure()
-        assert place.view.broker_epoch > first
-        assert await place.registered() == (9093, place.view.broker_epoch, place.registry.session_id)
-
-    play(story)
+async def test_another_session_is_registered_in_anew_with_what_is_so_then(place: Place, /) -> None:
+    await place.joined()
+    first = place.view.broker_epoch
+    await place.membership.ensure()
+    assert (await place.registered())[1] == first
+    place.expire()
+    await place.registry.delete(paths.broker(0))
+    place.port = 9093
+    await place.membership.update()
+    assert await place.registry.exists(paths.broker(0)) is None
+    await place.membership.ensure()
+    assert place.view.broker_epoch > first
+    assert await place.registered() == (9093, place.view.broker_epoch, place.registry.session_id)
 
 
 def test_a_session_that_begins_while_one_is_asked_for_is_registered_in_once(
@@ -168,49 +159,37 @@ def test_a_session_that_begins_while_one_is_asked_for_is_registered_in_once(
     play(story)
 
 
-def test_what_ones_own_expired_session_left_is_made_anew() -> None:
-    async def story(place: Place) -> None:
-        await place.joined()
-        first = place.view.broker_epoch
-        place.expire()
-        await place.membership.ensure()
-        assert place.view.broker_epoch > first
-        assert await place.registered() == (9092, place.view.broker_epoch, place.registry.session_id)
-
-    play(story)
+async def test_what_ones_own_expired_session_left_is_made_anew(place: Place, /) -> None:
+    await place.joined()
+    first = place.view.broker_epoch
+    place.expire()
+    await place.membership.ensure()
+    assert place.view.broker_epoch > first
+    assert await place.registered() == (9092, place.view.broker_epoch, place.registry.session_id)
 
 
-def test_what_is_no_registration_is_passed_over() -> None:
-    async def story(place: Place) -> None:
-        # One that no session owns is no broker's, whatever it is called: also where this one's is to be.
-        for name in ("7", "0", "0/child", "00000000004", "x"):
-            await place.registry.create(f"{paths.BROKER_IDS}/{name}")
-        await place.leave(f"{paths.BROKER_IDS}/y")
-        # Others are what a cluster is made of.
-        await place.leave(paths.broker(9))
-        await place.registry.create(paths.CONTROLLER, encode_controller(7, 0))
-        await place.joined()
-        assert (await place.registered())[2] == place.registry.session_id
-
-    play(story)
+async def test_what_is_no_registration_is_passed_over(place: Place, /) -> None:
+    # One that no session owns is no broker's, whatever it is called: also where this one's is to be.
+    for name in ("7", "0", "0/child", "00000000004", "x"):
+        await place.registry.create(f"{paths.BROKER_IDS}/{name}")
+    await place.leave(f"{paths.BROKER_IDS}/y")
+    # Others are what a cluster is made of.
+    await place.leave(paths.broker(9))
+    await place.registry.create(paths.CONTROLLER, encode_controller(7, 0))
+    await place.joined()
+    assert (await place.registered())[2] == place.registry.session_id
 
 
-def test_a_registration_that_somebody_deleted_is_made_anew() -> None:
-    async def story(place: Place) -> None:
-        await place.joined()
-        epoch = place.view.broker_epoch
-        await place.registry.delete(paths.broker(0))
-        await place.membership.ensure()
-        assert (await place.registered())[1] == place.view.broker_epoch > epoch
-
-    play(story)
+async def test_a_registration_that_somebody_deleted_is_made_anew(place: Place, /) -> None:
+    await place.joined()
+    epoch = place.view.broker_epoch
+    await place.registry.delete(paths.broker(0))
+    await place.membership.ensure()
+    assert (await place.registered())[1] == place.view.broker_epoch > epoch
 
 
-def test_the_controller_is_told_of_a_failed_directory() -> None:
-    async def story(place: Place) -> None:
-        await place.membership.tell_failed_directory()
-        (name,) = await place.registry.children(paths.LOG_DIR_EVENTS)
-        data, _ = await place.registry.get(paths.child(paths.LOG_DIR_EVENTS, name))
-        assert (name, data) == ("log_dir_event_0000000000", b'{"version":1,"broker":0,"event":1}')
-
-    play(story)
+async def test_the_controller_is_told_of_a_failed_directory(place: Place, /) -> None:
+    await place.membership.tell_failed_directory()
+    (name,) = await place.registry.children(paths.LOG_DIR_EVENTS)
+    data, _ = await place.registry.get(paths.child(paths.LOG_DIR_EVENTS, name))
+    assert (name, data) == ("log_dir_event_0000000000", b'{"version":1,"broker":0,"event":1}')

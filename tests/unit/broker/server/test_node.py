@@ -7,6 +7,8 @@ from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import StartupError
 from barnabas.testing.simulation.world import DATA, PORT, BrokerHost, Simulation
 
+pytestmark = pytest.mark.played(by="play")
+
 SETTINGS = {"listeners": f"PLAINTEXT://one:{PORT}", "log.dirs": str(DATA), "broker.id": "0"}
 
 
@@ -72,55 +74,51 @@ def house():
     return House()
 
 
-def test_ports_come_first_then_the_directories_then_the_registry_and_clients_last(house):
-    async def story():
-        node = house.node()
-        assert (node.routes, node.failure) == (None, None)
-        await node.start()
-        assert house.events == ["bind", "lock", "open the registry", "accept connections"]
-        assert node.address == ("one", PORT)
-        assert node.routes is not None
-        assert {"registry", "log", "cleaner", "cold-read", "closing"} <= house.running
-        del house.events[:]
-        await node.stop()
-        assert house.events[0] == "refuse connections"
-        assert house.events[-1] == "let go of the machine"
-        assert house.running == set()
-        assert node.failure is None
-
-    house.run(story())
+@pytest.fixture
+def play(house):
+    return lambda story: house.run(story())
 
 
-def test_a_broker_that_stopped_in_order_can_be_started_again_with_its_identity(house):
-    async def story():
-        first = house.node()
-        await first.start()
-        await first.stop()
-        second = house.node()
-        await second.start()
-        assert (second.cluster_id, second.broker_id) == (first.cluster_id, 0)
-        await second.stop()
+async def test_ports_come_first_then_the_directories_then_the_registry_and_clients_last(house):
+    node = house.node()
+    assert (node.routes, node.failure) == (None, None)
+    await node.start()
+    assert house.events == ["bind", "lock", "open the registry", "accept connections"]
+    assert node.address == ("one", PORT)
+    assert node.routes is not None
+    assert {"registry", "log", "cleaner", "cold-read", "closing"} <= house.running
+    del house.events[:]
+    await node.stop()
+    assert house.events[0] == "refuse connections"
+    assert house.events[-1] == "let go of the machine"
+    assert house.running == set()
+    assert node.failure is None
 
-    house.run(story())
+
+async def test_a_broker_that_stopped_in_order_can_be_started_again_with_its_identity(house):
+    first = house.node()
+    await first.start()
+    await first.stop()
+    second = house.node()
+    await second.start()
+    assert (second.cluster_id, second.broker_id) == (first.cluster_id, 0)
+    await second.stop()
 
 
-def test_a_port_in_use_costs_nothing_and_leaves_nothing(house):
+async def test_a_port_in_use_costs_nothing_and_leaves_nothing(house):
     class Taken:
         def bind(self, host, port, options):
             raise StartupError(f"{host}:{port} is in use")
 
-    async def story():
-        node = house.node(network=Taken())
-        with pytest.raises(StartupError, match="is in use"):
-            await node.start()
-        await node.stop()
-        assert house.running == set()
-        assert "lock" not in house.events
-
-    house.run(story())
+    node = house.node(network=Taken())
+    with pytest.raises(StartupError, match="is in use"):
+        await node.start()
+    await node.stop()
+    assert house.running == set()
+    assert "lock" not in house.events
 
 
-def test_a_registry_that_cannot_be_opened_lets_go_of_the_port_and_the_directories(house):
+async def test_a_registry_that_cannot_be_opened_lets_go_of_the_port_and_the_directories(house):
     class Unreadable:
         def holds(self, path):
             return True
@@ -128,39 +126,30 @@ def test_a_registry_that_cannot_be_opened_lets_go_of_the_port_and_the_directorie
         async def open(self, path, clock, executor, keeps_sessions):
             raise StartupError(f"{path} can't be read")
 
-    async def story():
-        node = house.node(registry=Unreadable())
-        with pytest.raises(StartupError, match="can't be read"):
-            await node.start()
-        await node.stop()
-        assert house.running == set()
-        assert house.events.count("refuse connections") >= 1
-        assert "accept connections" not in house.events
-        # Another one can have them.
-        again = house.node()
-        await again.start()
-        await again.stop()
-
-    house.run(story())
-
-
-def test_a_node_that_was_never_started_stops(house):
-    async def story():
-        await house.node().stop()
-        assert house.running == set()
-
-    house.run(story())
-
-
-def test_a_disk_that_fails_is_the_reason_to_stop_and_the_first_one_is_told(house):
-    async def story():
-        node = house.node()
+    node = house.node(registry=Unreadable())
+    with pytest.raises(StartupError, match="can't be read"):
         await node.start()
-        del house.events[:]
-        node._on_storage_failure(OSError("first"))
-        node._on_storage_failure(OSError("second"))
-        assert house.events == ["the disk failed: first"]
-        assert str(node.failure) == "the disk failed: first"
-        await node.stop()
+    await node.stop()
+    assert house.running == set()
+    assert house.events.count("refuse connections") >= 1
+    assert "accept connections" not in house.events
+    # Another one can have them.
+    again = house.node()
+    await again.start()
+    await again.stop()
 
-    house.run(story())
+
+async def test_a_node_that_was_never_started_stops(house):
+    await house.node().stop()
+    assert house.running == set()
+
+
+async def test_a_disk_that_fails_is_the_reason_to_stop_and_the_first_one_is_told(house):
+    node = house.node()
+    await node.start()
+    del house.events[:]
+    node._on_storage_failure(OSError("first"))
+    node._on_storage_failure(OSError("second"))
+    assert house.events == ["the disk failed: first"]
+    assert str(node.failure) == "the disk failed: first"
+    await node.stop()

@@ -36,8 +36,7 @@ class Kept:
         asyncio.run(self.shell.close())
 
 
-def test_each_second_is_collected(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_each_second_is_collected(clock: ManualClock, tmp_path: Path) -> None:
     kept = Kept(tmp_path, clock)
     client = kept.quotas.enter("alice", "app", 0)
     # In the middle of each.
@@ -48,8 +47,7 @@ def test_each_second_is_collected(tmp_path: Path) -> None:
     assert kept.produced() == [5, 6, 7]
 
 
-def test_a_restart_goes_on(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_a_restart_goes_on(clock: ManualClock, tmp_path: Path) -> None:
     first = Kept(tmp_path, clock)
     first.quotas.enter("alice", "app", 0).produced_bytes += 5
     clock.advance(2_000)
@@ -61,8 +59,7 @@ def test_a_restart_goes_on(tmp_path: Path) -> None:
     assert second.produced() == [5, 6]
 
 
-def test_a_kill_loses_a_minute_at_the_most(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_a_kill_loses_a_minute_at_the_most(clock: ManualClock, tmp_path: Path) -> None:
     killed = Kept(tmp_path, clock)
     client = killed.quotas.enter("alice", "app", 0)
     for _ in range(130):
@@ -71,8 +68,7 @@ def test_a_kill_loses_a_minute_at_the_most(tmp_path: Path) -> None:
     assert 70 <= len(Kept(tmp_path, clock).produced()) <= 130
 
 
-def test_nobody_uses_it_and_nothing_is_written(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_nobody_uses_it_and_nothing_is_written(clock: ManualClock, tmp_path: Path) -> None:
     kept = Kept(tmp_path, clock)
     kept.quotas.enter("alice", "app", 0)
     clock.advance(200_000)
@@ -80,8 +76,7 @@ def test_nobody_uses_it_and_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_old_is_not_written_again(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_what_is_old_is_not_written_again(clock: ManualClock, tmp_path: Path) -> None:
     kept = Kept(tmp_path, clock)
     kept.quotas.enter("alice", "app", 0).produced_bytes += 1
     clock.advance(70_000)
@@ -105,8 +100,9 @@ def test_a_file_that_is_none_is_told_of_and_replaced(tmp_path: Path, caplog: pyt
     assert Kept(tmp_path, clock).produced() == [5]
 
 
-def test_a_disk_that_takes_nothing_is_told_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    clock = ManualClock()
+def test_a_disk_that_takes_nothing_is_told_of_once(
+    clock: ManualClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     kept = Kept(tmp_path / "missing", clock)
     client = kept.quotas.enter("alice", "app", 0)
     with caplog.at_level(logging.WARNING):
@@ -132,8 +128,7 @@ class Turns:
         return self._clock.call_later(delay_ms or self._turn_ms, callback, *args)
 
 
-def test_very_many_are_collected_some_at_a_time(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_very_many_are_collected_some_at_a_time(clock: ManualClock, tmp_path: Path) -> None:
     turns = Turns(clock)
     kept = Kept(tmp_path, clock, turns)
     clock.advance(500)
@@ -145,8 +140,7 @@ def test_very_many_are_collected_some_at_a_time(tmp_path: Path) -> None:
     assert sum(kept.produced()) == 3_500
 
 
-def test_closed_while_it_collects(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_closed_while_it_collects(clock: ManualClock, tmp_path: Path) -> None:
     kept = Kept(tmp_path, clock, Turns(clock, turn_ms=10_000))
     clock.advance(500)
     for number in range(3_500):
@@ -157,8 +151,7 @@ def test_closed_while_it_collects(tmp_path: Path) -> None:
     assert sum(Kept(tmp_path, ManualClock()).produced()) == 3_500
 
 
-def test_closed_before_it_was_started(tmp_path: Path) -> None:
-    clock = ManualClock()
+def test_closed_before_it_was_started(clock: ManualClock, tmp_path: Path) -> None:
     quotas = Quotas(Windows(11, 1_000))
     shell = QuotaHistory(tmp_path, FaultyDisk(), clock, clock, InlineExecutor(), quotas.clients)
     asyncio.run(shell.close())

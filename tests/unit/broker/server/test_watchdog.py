@@ -3,8 +3,6 @@
 import threading
 from itertools import pairwise
 
-import pytest
-
 from barnabas.broker.server.watchdog import NO_CORE_USE, CoreUse, Stalls, ThreadCoreUse, Watchdog
 from barnabas.testing.manual_clock import ManualClock
 
@@ -18,11 +16,6 @@ class SlowTimers:
 
     def call_later(self, delay_ms, callback, *args):
         return self._clock.call_later(delay_ms + self.late_ms, callback, *args)
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
 
 
 def test_a_loop_that_keeps_time_has_no_stall(clock):

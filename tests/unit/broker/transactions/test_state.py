@@ -96,8 +96,12 @@ def test_a_transaction_from_beginning_to_end() -> None:
     assert story.txn.state is S.COMPLETE_ABORT
 
 
-def test_partitions_that_are_known_need_no_record() -> None:
-    story = ready()
+@pytest.fixture
+def story():
+    return ready()
+
+
+def test_partitions_that_are_known_need_no_record(story) -> None:
     assert story.add(P0) == E.NONE
     assert story.happen(AddPartitions(PID, 0, frozenset((P0,)))) == [Answer(E.NONE)]
 
@@ -151,16 +155,14 @@ def test_nothing_begins_while_something_is_pending(event: Event) -> None:
     assert story.happen(Expire(0)) == []
 
 
-def test_an_append_that_fails_changes_nothing() -> None:
-    story = ready()
+def test_an_append_that_fails_changes_nothing(story) -> None:
     story.begin(AddPartitions(PID, 0, frozenset((P0,))))
     assert story.happen(AppendFailed(E.COORDINATOR_NOT_AVAILABLE)) == []
     assert (story.txn.state, story.txn.pending, story.txn.partitions) == (S.EMPTY, None, frozenset())
     assert story.add(P0) == E.NONE
 
 
-def test_what_is_told_everywhere_is_written_until_it_is_there() -> None:
-    story = ready()
+def test_what_is_told_everywhere_is_written_until_it_is_there(story) -> None:
     story.add(P0)
     story.end()
     story.begin(MarkersWritten())
@@ -175,15 +177,13 @@ def test_what_is_told_everywhere_is_written_until_it_is_there() -> None:
 # --- producers that begin
 
 
-def test_a_new_producer_raises_the_epoch_and_fences_the_old_one() -> None:
-    story = ready()
+def test_a_new_producer_raises_the_epoch_and_fences_the_old_one(story) -> None:
     assert story.do(Initialize(1)) == Answer(E.NONE, PID, 1)
     assert story.add(P0, epoch=0) == E.PRODUCER_FENCED
     assert (story.txn.last_producer_id, story.txn.last_producer_epoch) == (PID, -1)
 
 
-def test_a_new_producer_aborts_what_the_old_one_began() -> None:
-    story = ready()
+def test_a_new_producer_aborts_what_the_old_one_began(story) -> None:
     story.add(P0)
     append = story.begin(Initialize(1))
     assert append.is_fence
@@ -194,8 +194,7 @@ def test_a_new_producer_aborts_what_the_old_one_began() -> None:
     assert story.do(Initialize(1)) == Answer(E.NONE, PID, 2)
 
 
-def test_a_fence_that_could_not_be_stored_is_not_raised_again() -> None:
-    story = ready()
+def test_a_fence_that_could_not_be_stored_is_not_raised_again(story) -> None:
     story.add(P0)
     story.begin(Initialize(1))
     story.happen(AppendFailed(E.COORDINATOR_NOT_AVAILABLE, is_fence=True))
@@ -207,8 +206,7 @@ def test_a_fence_that_could_not_be_stored_is_not_raised_again() -> None:
     assert not story.txn.has_failed_fence
 
 
-def test_a_producer_that_goes_on_gets_the_next_epoch_and_may_ask_twice() -> None:
-    story = ready()
+def test_a_producer_that_goes_on_gets_the_next_epoch_and_may_ask_twice(story) -> None:
     assert story.do(Initialize(1, (PID, 0))) == Answer(E.NONE, PID, 1)
     assert story.do(Initialize(1, (PID, 0))) == Answer(E.NONE, PID, 1)
     assert story.do(Initialize(1, (PID, 1))) == Answer(E.NONE, PID, 2)
@@ -259,8 +257,7 @@ def test_the_last_epoch_is_for_fencing_alone() -> None:
 # --- time
 
 
-def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced() -> None:
-    story = ready()
+def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(story) -> None:
     story.add(P0)
     story.now_ms += 1_000
     assert story.happen(TimeOut()) == []

@@ -1,5 +1,3 @@
-import asyncio
-
 import pytest
 
 from barnabas.broker.registry.embedded import EmbeddedRegistry
@@ -18,24 +16,21 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.testing.manual_clock import ManualClock
 
 
-def test_reading_a_tree_leaves_out_what_lives_with_a_session() -> None:
-    async def story() -> None:
-        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        for path in ("/brokers", "/brokers/ids", "/zookeeper", "/many"):
-            await registry.create(path)
-        await registry.create("/brokers/ids/4", b"x", ephemeral=True)
-        await registry.create("/controller", b"x", ephemeral=True)
-        for number in range(600):
-            await registry.create(f"/many/{number}", b"%d" % number)
-        await registry.set("/many/5", b"changed")
-        copy = await read_tree(registry, "here")
-        assert copy.live_brokers == (4,)
-        assert copy.nodes.keys() == {"/", "/brokers", "/brokers/ids", "/many", *(f"/many/{n}" for n in range(600))}
-        assert (copy.nodes["/many/5"], copy.versions["/many/5"], copy.versions["/many/6"]) == (b"changed", 1, 0)
-        assert copy.below("/brokers") == ["ids"]
-        await registry.close()
-
-    asyncio.run(story())
+async def test_reading_a_tree_leaves_out_what_lives_with_a_session() -> None:
+    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    for path in ("/brokers", "/brokers/ids", "/zookeeper", "/many"):
+        await registry.create(path)
+    await registry.create("/brokers/ids/4", b"x", ephemeral=True)
+    await registry.create("/controller", b"x", ephemeral=True)
+    for number in range(600):
+        await registry.create(f"/many/{number}", b"%d" % number)
+    await registry.set("/many/5", b"changed")
+    copy = await read_tree(registry, "here")
+    assert copy.live_brokers == (4,)
+    assert copy.nodes.keys() == {"/", "/brokers", "/brokers/ids", "/many", *(f"/many/{n}" for n in range(600))}
+    assert (copy.nodes["/many/5"], copy.versions["/many/5"], copy.versions["/many/6"]) == (b"changed", 1, 0)
+    assert copy.below("/brokers") == ["ids"]
+    await registry.close()
 
 
 @pytest.mark.parametrize(
@@ -84,21 +79,18 @@ def test_the_adopted_tree_is_known_again() -> None:
     assert not adopted.is_from(TreeCopy("zk:2181/fresh"))
 
 
-def test_a_tree_made_anew_is_another_tree() -> None:
-    async def story() -> None:
-        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        assert (await read_tree(registry, "here")).tree_id is None
-        await registry.create("/brokers")
-        await registry.create("/brokers/topics")
-        before = await read_tree(registry, "here")
-        await registry.set("/brokers/topics", b"x")
-        assert before.tree_id == (await read_tree(registry, "here")).tree_id
-        await registry.delete("/brokers/topics")
-        await registry.create("/brokers/topics")
-        assert before.tree_id not in (None, (await read_tree(registry, "here")).tree_id)
-        await registry.close()
-
-    asyncio.run(story())
+async def test_a_tree_made_anew_is_another_tree() -> None:
+    registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+    assert (await read_tree(registry, "here")).tree_id is None
+    await registry.create("/brokers")
+    await registry.create("/brokers/topics")
+    before = await read_tree(registry, "here")
+    await registry.set("/brokers/topics", b"x")
+    assert before.tree_id == (await read_tree(registry, "here")).tree_id
+    await registry.delete("/brokers/topics")
+    await registry.create("/brokers/topics")
+    assert before.tree_id not in (None, (await read_tree(registry, "here")).tree_id)
+    await registry.close()
 
 
 @pytest.mark.parametrize(

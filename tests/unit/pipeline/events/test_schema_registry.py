@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.errors import ConfigError
-from barnabas.pipeline.events.schema_registry import (
-    NoSuchSchemaError,
-    RegistryError,
-    SchemaRegistry,
-    registry_settings,
-)
+from barnabas.pipeline.events.schema_registry import NoSuchSchemaError, RegistryError, SchemaRegistry, registry_settings
 from tests.registry import FakeRegistry
 
 LOGIN = {"basic.auth.user.info": "ada:secret:1"}

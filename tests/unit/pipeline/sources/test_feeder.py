@@ -85,8 +85,12 @@ def expected() -> dict[TopicPartition, list[str]]:
     return topics.ids()
 
 
-def test_events_are_keyed_and_in_order_and_refused_lines_are_aside() -> None:
-    topics = MemoryTopics()
+@pytest.fixture
+def topics() -> MemoryTopics:
+    return MemoryTopics()
+
+
+def test_events_are_keyed_and_in_order_and_refused_lines_are_aside(topics: MemoryTopics) -> None:
     progress = run(topics)
     assert progress == FeedProgress(LINE_COUNT, refused_count=6, sent_count=96, is_complete=True)
     assert topics.counts == {"follows": 3, "searches": 3, "follows.dlq": 3}
@@ -127,16 +131,14 @@ def test_each_partition_goes_on_where_it_ends(data: st.DataObject) -> None:
     assert topics.ids() == expected()
 
 
-def test_complete_topics_are_left_as_they_are() -> None:
-    topics = MemoryTopics()
+def test_complete_topics_are_left_as_they_are(topics: MemoryTopics) -> None:
     run(topics)
     progress = run(topics)
     assert (progress.line_count, progress.sent_count) == (LINE_COUNT, 0)
     assert topics.ids() == expected()
 
 
-def test_existing_topic_keeps_its_partitions() -> None:
-    topics = MemoryTopics()
+def test_existing_topic_keeps_its_partitions(topics: MemoryTopics) -> None:
     topics.counts["follows"] = 1
     run(topics)
     assert {partition.partition for partition in topics.records if partition.topic == "follows"} == {0}
@@ -153,8 +155,7 @@ def test_existing_topic_keeps_its_partitions() -> None:
         [SourceLine(line.log, line.number) for line in source()],
     ],
 )
-def test_another_log_is_refused_unless_it_may_be_appended(other: list[SourceLine]) -> None:
-    topics = MemoryTopics()
+def test_another_log_is_refused_unless_it_may_be_appended(topics: MemoryTopics, other: list[SourceLine]) -> None:
     run(topics)
     with pytest.raises(OtherLogError, match=r"partition \d of topic .* is not of this log"):
         run(topics, other)
@@ -165,8 +166,7 @@ def test_another_log_is_refused_unless_it_may_be_appended(other: list[SourceLine
 
 
 @pytest.mark.parametrize("headers", [(), (("id", b"12"),), (("id", b"a:b"),), (("id", b"\xff"),)])
-def test_topic_of_somebody_else_is_refused(headers: tuple[tuple[str, bytes], ...]) -> None:
-    topics = MemoryTopics()
+def test_topic_of_somebody_else_is_refused(topics: MemoryTopics, headers: tuple[tuple[str, bytes], ...]) -> None:
     partition = TopicPartition("follows", partition_for_key(b"u1", 3))
     topics.records[partition] = [Outgoing(partition, b"u1", b"x", headers=headers)]
     with pytest.raises(OtherLogError, match="topic follows ends with a record that is not of this log"):
@@ -178,8 +178,7 @@ def test_a_broker_that_stays_away_ends_the_feeder() -> None:
         run(MemoryTopics([0] * 20), plan=FeedPlan((FOLLOW, SEARCH), FOLLOW, give_up_s=-1))
 
 
-def test_slow_source_does_not_wait_for_a_full_batch() -> None:
-    topics = MemoryTopics()
+def test_slow_source_does_not_wait_for_a_full_batch(topics: MemoryTopics) -> None:
     counts: list[int] = []
 
     def lines() -> Iterator[SourceLine]:
@@ -191,8 +190,7 @@ def test_slow_source_does_not_wait_for_a_full_batch() -> None:
     assert counts == [0, 1, 2]
 
 
-def test_avro_is_sent_where_it_is_asked_for() -> None:
-    topics = MemoryTopics()
+def test_avro_is_sent_where_it_is_asked_for(topics: MemoryTopics) -> None:
     run(topics, plan=FeedPlan((FOLLOW, SEARCH), FOLLOW, format="avro"))
     values = [record.value for record in topics.records[TopicPartition("follows", 0)]]
     assert all(value.startswith(b"\xc3\x01") for value in values)

@@ -3,15 +3,7 @@ import pytest
 from barnabas.broker.registry.tree import SetAclOp, Stage, Tree, TreeOp
 from barnabas.wire.registry import acl
 from barnabas.wire.registry.acl import Acl, Identity
-from barnabas.wire.registry.store import (
-    BadVersionError,
-    CheckOp,
-    CreateOp,
-    DeleteOp,
-    NoAuthError,
-    RegistryError,
-    SetOp,
-)
+from barnabas.wire.registry.store import BadVersionError, CheckOp, CreateOp, DeleteOp, NoAuthError, RegistryError, SetOp
 
 ALICE = acl.digest_identity(b"alice:secret")
 HERE = Identity("ip", "10.1.2.3")

@@ -18,29 +18,23 @@ async def opened(path) -> EmbeddedRegistry:
     return registry
 
 
-def test_no_change_is_lost_where_many_come_at_once(tmp_path):
-    async def run() -> None:
-        registry = await opened(tmp_path)
+async def test_no_change_is_lost_where_many_come_at_once(tmp_path):
+    registry = await opened(tmp_path)
 
-        def adding(number: int):
-            return lambda now: {**now, f"s{number}": str(number)}
+    def adding(number: int):
+        return lambda now: {**now, f"s{number}": str(number)}
 
-        await asyncio.gather(*(update_config(registry, "topics/t", adding(number)) for number in range(20)))
-        data, _ = await registry.get(paths.config("topics/t"))
-        assert decode_config(data) == {f"s{number}": str(number) for number in range(20)}
-        assert len(await registry.children(paths.CONFIG_CHANGES)) == 20
-        await registry.close()
-
-    asyncio.run(run())
+    await asyncio.gather(*(update_config(registry, "topics/t", adding(number)) for number in range(20)))
+    data, _ = await registry.get(paths.config("topics/t"))
+    assert decode_config(data) == {f"s{number}": str(number) for number in range(20)}
+    assert len(await registry.children(paths.CONFIG_CHANGES)) == 20
+    await registry.close()
 
 
-def test_nothing_is_written_where_nothing_is_wanted(tmp_path):
-    async def run() -> None:
-        registry = await opened(tmp_path)
-        await change_config(registry, "brokers/0", {"a": "1"})
-        await update_config(registry, "brokers/0", lambda now: None)
-        _, stat = await registry.get(paths.config("brokers/0"))
-        assert (stat.version, len(await registry.children(paths.CONFIG_CHANGES))) == (0, 1)
-        await registry.close()
-
-    asyncio.run(run())
+async def test_nothing_is_written_where_nothing_is_wanted(tmp_path):
+    registry = await opened(tmp_path)
+    await change_config(registry, "brokers/0", {"a": "1"})
+    await update_config(registry, "brokers/0", lambda now: None)
+    _, stat = await registry.get(paths.config("brokers/0"))
+    assert (stat.version, len(await registry.children(paths.CONFIG_CHANGES))) == (0, 1)
+    await registry.close()

@@ -70,6 +70,9 @@ def play(story: Story, is_carried_out: bool = True) -> None:
     asyncio.run(run())
 
 
+pytestmark = pytest.mark.played(by=play)
+
+
 @pytest.fixture(params=[True, False], ids=["carried out", "not carried out"])
 def is_carried_out(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
@@ -100,50 +103,44 @@ def test_each_operation_is_answered_as_if_nothing_had_happened(is_carried_out: b
     play(story, is_carried_out)
 
 
-def test_what_is_refused_without_a_loss_is_refused() -> None:
-    async def story(lossy: LossyRegistry, patient: PatientRegistry) -> None:
+async def test_what_is_refused_without_a_loss_is_refused(lossy: LossyRegistry, patient: PatientRegistry, /) -> None:
+    await patient.create("/a", b"x")
+    with pytest.raises(NodeExistsError):
         await patient.create("/a", b"x")
-        with pytest.raises(NodeExistsError):
-            await patient.create("/a", b"x")
-        with pytest.raises(NoNodeError):
-            await patient.delete("/b")
-        with pytest.raises(BadVersionError):
-            await patient.set("/a", b"x", 5)
-
-    play(story)
+    with pytest.raises(NoNodeError):
+        await patient.delete("/b")
+    with pytest.raises(BadVersionError):
+        await patient.set("/a", b"x", 5)
 
 
-def test_what_somebody_else_did_meanwhile_is_not_taken_for_ones_own() -> None:
+@pytest.mark.played(by=play, is_carried_out=False)
+async def test_what_somebody_else_did_meanwhile_is_not_taken_for_ones_own(
+    lossy: LossyRegistry, patient: PatientRegistry, /
+) -> None:
     async def refused(patient: PatientRegistry, lossy: LossyRegistry, ask: Awaitable[object], error: type) -> None:
         lossy.is_lossy = True
         with pytest.raises(error):
             await ask
 
-    async def story(lossy: LossyRegistry, patient: PatientRegistry) -> None:
-        await lossy.create("/a", b"theirs")
-        await lossy.set("/a", b"theirs too")
-        await refused(patient, lossy, patient.create("/a", b"mine"), NodeExistsError)
-        # Not one's own session's, whatever it says.
-        await refused(patient, lossy, patient.create("/a", b"theirs too", ephemeral=True), NodeExistsError)
-        await refused(patient, lossy, patient.set("/a", b"mine", 0), BadVersionError)
-        await refused(patient, lossy, patient.set("/a", b"theirs too", 5), BadVersionError)
-        await refused(patient, lossy, patient.set("/none", b"x", 0), NoNodeError)
-        await refused(patient, lossy, patient.multi([CheckOp("/a", 9)]), BadVersionError)
-        await refused(patient, lossy, patient.multi([DeleteOp("/none"), CreateOp("/b")]), NoNodeError)
-
-    play(story, is_carried_out=False)
+    await lossy.create("/a", b"theirs")
+    await lossy.set("/a", b"theirs too")
+    await refused(patient, lossy, patient.create("/a", b"mine"), NodeExistsError)
+    # Not one's own session's, whatever it says.
+    await refused(patient, lossy, patient.create("/a", b"theirs too", ephemeral=True), NodeExistsError)
+    await refused(patient, lossy, patient.set("/a", b"mine", 0), BadVersionError)
+    await refused(patient, lossy, patient.set("/a", b"theirs too", 5), BadVersionError)
+    await refused(patient, lossy, patient.set("/none", b"x", 0), NoNodeError)
+    await refused(patient, lossy, patient.multi([CheckOp("/a", 9)]), BadVersionError)
+    await refused(patient, lossy, patient.multi([DeleteOp("/none"), CreateOp("/b")]), NoNodeError)
 
 
-def test_a_closed_registry_ends_the_wait() -> None:
-    async def story(lossy: LossyRegistry, patient: PatientRegistry) -> None:
-        lossy.is_lossy = True
-        asked = asyncio.ensure_future(patient.get("/"))
-        await asyncio.sleep(0)
-        await patient.close()
-        with pytest.raises(RegistryClosedError):
-            await asked
-
-    play(story)
+async def test_a_closed_registry_ends_the_wait(lossy: LossyRegistry, patient: PatientRegistry, /) -> None:
+    lossy.is_lossy = True
+    asked = asyncio.ensure_future(patient.get("/"))
+    await asyncio.sleep(0)
+    await patient.close()
+    with pytest.raises(RegistryClosedError):
+        await asked
 
 
 def test_a_block_of_producer_ids_is_claimed_once(is_carried_out: bool) -> None:

@@ -199,8 +199,12 @@ def asked_epochs(follower: Follower) -> dict[int, tuple[int, int]]:
     }
 
 
-def test_the_leader_is_asked_for_the_newest_epoch_before_anything_is_fetched() -> None:
-    follower = Follower()
+@pytest.fixture
+def follower() -> Follower:
+    return Follower()
+
+
+def test_the_leader_is_asked_for_the_newest_epoch_before_anything_is_fetched(follower: Follower) -> None:
     first, second = with_history(A, (0, 9, 3), (10, 12, 5)), with_history(B, (0, 4, 8))
     third = MemoryFollowed(C, leader_epoch=9)
     follower.follow(first, second, third)
@@ -224,8 +228,7 @@ def test_very_many_are_asked_for_their_epochs_some_at_a_time() -> None:
     assert list(asked_epochs(follower)) == [1_000]
 
 
-def test_where_the_epochs_differ_it_is_asked_again() -> None:
-    follower = Follower()
+def test_where_the_epochs_differ_it_is_asked_again(follower: Follower) -> None:
     followed = with_history(A, (0, 4, 0), (5, 8, 1), (9, 11, 3))
     follower.follow(followed)
     assert asked_epochs(follower) == {0: (9, 3)}
@@ -257,8 +260,7 @@ def test_without_epochs_in_answers_it_is_asked_for_the_one_before_too() -> None:
     assert follower.fetched() == {("t", 0): (9, -1, 0), ("t", 1): (5, -1, 0)}
 
 
-def test_a_leader_without_the_epoch_leaves_the_high_watermark() -> None:
-    follower = Follower()
+def test_a_leader_without_the_epoch_leaves_the_high_watermark(follower: Follower) -> None:
     followed = with_history(A, (0, 4, 0), (5, 8, 1), high_watermark=5)
     follower.follow(followed)
     follower.answer_epochs((A, 0, -1, -1))
@@ -275,8 +277,7 @@ def test_before_epochs_the_high_watermark_is_the_end(spoken: str) -> None:
     assert isinstance(follower.asked, FetchRequest)
 
 
-def test_an_epoch_that_moved_meanwhile_is_asked_for_anew() -> None:
-    follower = Follower()
+def test_an_epoch_that_moved_meanwhile_is_asked_for_anew(follower: Follower) -> None:
     followed = with_history(A, (0, 4, 0))
     follower.follow(followed)
     followed.leader_epoch = 10
@@ -286,8 +287,7 @@ def test_an_epoch_that_moved_meanwhile_is_asked_for_anew() -> None:
     assert asked_epochs(follower) == {0: (10, 0)}
 
 
-def test_a_fenced_epoch_fails_until_the_controller_speaks_again() -> None:
-    follower = Follower()
+def test_a_fenced_epoch_fails_until_the_controller_speaks_again(follower: Follower) -> None:
     first, second = with_history(A, (0, 4, 0)), with_history(B, (0, 4, 0))
     follower.follow(first, second)
     follower.answer_epochs((A, E.FENCED_LEADER_EPOCH, -1, -1), (B, 0, 0, 5))
@@ -301,8 +301,7 @@ def test_a_fenced_epoch_fails_until_the_controller_speaks_again() -> None:
 @pytest.mark.parametrize(
     "code", [E.UNKNOWN_LEADER_EPOCH, E.NOT_LEADER_OR_FOLLOWER, E.KAFKA_STORAGE_ERROR, E.OFFSET_OUT_OF_RANGE]
 )
-def test_other_errors_of_a_truncation_delay(code: E) -> None:
-    follower = Follower()
+def test_other_errors_of_a_truncation_delay(follower: Follower, code: E) -> None:
     followed = with_history(A, (0, 4, 0))
     follower.follow(followed)
     for wait_ms in (50, 100, 200, 400, 800, 1_000, 1_000):
@@ -313,8 +312,7 @@ def test_other_errors_of_a_truncation_delay(code: E) -> None:
         assert asked_epochs(follower) == {0: (9, 0)}
 
 
-def test_no_answer_for_a_partition_delays_it_and_one_that_nobody_asked_for_is_ignored() -> None:
-    follower = Follower()
+def test_no_answer_for_a_partition_delays_it_and_one_that_nobody_asked_for_is_ignored(follower: Follower) -> None:
     follower.follow(with_history(A, (0, 4, 0)))
     follower.answer_epochs((C, 0, 0, 1))
     assert follower.is_idle
@@ -322,8 +320,7 @@ def test_no_answer_for_a_partition_delays_it_and_one_that_nobody_asked_for_is_ig
     assert asked_epochs(follower) == {0: (9, 0)}
 
 
-def test_a_truncation_that_lasts_does_not_hold_up_the_others_for_long() -> None:
-    follower = Follower()
+def test_a_truncation_that_lasts_does_not_hold_up_the_others_for_long(follower: Follower) -> None:
     slow, quick = MemoryFollowed(A), MemoryFollowed(B)
     slow.is_holding = True
     follower.follow(slow, quick)
@@ -339,8 +336,7 @@ def test_a_truncation_that_lasts_does_not_hold_up_the_others_for_long() -> None:
     assert follower.asked.max_wait_ms == 500
 
 
-def test_a_truncation_that_fails_fails_the_partition_alone() -> None:
-    follower = Follower()
+def test_a_truncation_that_fails_fails_the_partition_alone(follower: Follower) -> None:
     bad, good = MemoryFollowed(A), MemoryFollowed(B)
     bad.failure = StorageError("the disk failed")
     follower.follow(bad, good)
@@ -582,8 +578,7 @@ def test_a_lost_request_is_tried_again_and_the_session_begins_anew() -> None:
     assert not follower.is_idle
 
 
-def test_a_leader_that_can_not_be_reached_is_tried_again() -> None:
-    follower = Follower()
+def test_a_leader_that_can_not_be_reached_is_tried_again(follower: Follower) -> None:
     follower.channels.is_refusing = True
     follower.follow(MemoryFollowed(A))
     follower.clock.advance(5_000)
@@ -762,17 +757,26 @@ def test_a_broker_that_stops_asks_for_nothing_any_more() -> None:
 # --- what the quota holds back
 
 
-def throttled(follower: Follower, limit: int, *partitions: int) -> None:
-    follower.quota.set_limit(limit)
+DATA = batch(0, 3)
+
+
+def throttled(follower: Follower, *partitions: int) -> None:
+    """Two seconds are as much as DATA."""
+    follower.quota.set_limit(len(DATA) // 2)
     follower.quota.set_partitions("t", frozenset(partitions))
 
 
+def held_back(*keys: TopicPartition) -> Follower:
+    """A follower of A and others, to which two seconds' worth of A came, and which lags in it."""
+    follower, _ = fetching(*keys)
+    throttled(follower, 0)
+    follower.answer_fetch(records(A, DATA, 9))
+    return follower
+
+
 def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_for() -> None:
-    follower, _ = fetching(A, B)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
-    # Two seconds' worth came: it is forgotten, and the leader waits for the other no longer than that.
+    follower = held_back(A, B)
+    # It is forgotten, and the leader waits for the other no longer than that.
     assert (follower.forgotten(), follower.fetched()) == ([A], {})
     assert follower.asked.max_wait_ms == 500
     follower.answer_fetch(records(B, batch(0, 1), 1))
@@ -786,10 +790,7 @@ def test_a_throttled_partition_that_lags_is_left_out_until_its_bytes_are_paid_fo
 
 
 def test_nothing_is_asked_where_all_is_held_and_time_alone_goes_on() -> None:
-    follower, _ = fetching(A)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A)
     # The session ends with its last partition.
     assert follower.forgotten() == [A]
     follower.answer_fetch(session_id=0)
@@ -802,50 +803,39 @@ def test_nothing_is_asked_where_all_is_held_and_time_alone_goes_on() -> None:
 
 def test_what_is_in_sync_is_counted_and_never_held() -> None:
     follower, _ = fetching(A, B)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0, 1)
-    follower.answer_fetch(records(A, data, 3), records(B, batch(0, 1), 7))
+    throttled(follower, 0, 1)
+    follower.answer_fetch(records(A, DATA, 3), records(B, batch(0, 1), 7))
     assert (follower.fetched(), follower.forgotten()) == ({A: (3, 1, 0)}, [B])
 
 
 def test_what_is_asked_for_already_is_held_too_when_the_quota_is_used_up() -> None:
     follower, _ = fetching(A, B)
     follower.answer_fetch(records(B, b"", 9))
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0, 1)
-    follower.answer_fetch(records(A, data, 9))
+    throttled(follower, 0, 1)
+    follower.answer_fetch(records(A, DATA, 9))
     assert sorted(follower.forgotten()) == [A, B]
 
 
 def test_a_throttle_that_is_lifted_lets_go_on_at_once() -> None:
-    follower, _ = fetching(A)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A)
     follower.answer_fetch(session_id=0)
     assert follower.is_idle
-    throttled(follower, len(data) // 2)
+    throttled(follower)
     follower.fetchers.go_on()
     assert follower.fetched() == {A: (3, 1, 0)}
 
 
 def test_a_rate_that_is_doubled_lets_go_on_at_once() -> None:
-    follower, _ = fetching(A)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A)
     follower.answer_fetch(session_id=0)
-    follower.quota.set_limit(len(data))
+    follower.quota.set_limit(len(DATA))
     follower.fetchers.go_on()
     assert follower.fetched() == {A: (3, 1, 0)}
 
 
 def test_a_held_partition_that_is_not_followed_any_more_is_forgotten() -> None:
-    follower, _ = fetching(A, B)
-    data = batch(0, 3)
-    throttled(follower, len(data) // 2, 0)
-    follower.answer_fetch(records(A, data, 9))
+    follower = held_back(A, B)
     follower.fetchers.forget([A])
-    throttled(follower, len(data) // 2)
+    throttled(follower)
     follower.answer_fetch()
     assert (follower.fetched(), follower.asked.max_wait_ms) == ({}, 500)

@@ -232,6 +232,9 @@ def lie(story: Callable[[Follower, Liar, Simulation], Awaitable[None]]) -> None:
     assert simulation.loop.errors == []
 
 
+pytestmark = pytest.mark.played(by=lie)
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -244,39 +247,35 @@ def lie(story: Callable[[Follower, Liar, Simulation], Awaitable[None]]) -> None:
     ],
     ids=["endless", "half", "torn", "nothing asked", "a stranger", "too few"],
 )
-def test_an_answer_that_is_none_costs_a_new_attempt(bad: bytes) -> None:
-    async def story(follower: Follower, liar: Liar, simulation: Simulation) -> None:
-        liar.answer = lambda request: bad
-        follower.follow(0)
-        await asyncio.sleep(20)
-        assert all(each.batches == [] for each in follower.followed)
-        # Not in a hurry: each second at most, or when the time for an answer is over.
-        assert 2 <= len(liar.requests) <= 30
-        assert all(request.session_epoch == 0 for request in liar.requests)
-        good = [part(number, batch(0, 4), 4) for number in range(3)]
-        liar.answer = lambda request: b"" if liar.requests[-1].session_epoch else fetch_answer(*good)
-        await until(lambda: [each.log_end_offset for each in follower.followed] == [4, 4, 4])
-        assert follower.fetchers.failed_count == 0
+async def test_an_answer_that_is_none_costs_a_new_attempt(
+    follower: Follower, liar: Liar, simulation: Simulation, /, bad: bytes
+) -> None:
+    liar.answer = lambda request: bad
+    follower.follow(0)
+    await asyncio.sleep(20)
+    assert all(each.batches == [] for each in follower.followed)
+    # Not in a hurry: each second at most, or when the time for an answer is over.
+    assert 2 <= len(liar.requests) <= 30
+    assert all(request.session_epoch == 0 for request in liar.requests)
+    good = [part(number, batch(0, 4), 4) for number in range(3)]
+    liar.answer = lambda request: b"" if liar.requests[-1].session_epoch else fetch_answer(*good)
+    await until(lambda: [each.log_end_offset for each in follower.followed] == [4, 4, 4])
+    assert follower.fetchers.failed_count == 0
 
-    lie(story)
 
-
-def test_bad_records_cost_their_partition_alone() -> None:
-    async def story(follower: Follower, liar: Liar, simulation: Simulation) -> None:
-        wrong_crc = bytearray(batch(0, 4))
-        wrong_crc[-1] ^= 1
-        answers = [
-            fetch_answer(part(0, batch(0, 4), 4), part(1, bytes(wrong_crc), 4), part(2, batch(0, 4), 4)),
-            fetch_answer(part(0, batch(4), 5), part(2, batch(2, 4), 6)),
-        ]
-        liar.answer = lambda request: answers.pop(0) if answers else b""
-        follower.follow(0)
-        await until(lambda: not answers and follower.followed[0].log_end_offset == 5)
-        assert [each.log_end_offset for each in follower.followed] == [5, 0, 4]
-        # The offsets went back; the CRC may be right the next time.
-        assert follower.fetchers.failed_count == 1
-        await until(lambda: len(liar.requests) == 3)
-        named = {each.partition for topic in liar.requests[1].topics for each in topic.partitions}
-        assert (named, liar.requests[1].max_wait_ms) == ({0, 2}, 50)
-
-    lie(story)
+async def test_bad_records_cost_their_partition_alone(follower: Follower, liar: Liar, simulation: Simulation, /):
+    wrong_crc = bytearray(batch(0, 4))
+    wrong_crc[-1] ^= 1
+    answers = [
+        fetch_answer(part(0, batch(0, 4), 4), part(1, bytes(wrong_crc), 4), part(2, batch(0, 4), 4)),
+        fetch_answer(part(0, batch(4), 5), part(2, batch(2, 4), 6)),
+    ]
+    liar.answer = lambda request: answers.pop(0) if answers else b""
+    follower.follow(0)
+    await until(lambda: not answers and follower.followed[0].log_end_offset == 5)
+    assert [each.log_end_offset for each in follower.followed] == [5, 0, 4]
+    # The offsets went back; the CRC may be right the next time.
+    assert follower.fetchers.failed_count == 1
+    await until(lambda: len(liar.requests) == 3)
+    named = {each.partition for topic in liar.requests[1].topics for each in topic.partitions}
+    assert (named, liar.requests[1].max_wait_ms) == ({0, 2}, 50)

@@ -9,12 +9,7 @@ from typing import Any
 import pytest
 
 from barnabas.pipeline.sources.access_log import parse_line
-from barnabas.pipeline.sources.social import (
-    GROUND_TRUTH,
-    generate,
-    write_access_log,
-    write_jsonl,
-)
+from barnabas.pipeline.sources.social import GROUND_TRUTH, generate, write_access_log, write_jsonl
 from tests.unit.pipeline.sources.social.plans import BUSY, HOUR, Made, made
 
 
