@@ -5,13 +5,13 @@ import pytest
 from barnabas.broker.replicas.isr import ReplicaSet
 from barnabas.broker.replicas.nearer_replica import NO_REPLICA, nearer_replica
 
-RACKS = {1: "one", 2: "two", 3: "two", 4: "three"}
+RACKS = {1: "one", 2: "two", 3: "two", 4: "three", 5: "one"}
 
 
-def led(ends: dict[int, int], isr: tuple[int, ...] = (1, 2, 3, 4), log_start_offset: int = 0) -> ReplicaSet:
+def led(ends: dict[int, int], isr: tuple[int, ...] = (1, 2, 3, 4, 5), log_start_offset: int = 0) -> ReplicaSet:
     """Broker 1 leads, and its followers have fetched up to these offsets, one millisecond after the other."""
     replicas = ReplicaSet(1)
-    replicas.lead((1, 2, 3, 4), isr, 0, 0, 0, 0, was_leader=False)
+    replicas.lead((1, 2, 3, 4, 5), isr, 0, 0, 0, 0, was_leader=False)
     for now_ms, (broker_id, end_offset) in enumerate(ends.items(), 1):
         replicas.note_fetch(broker_id, end_offset, log_start_offset, 100, now_ms)
     return replicas
@@ -20,7 +20,7 @@ def led(ends: dict[int, int], isr: tuple[int, ...] = (1, 2, 3, 4), log_start_off
 @pytest.mark.parametrize(
     ("rack", "ends", "chosen"),
     [
-        pytest.param("one", {2: 100, 3: 100, 4: 100}, NO_REPLICA, id="the leader is in the rack"),
+        pytest.param("one", {2: 100, 5: 100}, NO_REPLICA, id="the leader is in the rack"),
         pytest.param("nowhere", {2: 100, 3: 100, 4: 100}, NO_REPLICA, id="nobody is"),
         pytest.param("two", {}, NO_REPLICA, id="nobody there has fetched"),
         pytest.param("two", {2: 49, 3: 49, 4: 100}, NO_REPLICA, id="nobody there has the offset"),
