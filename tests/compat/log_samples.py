@@ -1,6 +1,7 @@
 """A small data directory of all that Kafka writes: message formats, codecs, compaction, transactions, groups.
 
-Written by Kafka 2.7.2 itself, stopped (`clean`) and killed (`killed`: indexes of full size, nothing closed).
+Written by Kafka 2.7.2 itself: stopped (`clean`), and as a kill leaves it (`killed`: indexes of full size, nothing
+closed).
 """
 
 import random
@@ -38,7 +39,7 @@ class Samples(NamedTuple):
 
     Attributes:
         clean: After a clean stop.
-        killed: After more was written and Kafka was killed.
+        killed: As it was before that, at a moment at which Kafka stood still.
     """
 
     clean: Path
@@ -52,12 +53,12 @@ def write_samples(directory: Path) -> Samples:
         _create_topics(server.bootstrap_servers)
         _fill(server, seed=1)
         _wait_until_compacted(server.data_dir)
+        _fill(server, seed=2)
+        server.pause()
+        shutil.copytree(server.data_dir, samples.killed)
+        server.resume()
         server.stop()
         shutil.copytree(server.data_dir, samples.clean)
-        server.restart()
-        _fill(server, seed=2)
-        server.kill()
-        shutil.copytree(server.data_dir, samples.killed)
     return samples
 
 

@@ -1,7 +1,7 @@
 """What the cleaner leaves of a log is what Kafka 2.7.2's own cleaner leaves of the same log.
 
-Kafka writes topics with its cleaner switched off and is stopped; a copy is cleaned here, the original by Kafka. A
-second round follows, in which tombstones, markers and aborted data go.
+Kafka writes topics that its cleaner leaves alone; a copy is cleaned here, the original by Kafka. A second round
+follows, in which tombstones, markers and aborted data go. Kafka stands still while its files are copied.
 """
 
 import random
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from barnabas.broker.log.cleaner.cleaner import Cleaner
 from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
@@ -29,12 +29,14 @@ from barnabas.testing.manual_clock import ManualClock
 from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
 from tests.patience import PATIENCE_S
+from tests.settled import await_markers
 from tools.kafka.java import run_tool
 from tools.kafka.server import QuickKafkaServer
 
 CHECKPOINT = "cleaner-offset-checkpoint"
 
-COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.bytes": "30000"}
+DIRTY_RATIO, ALWAYS, NEVER = "min.cleanable.dirty.ratio", "0.01", "1.0"
+COMPACTED = {"cleanup.policy": "compact", DIRTY_RATIO: ALWAYS, "segment.bytes": "30000"}
 TOPICS: dict[str, dict[str, str]] = {
     **dict.fromkeys(("none", "gzip", "snappy", "lz4", "zstd"), COMPACTED),
     "tombstones": {**COMPACTED, "delete.retention.ms": "1"},
@@ -58,25 +60,40 @@ class Rounds(NamedTuple):
 def rounds(tmp_path_factory: pytest.TempPathFactory) -> Rounds:
     directory = tmp_path_factory.mktemp("cleaner")
     before, after = [], []
-    for number in range(2):
-        with QuickKafkaServer(directory / "server", {"log.cleaner.enable": "false"}) as server:
-            if number == 0:
-                create_topics(server.bootstrap_servers)
+    # Files of full size are copied.
+    settings = {"log.cleaner.backoff.ms": "100", "log.index.size.max.bytes": "40000"}
+    with QuickKafkaServer(directory / "server", settings) as server:
+        admin = AdminClient({"bootstrap.servers": server.bootstrap_servers})
+        create_topics(admin)
+        for number in range(2):
+            set_dirty_ratio(admin, NEVER)
             write(server.bootstrap_servers, number)
-            server.stop()
-        before.append(shutil.copytree(server.data_dir, directory / f"before-{number}"))
-        with QuickKafkaServer(directory / "server", {"log.cleaner.backoff.ms": "100"}) as server:
+            before.append(copy(server, directory / f"before-{number}"))
+            set_dirty_ratio(admin, ALWAYS)
             wait_until_clean(server.data_dir)
-            server.stop()
-        after.append(shutil.copytree(server.data_dir, directory / f"after-{number}"))
+            after.append(copy(server, directory / f"after-{number}"))
     return Rounds((before[0], before[1]), (after[0], after[1]))
 
 
-def create_topics(servers: str) -> None:
-    admin = AdminClient({"bootstrap.servers": servers})
-    for future in admin.create_topics(
-        [NewTopic(name, 1, 1, config=config) for name, config in TOPICS.items()]
-    ).values():
+def copy(server: QuickKafkaServer, target: Path) -> Path:
+    server.pause()
+    try:
+        return shutil.copytree(server.data_dir, target)
+    finally:
+        server.resume()
+
+
+def create_topics(admin: AdminClient) -> None:
+    new = [NewTopic(name, 1, 1, config={**config, DIRTY_RATIO: NEVER}) for name, config in TOPICS.items()]
+    for future in admin.create_topics(new).values():
+        future.result(PATIENCE_S)
+
+
+def set_dirty_ratio(admin: AdminClient, ratio: str) -> None:
+    """Say how much of each topic must be dirty until Kafka cleans it."""
+    change = ConfigEntry(DIRTY_RATIO, ratio, incremental_operation=AlterConfigOpType.SET)
+    topics = [ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=[change]) for name in TOPICS]
+    for future in admin.incremental_alter_configs(topics).values():
         future.result(PATIENCE_S)
 
 
@@ -91,12 +108,14 @@ def write(servers: str, number: int) -> None:
 
 def write_plain(servers: str, topic: str, codec: str, number: int) -> None:
     dice = random.Random(f"{topic} {number}")
+    # Not so long ago that a log that is opened has forgotten its producers.
+    first_ms = int(time.time() * 1000) - 1_000_000
     settings = {"compression.type": codec, "enable.idempotence": topic == "idempotent", "batch.num.messages": 20}
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, **settings})
     for count in range(1500):
         is_tombstone = dice.random() < 0.1
         value = None if is_tombstone else dice.randbytes(dice.randrange(120))
-        timestamp = 1_600_000_000_000 + dice.randrange(1_000_000)
+        timestamp = first_ms + dice.randrange(1_000_000)
         producer.produce(topic, value, b"key-%d" % dice.randrange(150), 0, timestamp=timestamp)
         if count % 100 == 0:
             producer.flush(PATIENCE_S)
@@ -122,6 +141,7 @@ def write_transactions(servers: str, number: int) -> None:
         for index, producer in enumerate(producers):
             is_aborted = dice.random() < 0.4 or (turn == 11 and index == 2)
             producer.abort_transaction(PATIENCE_S) if is_aborted else producer.commit_transaction(PATIENCE_S)
+    await_markers(servers, "transactions")
 
 
 def wait_until_clean(data_dir: Path) -> None:
@@ -160,7 +180,8 @@ def clean(data_dir: Path, name: str) -> None:
     timers = ManualClock()
     env = LogEnvironment(SystemClock(), timers, InlineExecutor())
     topic_partition = TopicPartition(name, 0)
-    log = open_log(env, topic_partition, data_dir / f"{name}-0", config, was_clean=True)
+    log = open_log(env, topic_partition, data_dir / f"{name}-0", config, was_clean=False)
+    log.note_high_watermark(log.log_end_offset)
     offsets = OffsetCheckpoint(env.files, data_dir / CHECKPOINT).read()
     log.first_dirty_offset = offsets.get(topic_partition)
     ends: list[PartitionLog] = []

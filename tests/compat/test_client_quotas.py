@@ -238,7 +238,7 @@ def test_the_first_level_that_is_set_holds_a_producer(broker: RunningBroker, nam
         assert throttle_ms == pytest.approx((counted / 10 - limit) / limit * 10_000, rel=0.09), first
 
 
-@pytest.mark.parametrize("version", [3, 5, 8])
+@pytest.mark.parametrize("version", [*(pytest.param(each, marks=pytest.mark.whole) for each in (3, 5)), 8])
 def test_a_producer_is_answered_at_once_and_then_held(broker: RunningBroker, name: str, version: int) -> None:
     create(broker, name)
     assert alter(broker, [("client-id", name)], producer_byte_rate=1_000.0) == (0, None)

@@ -1,6 +1,6 @@
 """Java 2.7.2 and 4.x, librdkafka, kafka-python, aiokafka: each produces, consumes, commits, rebalances and resumes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -16,6 +16,16 @@ TIMESTAMP_MS = 1_700_000_000_000
 # What is so old would be deleted at the next look for what is to be retained, on Kafka as well.
 KEEPS_WHAT_IS_OLD = {"retention.ms": "-1"}
 PARTITION_COUNT = 4
+
+
+def beside(setting_name: str, settings: Sequence[str]) -> pytest.MarkDecorator:
+    """Run a test with each client beside each setting; each of them once, and the other pairs with --whole."""
+    pairs = [
+        pytest.param(client, setting, marks=[] if place % len(settings) == index else [pytest.mark.whole])
+        for place, client in enumerate(FACTORIES)
+        for index, setting in enumerate(settings)
+    ]
+    return pytest.mark.parametrize(("client", setting_name), pairs, indirect=["client"])
 
 
 @contextmanager
@@ -64,7 +74,7 @@ def test_each_partition_keeps_its_order(client: Client, name: str) -> None:
         assert values == list(range(partition, 2_000, PARTITION_COUNT))
 
 
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+@beside("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_compressed_batches_are_read_by_kafkas_own_client(client: Client, java: Client, name: str, codec: str) -> None:
     client.create_topic(name, 1, {})
     values = [b"%06d" % number * 20_000 for number in range(6)]
@@ -74,7 +84,7 @@ def test_compressed_batches_are_read_by_kafkas_own_client(client: Client, java: 
             assert [record.value for record in read(consumer, len(values))] == values
 
 
-@pytest.mark.parametrize("acks", ["0", "1", "all"])
+@beside("acks", ["0", "1", "all"])
 def test_every_level_of_acknowledgement(client: Client, name: str, acks: str) -> None:
     client.create_topic(name, 1, {})
     places = client.produce(name, numbered(50, partition_count=1), acks=acks)
@@ -170,7 +180,10 @@ def test_topics_are_created_described_and_deleted(client: Client, name: str) -> 
     assert name not in client.topics()
 
 
-@pytest.mark.parametrize("client_name", list(FACTORIES))
+@pytest.mark.parametrize(
+    "client_name",
+    [pytest.param(name, marks=[] if name == "librdkafka" else [pytest.mark.whole]) for name in FACTORIES],
+)
 def test_clients_outlive_a_restart_and_a_kill(start_broker: StartBroker, client_name: str, name: str) -> None:
     broker = start_broker()
     client = FACTORIES[client_name](broker.bootstrap_servers)

@@ -263,7 +263,7 @@ def test_kafkas_tool_reads_it(place: Place, name: str) -> None:
     assert partition["size"] > 10_000
 
 
-@pytest.mark.parametrize("jar_set", [KAFKA, CLIENTS_4])
+@pytest.mark.parametrize("jar_set", [KAFKA, pytest.param(CLIENTS_4, marks=pytest.mark.whole)])
 def test_javas_admin_client_administers_all_of_it(place: Place, name: str, jar_set: str) -> None:
     place.move(place.first, (name, 0))
     java = JavaClient(place.broker.bootstrap_servers, jar_set)

@@ -5,10 +5,8 @@ import pytest
 from tests.compat.conftest import RunningBroker
 from tools.kafka.java import run_tool
 
-OLD_CLIENTS = ("kafka-0.10.2.2", "kafka-0.11.0.3")
 
-
-@pytest.mark.parametrize("jar_set", OLD_CLIENTS)
+@pytest.mark.parametrize("jar_set", ["kafka-0.10.2.2", pytest.param("kafka-0.11.0.3", marks=pytest.mark.whole)])
 def test_old_java_clients_produce_consume_in_a_group_and_go_on_where_it_committed(
     cluster: RunningBroker, name: str, jar_set: str
 ) -> None:

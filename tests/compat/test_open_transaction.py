@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from tests.compat import test_handover as handover
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_handover import (
+    CLEANUP_INTERVAL,
     StartBarnabas,
     StartKafka,
     barnabas,
@@ -22,9 +23,6 @@ from tests.compat.test_handover import (
 from tests.patience import PATIENCE_S
 
 start_barnabas, start_kafka = handover.start_barnabas, handover.start_kafka
-
-CLEANUP_INTERVAL = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-"""How often Kafka looks for transactions that took too long."""
 
 
 def begin_transaction(bootstrap_servers: str, topic: str) -> Producer:

@@ -260,10 +260,7 @@ SCRIPTS: Final = [(script, kind) for script in ALONE for kind in CONSUMERS]
 # librdkafka's max.poll.interval.ms is no shorter than its session.
 SCRIPTS += [(one_does_not_come_back, "java")]
 # In every run; each takes a JVM or waits for a session that ends.
-SHORT: Final = [
-    *((one_is_closed, "java"), (one_is_killed, "librdkafka")),
-    *((partitions_are_added, "librdkafka"), (one_too_many_comes, "librdkafka")),
-]
+SHORT: Final = [(one_is_closed, "java"), (one_is_killed, "librdkafka"), (partitions_are_added, "librdkafka")]
 OF_A_CLUSTER: Final[list[Script]] = [
     *(the_coordinator_moves, the_coordinator_moves_meanwhile, the_next_coordinator_lets_in_fewer),
 ]

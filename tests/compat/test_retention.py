@@ -1,18 +1,38 @@
-"""What retention leaves of a log with a limit in time and in bytes."""
+"""What retention leaves of logs with limits in time and in bytes; and what a damaged segment costs.
 
+That is its readers what is damaged, and nobody else anything. Brokers look for old segments 30 s after their start for
+the first time, so there is one broker for all of this.
+"""
+
+import asyncio
+import struct
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.compat.clients import FACTORIES, Client, Message
-from tests.compat.conftest import RunningBroker, StartBroker
+import pytest
 
-TIMEOUT_S = 120  # both look for old segments 30 s after their start for the first time
+from barnabas.clients.channel import Channel
+from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from tests.compat.clients import FACTORIES, Client, Message
+from tests.compat.conftest import RunningBroker, _started
+from tests.compat.reading import until
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+TIMEOUT_S = 120
 HOUR_MS = 3_600_000
 SEGMENT_COUNT = 10
 OLD_COUNT = 5
 VALUE_BYTES = 1_000
 SEGMENT_BYTES = 1_075  # roughly, with one such record in a batch of its own
+
+BATCHES_PER_SEGMENT = 3
+END_OFFSET = 4 * BATCHES_PER_SEGMENT
+NOT_YET = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
 class Case(NamedTuple):
@@ -31,6 +51,30 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def broker() -> Iterator[RunningBroker]:
+    """A broker with a good log, and two whose first segment is damaged."""
+    with ExitStack() as stack:
+        running = _started(stack, {"log.retention.check.interval.ms": "500"})
+        client = FACTORIES["librdkafka"](running.bootstrap_servers)
+        for topic in ("bad", "worse", "good"):
+            fill(client, topic, int(time.time() * 1000))
+        client.close()
+        running.stop()
+        damage_first_segment(running.data_dir / "bad-0", b"")
+        # Kafka believes this index, and finds nothing there without an error; we look into the segment.
+        damage_first_segment(running.data_dir / "worse-0", struct.pack(">ii", 1, 1 << 30))
+        running.restart()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(broker: RunningBroker) -> Iterator[Client]:
+    made = FACTORIES["librdkafka"](broker.bootstrap_servers)
+    yield made
+    made.close()
+
+
 def write(client: Client, topic: str, count: int, timestamp_ms: int) -> None:
     """One segment for each record."""
     for _ in range(count):
@@ -46,37 +90,81 @@ def base_offsets(broker: RunningBroker, topic: str) -> list[int]:
     return sorted(int(path.stem) for path in Path(broker.data_dir, f"{topic}-0").glob("*.log"))
 
 
-def wait_until_something_is_deleted(broker: RunningBroker, topic: str) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while base_offsets(broker, topic)[:1] == [0]:
-        assert time.monotonic() < deadline, f"nothing of {topic} was deleted"
-        time.sleep(0.05)
+def fill(client: Client, topic: str, timestamp_ms: int) -> None:
+    client.create_topic(topic, 1, {"segment.bytes": "3500", "retention.ms": str(HOUR_MS)})
+    for _ in range(END_OFFSET):
+        client.produce(topic, [Message(b"v" * 1_000, partition=0, timestamp_ms=timestamp_ms)])
 
 
-def test_the_size_counts_what_the_time_has_left(start_broker: StartBroker, name: str) -> None:
-    broker = start_broker(**{"log.retention.check.interval.ms": "500"})
-    client = FACTORIES["librdkafka"](broker.bootstrap_servers)
-    now_ms = int(time.time() * 1000)
+def damage_first_segment(directory: Path, index: bytes) -> None:
+    """Let its second batch have no length, and give it an offset index and an empty time index."""
+    path = min(directory.glob("*.log"))
+    data = bytearray(path.read_bytes())
+    (length,) = struct.unpack_from(">i", data, 8)
+    struct.pack_into(">i", data, 12 + length + 8, 0)
+    path.write_bytes(data)
+    path.with_suffix(".index").write_bytes(index)
+    path.with_suffix(".timeindex").write_bytes(b"")
+
+
+async def fetch(broker: RunningBroker, topic: str, offset: int) -> ErrorCode:
+    """The error of a fetch, as soon as the broker has taken the partition over."""
+    host, port = broker.bootstrap_servers.split(":")
+    channel = await Channel.connect(host, int(port), "test")
+    wanted = FetchTopic(topic, partitions=[FetchPartition(0, fetch_offset=offset, partition_max_bytes=1_000)])
+    request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1_000_000, topics=[wanted])
     try:
-        for case, settings in CASES.items():
-            create(client, f"{name}-{case}", settings.retention_ms, settings.retention_bytes)
-            write(client, f"{name}-{case}", OLD_COUNT, now_ms - 24 * HOUR_MS)
-            write(client, f"{name}-{case}", SEGMENT_COUNT - OLD_COUNT, now_ms)
-        for case in CASES:
-            wait_until_something_is_deleted(broker, f"{name}-{case}")
-        # What is deleted of this one is deleted after the others were seen to the end.
-        create(client, f"{name}-last", HOUR_MS, -1)
-        write(client, f"{name}-last", 2, now_ms - 24 * HOUR_MS)
-        wait_until_something_is_deleted(broker, f"{name}-last")
-
-        kept = {case: base_offsets(broker, f"{name}-{case}") for case in CASES}
-        assert kept == {
-            case: list(range(SEGMENT_COUNT - settings.kept_count, SEGMENT_COUNT)) for case, settings in CASES.items()
-        }
-        for case in CASES:
-            consumer = client.consumer(f"{name}-{case}", f"{name}-{case}")
-            records = consumer.poll(10_000)
-            consumer.close()
-            assert records[0].offset == kept[case][0], "the log starts where its first segment does"
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            answer = await channel.send(request, FetchResponse, max_version=11)
+            error_code = ErrorCode(answer.responses[0].partitions[0].error_code)
+            if error_code not in NOT_YET or time.monotonic() > deadline:
+                return error_code
+            await asyncio.sleep(0.05)
     finally:
-        client.close()
+        await channel.close()
+
+
+def errors(broker: RunningBroker, topic: str) -> list[str]:
+    return [asyncio.run(fetch(broker, topic, offset)).name for offset in range(END_OFFSET)]
+
+
+# By a simulated clock brokers show it in tests/simulation/test_loop_and_disk.py.
+@pytest.mark.whole
+def test_the_size_counts_what_the_time_has_left(broker: RunningBroker, client: Client) -> None:
+    now_ms = int(time.time() * 1000)
+    for case, settings in CASES.items():
+        create(client, case, settings.retention_ms, settings.retention_bytes)
+        write(client, case, OLD_COUNT, now_ms - 24 * HOUR_MS)
+        write(client, case, SEGMENT_COUNT - OLD_COUNT, now_ms)
+    for case in CASES:
+        until(lambda case=case: base_offsets(broker, case)[:1] != [0])
+    # What is deleted of this one is deleted after the others were seen to the end.
+    create(client, "last", HOUR_MS, -1)
+    write(client, "last", 2, now_ms - 24 * HOUR_MS)
+    until(lambda: base_offsets(broker, "last")[:1] != [0])
+
+    kept = {case: base_offsets(broker, case) for case in CASES}
+    assert kept == {
+        case: list(range(SEGMENT_COUNT - settings.kept_count, SEGMENT_COUNT)) for case, settings in CASES.items()
+    }
+    for case in CASES:
+        consumer = client.consumer(case, case)
+        records = consumer.poll(10_000)
+        consumer.close()
+        assert records[0].offset == kept[case][0], "the log starts where its first segment does"
+
+
+def test_only_what_is_damaged_cannot_be_read(broker: RunningBroker, client: Client) -> None:
+    assert errors(broker, "good") == ["NONE"] * END_OFFSET
+    damaged = ["CORRUPT_MESSAGE"] * (BATCHES_PER_SEGMENT - 1)
+    assert errors(broker, "bad") == ["NONE", *damaged, *["NONE"] * (END_OFFSET - BATCHES_PER_SEGMENT)]
+    assert client.produce("bad", [Message(b"v", partition=0)]) == [(0, END_OFFSET)]
+
+
+@pytest.mark.whole
+def test_retention_gets_on_with_other_logs_beside_damaged_ones(broker: RunningBroker, client: Client) -> None:
+    fill(client, "old", int(time.time() * 1000) - 24 * HOUR_MS)
+    until(lambda: base_offsets(broker, "old")[:1] != [0])
+    assert client.produce("worse", [Message(b"v", partition=0)]) == [(0, END_OFFSET)]
+    assert errors(broker, "good") == ["NONE"] * END_OFFSET

@@ -95,7 +95,7 @@ def test_batch_reads_between_times_and_offsets(
 
 
 # Its producer is Java's, whose other codecs test_clients.py shows.
-@pytest.mark.parametrize("codec", ["none", "zstd"])
+@pytest.mark.parametrize("codec", [pytest.param("none", marks=pytest.mark.whole), "zstd"])
 def test_written_rows_are_read_by_others_and_by_spark(
     spark: SparkSession, cluster: RunningBroker, librdkafka: Client, name: str, codec: str
 ) -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from tests.compat.clients import Client, Consumer
+from tests.compat.clients import FACTORIES, Client, Consumer
 from tests.compat.clients.java import JavaClientError
 from tests.compat.conftest import RunningBroker
 from tests.compat.raw_groups import Group
@@ -16,6 +16,9 @@ from tests.compat.test_clients import PARTITION_COUNT, numbered
 # kafka-python leaves sockets to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
+FIRST_CLIENTS = [
+    pytest.param(name, marks=[] if name in ("java-2.7.2", "librdkafka") else [pytest.mark.whole]) for name in FACTORIES
+]
 EVERYTHING = set(range(PARTITION_COUNT))
 MOST_GENERATIONS = 100
 
@@ -34,6 +37,7 @@ def generation_of(broker: RunningBroker, name: str) -> int:
         return next(each for each in generations if group.heartbeat(member_id, each) == ErrorCode.NONE)
 
 
+@pytest.mark.parametrize("client", FIRST_CLIENTS, indirect=True)
 def test_a_static_member_comes_back_without_a_rebalance(cluster: RunningBroker, client: Client, name: str) -> None:
     client.create_topic(name, PARTITION_COUNT, {})
     first = client.consumer(name, name, instance="i1")
@@ -74,7 +78,8 @@ def test_the_one_before_is_told_that_it_was_replaced(java: Client, name: str) ->
 
 # kafka-python's members rebalance in the polls of one thread, a step each: minutes on a busy machine.
 @pytest.mark.parametrize(
-    "client_name", ["java-2.7.2", "java-4", "librdkafka", pytest.param("kafka-python", marks=pytest.mark.whole)]
+    "client_name",
+    ["java-2.7.2", "librdkafka", *(pytest.param(name, marks=pytest.mark.whole) for name in ("java-4", "kafka-python"))],
 )
 def test_members_share_cooperatively(clients: Callable[[str], Client], client_name: str, name: str) -> None:
     client = clients(client_name)

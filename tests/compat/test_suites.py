@@ -13,7 +13,7 @@ from tests.compat.suites.runner import KAFKA, SUITES, play
 from tests.compat.suites.suite import FAILED, PASSED, SKIPPED, Place, Suite, ToolMissingError
 
 
-@pytest.mark.parametrize("name", [suite.name for suite in SUITES.values() if suite.is_quick])
+@pytest.mark.parametrize("name", ["franz-go", pytest.param("kafka-python", marks=pytest.mark.whole)])
 def test_a_suite_ends_as_on_kafka(name: str, tmp_path: Path) -> None:
     suite = SUITES[name]
     try:

@@ -102,6 +102,8 @@ def test_kafkas_old_tools_ask_for_elections_and_reassignments_by_nodes(
         until(lambda: not tree.exists("/admin/preferred_replica_election"))
 
 
+# Clusters under load show this and a pause that outlasts a session, too: tests/integration/test_cluster.py.
+@pytest.mark.whole
 def test_a_broker_that_was_killed_comes_back(chroot: str, tree: KazooClient) -> None:
     with new_broker(chroot) as broker:
         before = tree.get("/brokers/ids/0")[1]
@@ -118,6 +120,7 @@ def test_beside_another_broker_one_that_comes_later_is_a_member(chroot: str, tmp
         until(lambda: set(admin.list_topics(timeout=PATIENCE_S).brokers) == {0, 7})
 
 
+@pytest.mark.whole
 def test_a_broker_that_slept_longer_than_its_session_is_registered_again(chroot: str, tree: KazooClient) -> None:
     with new_broker(chroot) as broker:
         before = tree.get("/brokers/ids/0")[1]
@@ -130,7 +133,7 @@ def test_a_broker_that_slept_longer_than_its_session_is_registered_again(chroot:
         until(lambda: partition_count(broker, "t") == 1)
 
 
-@pytest.mark.parametrize("trial", TRIALS)
+@pytest.mark.parametrize("trial", ["stopped", pytest.param("killed", marks=pytest.mark.whole), "expired"])
 def test_without_zookeeper_records_go_on_and_what_was_asked_for_is_done_when_it_is_back(
     trial: str, tmp_path: Path
 ) -> None:
@@ -142,27 +145,31 @@ def test_without_zookeeper_records_go_on_and_what_was_asked_for_is_done_when_it_
         assert outcome.epochs[0] < outcome.epochs[1]
 
 
-@pytest.mark.parametrize("entity", ["clients/limited", "clients/<default>", "users/ANONYMOUS/clients/limited"])
-@pytest.mark.parametrize("is_bare", [True, False], ids=["a bare write", "Kafka's tool"])
-def test_a_limit_is_in_force_however_it_is_written(entity: str, is_bare: bool, chroot: str, tree: KazooClient) -> None:
-    limit = "producer_byte_rate=1000"
-    kinds = {"users": ("--entity-type", "users"), "clients": ("--entity-type", "clients")}
-    parts = entity.split("/")
-    with new_broker(chroot) as broker:
+def test_a_limit_is_in_force_however_it_is_written(chroot: str, tree: KazooClient) -> None:
+    limits = {
+        "clients/limited": ("--entity-type", "clients", "--entity-name", "limited"),
+        "clients/<default>": ("--entity-type", "clients", "--entity-default"),
+        "users/ANONYMOUS/clients/limited": (
+            *("--entity-type", "users", "--entity-name", "ANONYMOUS"),
+            *("--entity-type", "clients", "--entity-name", "limited"),
+        ),
+    }
+    bare = b'{"version":1,"config":{"producer_byte_rate":"4000"}}'
+    # A short window: it has to pass before a client is free again.
+    with new_broker(chroot, config={"quota.window.num": "2"}) as broker:
         assert not throttle_ms(broker, seconds=0)
-        if is_bare:
-            name, _, rate = limit.partition("=")
+        for entity, words in limits.items():
             tree.ensure_path(f"/config/{entity}")
-            tree.set(f"/config/{entity}", json.dumps({"version": 1, "config": {name: rate}}).encode())
-        else:
-            words = []
-            for kind, name in zip(parts[::2], parts[1::2], strict=True):
-                words += [*kinds[kind], *(["--entity-default"] if name == "<default>" else ["--entity-name", name])]
-            tool("ConfigCommand", chroot, "--alter", "--add-config", limit, *words)
-        assert throttle_ms(broker, seconds=PATIENCE_S)
-        tree.set(f"/config/{entity}", b'{"version":1,"config":{}}')
-        # The window has to pass first.
-        until(lambda: not throttle_ms(broker, seconds=0))
+            for write in (
+                lambda entity=entity: tree.set(f"/config/{entity}", bare),
+                lambda words=words: tool(
+                    "ConfigCommand", chroot, "--alter", "--add-config", "producer_byte_rate=4000", *words
+                ),
+            ):
+                write()
+                assert throttle_ms(broker, seconds=PATIENCE_S)
+                tree.set(f"/config/{entity}", b'{"version":1,"config":{}}')
+                until(lambda: not throttle_ms(broker, seconds=0))
 
 
 def throttle_ms(broker: Broker, seconds: float) -> float:

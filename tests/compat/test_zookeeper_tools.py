@@ -75,7 +75,7 @@ def test_kafka_configs(served: Served, name: str) -> None:
     assert "producer_byte_rate" not in served.run(*configs, "--describe", *entity)
 
 
-@pytest.mark.parametrize("jar_set", [KAFKA, ZOOKEEPER_3_9])
+@pytest.mark.parametrize("jar_set", [KAFKA, pytest.param(ZOOKEEPER_3_9, marks=pytest.mark.whole)])
 def test_zkcli(served: Served, name: str, jar_set: str) -> None:
     commands = "create %s one", "get -s %s", "set %s two", "create -s %s/n- x", "ls %s", "deleteall %s", "quit"
     script = "\n".join(command.replace("%s", f"/{name}") for command in commands)
@@ -89,7 +89,10 @@ def test_zkcli(served: Served, name: str, jar_set: str) -> None:
         assert client.exists(f"/{name}") is None
 
 
-@pytest.mark.parametrize("jar_set", [KAFKA_0_8, "kafka-0.10.2.2", "kafka-1.1.1"])
+@pytest.mark.parametrize(
+    "jar_set",
+    [KAFKA_0_8, *(pytest.param(each, marks=pytest.mark.whole) for each in ("kafka-0.10.2.2", "kafka-1.1.1"))],
+)
 def test_an_old_consumer_that_keeps_its_group_in_zookeeper(
     served: Served, name: str, jar_set: str, tmp_path: Path
 ) -> None:

@@ -6,8 +6,8 @@
     dual again, and ZooKeeper: the same way back
 
 `barnabas groups migrate` allows each phase before it, names after each restart but the last who is left, and allows
-what comes next when all were restarted. One member of each phase is killed where the others are shut down in order. One
-topic is idle: of it messages are there before the group, and none comes later.
+what comes next when all were restarted. In each phase, or in some, one member is killed where the others are shut down
+in order. One topic is idle: of it messages are there before the group, and none comes later.
 
 Source: implementation document, migrating offsets from ZooKeeper to Kafka.
 """
@@ -15,7 +15,7 @@ Source: implementation document, migrating offsets from ZooKeeper to Kafka.
 import json
 import random
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import NamedTuple
@@ -58,6 +58,8 @@ PHASES = (
     Phase("zookeeper again", DUAL, ZOOKEEPER, "zookeeper", "zookeeper-alone", "done"),
 )
 
+NAMES = tuple(phase.name for phase in PHASES)
+
 _TOPICS = {"a": 7, "idle": 2}
 _IDLE: list[Partition] = [("idle", 0), ("idle", 1)]
 _GROUP = "g"
@@ -74,12 +76,12 @@ class _Migration:
             self._group.start(kind, settings=ZOOKEEPER)
         self._group.settle()
 
-    def bounce(self, phase: Phase) -> None:
-        """Start each member anew with other settings, one after the other; one of them is killed."""
+    def bounce(self, phase: Phase, *, with_kill: bool) -> None:
+        """Start each member anew with other settings, one after the other; one of them may be killed."""
         self._expect_allowed(phase, phase.step)
         old = list(self._group.members)
         self._dice.shuffle(old)
-        killed = self._dice.choice(old)
+        killed = self._dice.choice(old) if with_kill else None
         for count, member in enumerate(old, start=1):
             self.changes.append(f"{phase.name}: {member.id} {'is killed' if member is killed else 'is bounced'}")
             self._group.members.remove(member)
@@ -136,8 +138,15 @@ class _Migration:
                 self.wrong.append(f"{phase}: committed to Kafka: {kafka}, {site.kafka_offsets(_GROUP)}")
 
 
-def migrate(registry: str, seed: int, kinds: Sequence[str]) -> Outcome:
-    """Move a group of these members to Kafka and back, and judge it."""
+def migrate(registry: str, seed: int, kinds: Sequence[str], kills: Container[str] = NAMES) -> Outcome:
+    """Move a group of these members to Kafka and back, and judge it.
+
+    Args:
+        registry: Where the tree is.
+        seed: Of all choices.
+        kinds: Of the members.
+        kills: The phases in which one of them is killed.
+    """
     dice = random.Random(seed)
     outcome = Outcome(seed)
     with tempfile.TemporaryDirectory(prefix="barnabas-migration-") as name, Site(registry, Path(name)) as site:
@@ -151,7 +160,7 @@ def migrate(registry: str, seed: int, kinds: Sequence[str]) -> Outcome:
                 migration.begin(kinds)
                 migration.check("start", ZOOKEEPER)
                 for phase in PHASES:
-                    migration.bounce(phase)
+                    migration.bounce(phase, with_kill=phase.name in kills)
                 outcome.wrong = [*migration.wrong, *group.finish()]
             except BaseException as error:
                 error.add_note(f"seed {seed}, after: {'; '.join(migration.changes)}")

@@ -33,7 +33,6 @@ SUITE = Suite(
     prepare=_prepare,
     run=_run,
     port=9092,
-    is_quick=False,
     settings={"broker.id": "1", "message.max.bytes": "200000000"},
     fails={
         "TestClient*ACLs": "their broker has an authorizer; without one Kafka answers SECURITY_DISABLED",

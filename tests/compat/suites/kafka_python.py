@@ -100,7 +100,6 @@ OLD = Suite(
         "test_consumer_integration",
         "test_producer_integration",
     ),
-    is_quick=False,
     settings=_SETTINGS,
     fails={"*::test_create_describe_delete_acls": _AUTHORIZER},
     skips={

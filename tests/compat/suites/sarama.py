@@ -173,7 +173,6 @@ SUITE = Suite(
     run=_run,
     beside=partial(_proxies, 1),
     port=_PORT,
-    is_quick=False,
     settings={
         "broker.id": "1",
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{_FIRST_PROXY}",

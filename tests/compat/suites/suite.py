@@ -57,7 +57,6 @@ class Suite:
         prepare: Fetches and builds what is missing; needs the network.
         parts: Names of the parts that get a broker of their own each.
         run: Runs a part against a broker, and gives the result of each test.
-        is_quick: Whether its short form is among the tests that are always run: one of each client, of a minute or two.
         beside: What runs beside the broker, from before it starts.
         settings: Of the broker, above `ONE_BROKER`: what the suite's authors set for theirs.
         own_settings: Of one of several brokers, by its id, above those.
@@ -75,7 +74,6 @@ class Suite:
     prepare: Callable[[], None]
     run: Callable[[str, Place], dict[str, str]]
     parts: tuple[str, ...] = ("",)
-    is_quick: bool = True
     beside: Callable[[], AbstractContextManager[None]] = nullcontext
     settings: Mapping[str, str] = field(default_factory=dict)
     own_settings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
