@@ -129,8 +129,6 @@ def errors(broker: RunningBroker, topic: str) -> list[str]:
     return [asyncio.run(fetch(broker, topic, offset)).name for offset in range(END_OFFSET)]
 
 
-# By a simulated clock brokers show it in tests/simulation/test_loop_and_disk.py.
-@pytest.mark.whole
 def test_the_size_counts_what_the_time_has_left(broker: RunningBroker, client: Client) -> None:
     now_ms = int(time.time() * 1000)
     for case, settings in CASES.items():

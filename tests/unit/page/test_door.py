@@ -3,9 +3,12 @@
 import dataclasses
 
 import pytest
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from barnabas.core.errors import ConfigError
 from barnabas.page.cluster import Cluster
+from barnabas.page.door.door import Door
 from barnabas.page.door.guesses import MOST_KEPT, Guesses
 from barnabas.page.door.hosts import forwarded_address, is_from_own_page, is_known_host, may_ask
 from barnabas.page.door.sessions import MOST_SESSIONS, Session, Sessions
@@ -246,6 +249,37 @@ def test_it_starts_where_that_is_safe(settings: Settings) -> None:
 def test_it_does_not_start_where_that_is_not(settings: Settings) -> None:
     with pytest.raises(ConfigError, match="--"):
         settings.check()
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded_for", "answer"),
+    [
+        ("10.0.0.1", [(b"x-forwarded-for", b"192.0.2.7")], (200, "192.0.2.7")),
+        ("10.0.0.1", [], (200, "10.0.0.1")),
+        ("192.0.2.7", [(b"x-forwarded-for", b"127.0.0.1")], (403, "")),
+    ],
+    ids=["by the proxy", "the proxy itself", "beside the proxy"],
+)
+async def test_behind_a_proxy_nobody_else_is_answered(
+    peer: str, forwarded_for: list[tuple[bytes, bytes]], answer: tuple[int, str]
+) -> None:
+    statuses, addresses = [], []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        addresses.append(scope["state"]["address"])
+        await PlainTextResponse("")(scope, receive, send)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        statuses.append(message.get("status"))
+
+    headers = [(b"host", b"127.0.0.1"), *forwarded_for]
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers, "client": (peer, 1), "query_string": b""}
+    door = Door(app, Settings({"c": "h:1"}, trusted_proxy="10.0.0.1"), Sessions(Session()), "session")
+    await door(scope, receive, send)
+    assert (statuses[0], "".join(addresses)) == answer
 
 
 def test_addresses_and_clusters_are_read() -> None:
