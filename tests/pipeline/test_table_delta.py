@@ -107,7 +107,10 @@ def test_wider_numbers_are_refused_and_narrower_ones_become_the_columns_type(
 
 @pytest.mark.parametrize(
     ("properties", "feature"),
-    [("'delta.columnMapping.mode' = 'name'", "columnMapping"), ("'delta.enableTypeWidening' = 'true'", "TypeWidening")],
+    [
+        ("'delta.columnMapping.mode' = 'name'", "columnMapping"),
+        pytest.param("'delta.enableTypeWidening' = 'true'", "TypeWidening", marks=pytest.mark.whole),
+    ],
 )
 def test_a_table_with_a_feature_that_is_not_supported_is_refused_by_its_name(
     spark: SparkSession, tmp_path: Path, properties: str, feature: str

@@ -183,6 +183,7 @@ def test_read_is_of_one_commit_however_late_it_is_used(spark: SparkSession, tabl
     assert offsets_in(table) == list(range(50, 60))
 
 
+@pytest.mark.whole
 def test_the_batches_of_a_stream_are_written_and_read(spark: SparkSession, table: IcebergTable, tmp_path: Path) -> None:
     assert write_stream(spark, table, tmp_path) == sorted(row["id"] for row in table.read().collect())
 
