@@ -78,6 +78,7 @@ def test_a_table_that_others_have_made_is_added_to(spark: SparkSession, tmp_path
     assert table.read().count() == 5
 
 
+@pytest.mark.whole
 def test_old_versions_are_there_until_they_are_removed(spark: SparkSession, tmp_path: Path) -> None:
     location = str(tmp_path / "table")
     table = DeltaLakeTable(spark, location)

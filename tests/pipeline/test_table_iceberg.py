@@ -114,6 +114,7 @@ def test_pyiceberg_duckdb_and_spark_read_it_by_the_catalog_beside_it(
     ]
 
 
+@pytest.mark.whole
 def test_what_pyiceberg_adds_stays(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
     table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
     theirs = theirs_in(directory)
