@@ -257,9 +257,7 @@ def test_of_fifty_races_each_has_one_winner(place: Place) -> None:
     races(place, 50)
 
 
-@pytest.mark.parametrize(
-    ("format_name", "module"), [("delta", delta_lake), pytest.param("parquet", parquet, marks=WHOLE)]
-)
+@pytest.mark.parametrize(("format_name", "module"), [("delta", delta_lake), ("parquet", parquet)])
 def test_a_writer_that_was_overtaken_by_the_same_run_is_told(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_name: str, module: ModuleType
 ) -> None:
