@@ -157,12 +157,12 @@ def test_a_killed_demo_resumes_with_its_log_alone_and_a_finished_one_starts_over
     log, other_log = tmp_path / "access.log", tmp_path / "other.log"
     log.write_bytes(gzip.decompress(real_access_log.read_bytes()) + CUT_SHORT)
     other_log.write_bytes(ONE_VIEW)
-    # So slow that the log does not end before the first kill, however long the parts take to start.
+    # So slow that the log does not end before the kills, however long the parts take to start.
     with running_demo(tmp_path / "demo", log, 2_000) as demo:
         demo.until(lambda: demo.topic_bytes() > 5_000)
         kill(demo.child("barnabas.pipeline", "replay"))
-        # Rows that are committed: they must not be loaded again.
-        demo.until(lambda: demo.count("tables/load/page-views/_delta_log/*.json"))
+        # The demo kills its broker itself, in each of its runs.
+        demo.until(lambda: "broker was killed" in demo.said())
         demo.kill()
         command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
         refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
@@ -171,7 +171,6 @@ def test_a_killed_demo_resumes_with_its_log_alone_and_a_finished_one_starts_over
         demo.start()
         assert_equal_to_plain_count(demo)
         assert demo.count("report.html") == 1
-        # The demo kills its broker itself, in each of its runs.
         assert demo.said().count("broker was killed (signal 9): starting it again") == 2
         assert "replay was killed (signal 9): starting it again" in demo.said()
         assert "resuming the run" in demo.said()
@@ -207,6 +206,7 @@ def write_much(path: Path) -> None:
     )
 
 
+@pytest.mark.whole
 def test_demo_on_a_full_disk_says_so(tmp_path: Path):
     disk = tmp_path / "disk"
     disk.mkdir()

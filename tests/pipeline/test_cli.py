@@ -1,7 +1,6 @@
 """`barnabas pipeline` as a person uses it: from a log to a report; what it says to mistakes.
 
-What starts by itself or is stopped from outside is a process here; other commands run in the tests' own process and
-Spark session.
+Commands run in the tests' own process and Spark session; `test_stops.py` and `test_failures.py` run them as processes.
 """
 
 import json
@@ -16,14 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import prometheus_client
 import pytest
 
 from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from barnabas.pipeline.spark import session
+from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import Progress
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.patience import PATIENCE_S
-from tests.spark import SHORT_LIVED_WORDS, forgets_sockets, shared_session
+from tests.spark import forgets_sockets, shared_session
 
 pytestmark = forgets_sockets
 
@@ -58,15 +60,25 @@ class Terminal:
 
 
 @pytest.fixture
-def give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., str]]:
     """Gives a command in this process, with the tests' Spark session; what it printed."""
 
     @contextmanager
     def shared(*_: object, **__: Any) -> Iterator[object]:
         yield shared_session()
 
+    def start_http_server(*arguments: Any) -> Any:
+        serving.append(start(*arguments))
+        return serving[-1]
+
+    serving: list[Any] = []
+    start = prometheus_client.start_http_server
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(session, "spark_session", shared)
+    # A command leaves its metrics to the end of its process.
+    monkeypatch.setattr(prometheus_client, "start_http_server", start_http_server)
 
     def give(*words: str, code: int = 0) -> str:
         capsys.readouterr()
@@ -80,7 +92,11 @@ def give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         said = capsys.readouterr()
         return said.err if code else said.out
 
-    return give
+    yield give
+    for server, thread in serving:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 @pytest.fixture
@@ -89,17 +105,28 @@ def terminal(tmp_path: Path, start_broker: StartBroker) -> Terminal:
 
 
 def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
-    count = write_access_log(SitePlan(duration_s=1_800), terminal.directory / "access.log")
+    count = write_access_log(SitePlan(duration_s=600), terminal.directory / "access.log")
     assert f"done: line {count:,}, refused 0" in terminal.give("replay", "access.log", *terminal.at)
     # What is there already is not sent again.
     assert f"done: line {count:,}" in give("replay", "access.log", *terminal.at)
 
-    told = give("run", "reporting", "load", "--topics", "page-views", "--once", *terminal.at)
-    assert f"done: run load, record count {count}, dead letter count 0, lag 0" in told
-    status = json.loads(terminal.give("status", "--json"))
-    assert {each["run"]: each["state"] for each in status} == {"load": "stopped", "reporting": "stopped"}
+    told = give(*("run", "load", "--topics", "/page-.*/", "--once", "--metrics-port", "0", "--json", *terminal.at))
+    events = [json.loads(line) for line in told.splitlines()]
+    assert [each["run"] for each in events if each["event"] == "batch"] == ["load"]
+    (done,) = (each for each in events if each["event"] == "done")
+    assert (done["run"], done["record_count"], done["dead_letter_count"], done["lag"]) == ("load", count, 0, 0)
+    (url,) = (each["url"] for each in events if each["event"] == "metrics")
+    text = urllib.request.urlopen(url).read().decode()
+    assert 'barnabas_pipeline_batches_total{run="load"} 1.0' in text
+    assert 'barnabas_pipeline_lag_records{partition="0",run="load",topic="page-views"} 0.0' in text
+    status = json.loads(give("status", "--json"))
+    assert {each["run"]: each["state"] for each in status} == {"load": "stopped"}
     assert "page-views" in give("status", "--partitions")
 
+    # As the job ranking would, which takes long.
+    table = open_table(shared_session(), str(terminal.directory / "pipeline-data/tables/ranking/ranking"), "delta")
+    rows = shared_session().sql("SELECT '/a' AS item, 1D AS score, 3L AS views, 0L AS clicks, 0L AS votes_for")
+    table.replace(rows.selectExpr("*", "0L AS votes_against"), Progress("ranking", 1, "", {}, {}))
     told = give("report", "--output", "report.html", "--title", "Our site")
     page = (terminal.directory / "report.html").read_text()
     assert "<title>Our site" in page
@@ -110,29 +137,6 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
     assert "nothing was changed" in told
     told = give("compact", "load", "--table", "page-views")
     assert re.search(r"page-views: \d files before, 1 after", told)
-
-
-def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
-    write_access_log(SitePlan(duration_s=600), terminal.directory / "access.log")
-    terminal.give("replay", "access.log", *terminal.at)
-    runs = ["reporting", "load"]
-    process = terminal.start(
-        "run", *runs, "--topics", "/page-.*/", "--metrics-port", "0", "--json", *terminal.at, *SHORT_LIVED_WORDS
-    )
-    with process:
-        assert process.stdout is not None
-        events = (json.loads(line) for line in process.stdout)
-        url = next(event["url"] for event in events if event["event"] == "metrics")
-        waiting = set(runs)
-        while waiting:
-            waiting.discard(next(event["run"] for event in events if event["event"] == "batch"))
-        text = urllib.request.urlopen(url).read().decode()
-        assert 'barnabas_pipeline_batches_total{run="load"} 1.0' in text
-        assert 'barnabas_pipeline_lag_records{partition="0",run="load",topic="page-views"} 0.0' in text
-        process.send_signal(signal.SIGINT)
-        done = {event["run"]: event["lag"] for event in events if event["event"] == "done"}
-        assert done == dict.fromkeys(runs, 0)
-        assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.parametrize(
@@ -185,7 +189,7 @@ def test_a_run_gives_up_on_what_takes_connections_and_never_answers(give: Callab
 
 def test_a_run_of_what_is_there_now_says_at_once_that_its_topics_are_not(terminal: Terminal, give: Callable[..., str]):
     write_access_log(SitePlan(duration_s=60), terminal.directory / "access.log")
-    terminal.give("replay", "access.log", *terminal.at)
+    give("replay", "access.log", *terminal.at)
     reason = "load: none of its topics is there: page-view (there is page-views, page-views.dlq)"
     said = give("run", "load", "--topics", "page-view", "--once", *terminal.at, code=2)
     assert said == f"barnabas pipeline: {reason}\n"

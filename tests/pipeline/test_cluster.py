@@ -5,7 +5,7 @@ Each record is there once, and the run's pace is that of the brokers that are le
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,37 +111,36 @@ def test_a_cluster_that_does_not_answer_and_a_refused_request_say_why(asked: Clu
         cluster.topics()
 
 
-@contextmanager
-def three_brokers(directory: Path) -> Iterator[Members]:
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Members]:
+    """Three brokers; a test leaves all of them running."""
     port = free_port()
     with (
         Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, directory / "brokers", f"127.0.0.1:{port}/keeps") as members,
+        cluster_of(("barnabas",) * 3, tmp_path_factory.mktemp("brokers"), f"127.0.0.1:{port}/keeps") as members,
     ):
         yield members
 
 
-def test_a_run_paces_itself_by_the_quotas_of_the_brokers_that_are_there(tmp_path: Path) -> None:
-    with three_brokers(tmp_path) as members:
-        quotas = Quotas(members[1])
-        # It holds on each broker for itself.
-        quotas.limit(consumer_byte_rate=1_000)
-        kafka = KafkaOptions(servers_of(members), {"client.id": CLIENT_ID})
-        with QuotaClient(kafka, print) as client:
-            await_rate(client, 3_000)
-            members[3].kill()
-            await_rate(client, 2_000)
-            quotas.limit(consumer_byte_rate=2_000)
-            await_rate(client, 4_000)
-            members[3].restart()
-            await_rate(client, 6_000)
+def test_a_run_paces_itself_by_the_quotas_of_the_brokers_that_are_there(members: Members) -> None:
+    quotas = Quotas(members[1])
+    # It holds on each broker for itself.
+    quotas.limit("paced", consumer_byte_rate=1_000)
+    kafka = KafkaOptions(servers_of(members), {"client.id": "paced"})
+    with QuotaClient(kafka, print) as client:
+        await_rate(client, 3_000)
+        members[3].kill()
+        await_rate(client, 2_000)
+        quotas.limit("paced", consumer_byte_rate=2_000)
+        await_rate(client, 4_000)
+        members[3].restart()
+        await_rate(client, 6_000)
 
 
-def test_a_broker_that_is_killed_in_mid_run_loses_and_doubles_nothing(name: str, tmp_path: Path) -> None:
-    with (
-        three_brokers(tmp_path) as members,
-        Site(shared_session(), lambda: servers_of(members), name, tmp_path) as site,
-    ):
+def test_a_broker_that_is_killed_in_mid_run_loses_and_doubles_nothing(
+    members: Members, name: str, tmp_path: Path
+) -> None:
+    with Site(shared_session(), lambda: servers_of(members), name, tmp_path) as site:
         views, out = site.topic("page_view"), f"{name}-out"
         run: dict[str, Any] = {"topics": {"views": views, "out": out}, "table_format": "parquet"}
         site.create(views, _PARTITION_COUNT)

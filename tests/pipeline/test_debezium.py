@@ -102,8 +102,8 @@ def test_a_table_by_key_is_as_the_database_s_whatever_is_killed(
     def loaded(topic: str, *columns: str) -> list[tuple[object, ...]]:
         return site.rows(LOAD, topic, *columns) if (site.directory / "tables" / "load" / topic).exists() else []
 
-    def size() -> int:
-        return sum(path.stat().st_size for path in broker.data_dir.glob(f"{PEOPLE}-*/*.log"))
+    def size(topic: str = PEOPLE) -> int:
+        return sum(path.stat().st_size for path in broker.data_dir.glob(f"{topic}-*/*.log"))
 
     with (
         PostgresqlServer(wal_level="logical") as server,
@@ -120,7 +120,10 @@ def test_a_table_by_key_is_as_the_database_s_whatever_is_killed(
         deadline = time.monotonic() + PATIENCE_S
         while not (loaded(PEOPLE) and len(loaded(NOTES)) == 10):
             assert time.monotonic() < deadline, worker.said()
-            load()
+            if size() and size(NOTES):
+                load()
+            else:
+                time.sleep(0.05)
         server.query("TRUNCATE notes")
         server.query("INSERT INTO notes SELECT number, 'new' FROM generate_series(5, 20) AS number")
 
@@ -130,16 +133,17 @@ def test_a_table_by_key_is_as_the_database_s_whatever_is_killed(
                 assert time.monotonic() < deadline, worker.said()
                 time.sleep(0.01)
 
-        kills = [worker.kill, broker.kill] * max(1, CHANGE_COUNT // 20_000)
-        for kill, start in zip(kills, [worker.start, broker.restart] * len(kills), strict=False):
+        rounds = max(1, CHANGE_COUNT // 20_000)
+        for _ in range(rounds):
             load()
-            size_before = size()
-            changes = thread.submit(change, server, chance, CHANGE_COUNT // len(kills))
-            wait_for_more_than(size_before)
-            time.sleep(chance.uniform(0.0, 0.2))
-            kill()
-            start()
-            changes.result()
+            for kill, start in ((worker.kill, worker.start), (broker.kill, broker.restart)):
+                size_before = size()
+                changes = thread.submit(change, server, chance, CHANGE_COUNT // (2 * rounds))
+                wait_for_more_than(size_before)
+                time.sleep(chance.uniform(0.0, 0.2))
+                kill()
+                start()
+                changes.result()
         size_before = size()
         server.query(f"INSERT INTO people VALUES ({LAST_ID}, 'the last')")
         made_s = time.monotonic()
@@ -155,7 +159,7 @@ def test_a_table_by_key_is_as_the_database_s_whatever_is_killed(
         assert loaded(NOTES, "id", "note") == server.query("SELECT id, note FROM notes ORDER BY id")
         now_s = time.monotonic()
         print(
-            f"{CHANGE_COUNT:,} changes, {len(kills)} kills, {sum(each.figures.record_count for each in loads):,} "
+            f"{CHANGE_COUNT:,} changes, {2 * rounds} kills, {sum(each.figures.record_count for each in loads):,} "
             f"records in {len(loads)} loads, {len(people)} rows; {now_s - began_s:.0f} s, {now_s - made_s:.0f} s of "
             "them after the last change"
         )

@@ -66,6 +66,7 @@ def test_a_package_that_can_not_be_fetched_is_told_in_ivys_words(terminal: Termi
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.whole
 def test_what_java_says_is_one_line_behind_its_trace_where_that_is_wanted(terminal: Terminal):
     plugin = ("--conf", "spark.plugins=com.example.Absent", *SHORT_LIVED_WORDS)
     with terminal.start("run", "load", "--topics", "a", *terminal.at, "--verbose", *plugin) as process:

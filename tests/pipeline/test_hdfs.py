@@ -1,4 +1,7 @@
-"""Tables on HDFS in Delta: the life of one, of `test_tables.py`; restarts of HDFS."""
+"""Tables on HDFS in Delta: the life of one, of `test_tables.py`; restarts of HDFS.
+
+In `scripts/test` tables are in S3 (`test_object_stores.py`).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import TableError
 from tests.pipeline.test_tables import (
     Place,
+    commit_rows_and_progress_in_one_step,
     offsets_in,
     progress_of,
     rows_at,
     spark,
-    test_a_table_of_another_format_commits_rows_and_progress_in_one_step,
 )
 from tests.spark import forgets_sockets, forgotten_sockets
 from tools.hadoop.server import Hdfs
@@ -26,14 +29,9 @@ from tools.hadoop.server import Hdfs
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Fixtures of the tests here, and the test that is run here again.
-__all__ = [
-    "forgotten_sockets",
-    "spark",
-    "test_a_table_of_another_format_commits_rows_and_progress_in_one_step",
-]
+__all__ = ["forgotten_sockets", "spark"]  # fixtures
 
-pytestmark = forgets_sockets
+pytestmark = [forgets_sockets, pytest.mark.whole]
 
 FORMATS = ["delta"]
 
@@ -45,12 +43,16 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
 
 
 @pytest.fixture(params=FORMATS)
-def other_place(request: pytest.FixtureRequest, spark: SparkSession, hdfs: Hdfs, tmp_path: Path) -> Place:
+def any_place(request: pytest.FixtureRequest, spark: SparkSession, hdfs: Hdfs, tmp_path: Path) -> Place:
     return Place(spark, request.param, f"{hdfs.uri}/{tmp_path.name}/table")
 
 
-def test_nodes_may_restart_between_commits(other_place: Place, hdfs: Hdfs) -> None:
-    place = other_place
+def test_a_table_commits_rows_and_progress_in_one_step(any_place: Place) -> None:
+    commit_rows_and_progress_in_one_step(any_place)
+
+
+def test_nodes_may_restart_between_commits(any_place: Place, hdfs: Hdfs) -> None:
+    place = any_place
     table = place.open()
     table.append(rows_at(place.spark, 0, 10), place.next(end=10))
     hdfs.restart_data_node()

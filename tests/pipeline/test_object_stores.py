@@ -94,6 +94,7 @@ def wait_until(condition: Callable[[], bool], said: Callable[[], str], process: 
         time.sleep(0.05)
 
 
+@pytest.mark.whole
 def test_a_load_whose_driver_is_killed_goes_on_by_the_address_alone(site: Site, store: ObjectStore, bucket: str):
     topic = site.topic("page_view")
     site.create(topic, 2)
@@ -134,7 +135,7 @@ def test_the_way_from_nothing_to_a_table_in_a_bucket_as_it_is_documented(
 
 
 def test_of_two_drivers_of_one_run_one_commits(store: ObjectStore, bucket: str):
-    races(Place(shared_session(), "delta", f"s3a://{bucket}/table"), 3)
+    races(Place(shared_session(), "delta", f"s3a://{bucket}/table"), 2)
 
 
 @pytest.mark.whole
@@ -178,6 +179,8 @@ def test_a_run_waits_for_a_store_that_does_not_answer(site: Site, store: ObjectS
     mending.join()
     assert "the store does not answer: 503 ServiceUnavailable" in site.warnings[0]
     assert offsets_in(open_table(site.spark, f"s3a://{bucket}/load/{topic}", "delta"))
+    # Its checkpoint is in the store as well.
+    assert store.names(bucket, "checkpoints") == ["checkpoints/load/status.json"]
 
 
 def test_a_file_of_a_checkpoint_takes_the_place_of_an_older_one(store: ObjectStore, bucket: str):

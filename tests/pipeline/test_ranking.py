@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.job import Frames, TopicInput, Value
+from barnabas.pipeline.job import Frames, Summary, TopicInput, Value
 from barnabas.pipeline.jobs.ranking import JOB, digest, refresh, summarize
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
-from tests.pipeline.literal_events import Inputs, facts_of, shuffled, values, verdicts
+from tests.pipeline.literal_events import Inputs, at, facts_of, shuffled, values, verdicts
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -65,23 +65,21 @@ def refreshed(facts: DataFrame, accused: DataFrame | None = None, /, **parameter
     return {**read, **hours, **refresh(hours, all_parameters)}
 
 
-def ranked(inputs: Inputs, **parameters: float) -> dict[str, dict]:
-    """Give the ranking's rows by item."""
+def ranked(inputs: Inputs, **parameters: float) -> tuple[dict[str, dict], dict[tuple[str, str], dict]]:
+    """Give the ranking's rows by item, and those of the ranking by query, by query and item."""
     outputs = refreshed(facts(inputs), **parameters)
-    return {row["item"]: row for row in values(outputs["ranking"])}
-
-
-def ranked_for_queries(inputs: Inputs, **parameters: float) -> dict[tuple[str, str], dict]:
-    """Give the rows of the ranking by query, by query and item."""
-    outputs = refreshed(facts(inputs), **parameters)
-    return {(row["query"], row["item"]): row for row in values(outputs["query_ranking"])}
+    return (
+        {row["item"]: row for row in values(outputs["ranking"])},
+        {(row["query"], row["item"]): row for row in values(outputs["query_ranking"])},
+    )
 
 
 def test_nothing_gives_nothing(inputs: Inputs) -> None:
-    assert (ranked(inputs), ranked_for_queries(inputs)) == ({}, {})
+    assert ranked(inputs) == ({}, {})
 
 
-def test_views_of_pages_that_were_shown_count_without_their_query(inputs: Inputs) -> None:
+def test_what_counts_for_an_item(inputs: Inputs) -> None:
+    # Views of pages that were shown, without their query.
     for page in ["/a", "/a?utm_source=x", "/a#end", "/b?a=1?b=2"]:
         view(inputs, 0, page)
     view(inputs, 0, "/a", status=304)
@@ -89,66 +87,57 @@ def test_views_of_pages_that_were_shown_count_without_their_query(inputs: Inputs
     view(inputs, 0, "/a", status=500)
     view(inputs, 0, "/a", status=302)
     view(inputs, 0, "/a", method="POST")
-    items = ranked(inputs)
-    assert {item: (row["views"], row["score"]) for item, row in items.items()} == {"/a": (4, 4.0), "/b": (1, 1.0)}
-
-
-def test_last_vote_of_a_user_counts_whatever_came_last(inputs: Inputs) -> None:
-    vote(inputs, 20, "ada", "/a", -1)
-    vote(inputs, 10, "ada", "/a", 1)
-    vote(inputs, 10, "bert", "/a", 1)
-    vote(inputs, 10, "carl", "/a", 1)
-    vote(inputs, 11, "carl", "/a", 0)
-    vote(inputs, 10, "ada", "/b", 5)
-    vote(inputs, 10, "dora", "/c", 1)
-    vote(inputs, 11, "dora", "/c", 0)
-    items = ranked(inputs)
-    counted = {item: (row["votes_for"], row["votes_against"], row["score"]) for item, row in items.items()}
-    assert counted == {"/a": (1, 1, 0.0), "/b": (1, 0, 10.0)}
-
-
-def test_votes_at_the_same_time_are_ordered_by_id(inputs: Inputs) -> None:
-    vote(inputs, 0, "ada", "/a", -1, id="2")
-    vote(inputs, 0, "ada", "/a", 1, id="1")
-    items = ranked(inputs)
-    assert (items["/a"]["votes_for"], items["/a"]["votes_against"]) == (0, 1)
-
-
-def test_repeats_count_once(inputs: Inputs) -> None:
+    # A user's last vote, whatever came last; of two at the same time the one with the greater id.
+    vote(inputs, 20, "ada", "/c", -1)
+    vote(inputs, 10, "ada", "/c", 1)
+    vote(inputs, 10, "bert", "/c", 1)
+    vote(inputs, 10, "carl", "/c", 1)
+    vote(inputs, 11, "carl", "/c", 0)
+    vote(inputs, 10, "ada", "/d", 5)
+    vote(inputs, 10, "dora", "/e", 1)
+    vote(inputs, 11, "dora", "/e", 0)
+    vote(inputs, 0, "ada", "/f", -1, id="2")
+    vote(inputs, 0, "ada", "/f", 1, id="1")
+    # Repeats once.
     for _ in range(3):
-        view(inputs, 0, "/a", id="same")
+        view(inputs, 0, "/same", id="same")
         search(inputs, 0, "tea")
-        click(inputs, 0, "/a", "tea", id="same")
-    items, pairs = ranked(inputs), ranked_for_queries(inputs)
-    assert (items["/a"]["views"], items["/a"]["clicks"]) == (1, 1)
-    assert pairs["tea", "/a"]["clicks"] == 1
+        click(inputs, 0, "/same", "tea", id="same")
+    items, pairs = ranked(inputs)
+    counted = {
+        item: (row["views"], row["votes_for"], row["votes_against"], row["clicks"], row["score"])
+        for item, row in items.items()
+        if item != "/same"
+    }
+    assert counted == {
+        "/a": (4, 0, 0, 0, 4.0),
+        "/b": (1, 0, 0, 0, 1.0),
+        "/c": (0, 1, 1, 0, 0.0),
+        "/d": (0, 1, 0, 0, 10.0),
+        "/f": (0, 0, 1, 0, -10.0),
+    }
+    # Nobody searched for it, so it has the rate that all start with.
+    assert items["/a"]["click_through_rate"] == 0.05
+    assert (items["/same"]["views"], items["/same"]["clicks"]) == (1, 1)
+    assert {pair: row["clicks"] for pair, row in pairs.items()} == {("tea", "/same"): 1}
 
 
-def test_score_halves_by_the_half_life_and_ends_at_the_horizon(inputs: Inputs) -> None:
+def test_score_halves_by_the_half_life_and_ends_at_the_horizon_and_changes_only_with_the_hour(inputs: Inputs) -> None:
     view(inputs, 0, "/two")
     view(inputs, DAY_S, "/one")
     view(inputs, 2 * DAY_S, "/now")
-    items = ranked(inputs)
-    assert {item: row["score"] for item, row in items.items()} == {"/two": 0.25, "/one": 0.5, "/now": 1.0}
-    items = ranked(inputs, half_life_hours=12.0, horizon_half_lives=3)
-    assert {item: row["score"] for item, row in items.items()} == {"/one": 0.25, "/now": 1.0}
-
-
-def test_score_changes_only_with_the_hour(inputs: Inputs) -> None:
-    view(inputs, 0, "/a")
-    before = ranked(inputs)
-    view(inputs, HOUR_S - 1, "/b")
-    within = ranked(inputs)
-    view(inputs, HOUR_S, "/c")
-    after = ranked(inputs)
-    assert before["/a"] == within["/a"]
-    assert after["/a"]["score"] < within["/a"]["score"]
+    view(inputs, 2 * DAY_S + HOUR_S - 1, "/later")
+    items, _ = ranked(inputs)
+    scores = {"/two": 0.25, "/one": 0.5, "/now": 1.0, "/later": 1.0}
+    assert {item: row["score"] for item, row in items.items()} == scores
+    items, _ = ranked(inputs, half_life_hours=12.0, horizon_half_lives=3)
+    assert {item: row["score"] for item, row in items.items()} == {"/one": 0.25, "/now": 1.0, "/later": 1.0}
 
 
 def test_wrong_clock_does_not_make_everything_old(inputs: Inputs) -> None:
     view(inputs, 0, "/a")
-    view(inputs, 900 * DAY_S, "/b", _timestamp=inputs.tables()["page_view"]["time"][0].as_py())
-    items = ranked(inputs)
+    view(inputs, 900 * DAY_S, "/b", _timestamp=at(0))
+    items, _ = ranked(inputs)
     assert items.keys() == {"/a"}
 
 
@@ -161,8 +150,7 @@ def test_click_through_rate_is_smoothed_clicks_per_search(inputs: Inputs) -> Non
     click(inputs, 1, "/black", "tea pot")
     click(inputs, 1, "/black", None)
     click(inputs, 1, "/black", "  ")
-    priors = {"prior_clicks": 1, "prior_searches": 7}
-    items, pairs = ranked(inputs, **priors), ranked_for_queries(inputs, **priors)
+    items, pairs = ranked(inputs, prior_clicks=1, prior_searches=7)
     rates = {pair: (row["searches"], row["clicks"], row["click_through_rate"]) for pair, row in pairs.items()}
     assert rates == {
         ("tea", "/green"): (3, 2, 0.3),
@@ -175,14 +163,8 @@ def test_click_through_rate_is_smoothed_clicks_per_search(inputs: Inputs) -> Non
 def test_clicks_without_searches_are_no_rate_above_one(inputs: Inputs) -> None:
     for _ in range(4):
         click(inputs, 0, "/a", "tea")
-    pairs = ranked_for_queries(inputs, prior_clicks=0, prior_searches=0)
+    _, pairs = ranked(inputs, prior_clicks=0, prior_searches=0)
     assert (pairs["tea", "/a"]["searches"], pairs["tea", "/a"]["click_through_rate"]) == (0, 1.0)
-
-
-def test_item_that_nobody_searched_has_the_rate_that_all_start_with(inputs: Inputs) -> None:
-    view(inputs, 0, "/a")
-    items = ranked(inputs)
-    assert items["/a"]["click_through_rate"] == 0.05
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.whole) for seed in (2, 3))])
@@ -208,7 +190,7 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(spark: SparkSessio
 
 
 def test_votes_of_a_made_up_site_are_those_that_were_cast(spark: SparkSession, tmp_path: Path) -> None:
-    plan = SitePlan(seed=21, duration_s=12 * HOUR_S, events_per_s=1.0)
+    plan = SitePlan(seed=21, duration_s=6 * HOUR_S, events_per_s=1.0)
     truth = write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), tmp_path)
     made_up = facts_of(spark, JOB, inputs_from(JOB, tmp_path))
     votes = refreshed(made_up)["ranking"].selectExpr("item", "votes_for - votes_against")
@@ -255,25 +237,20 @@ def test_accused_count_nowhere_and_are_told_apart(spark: SparkSession, inputs: I
         ("vote_ring", "user", {"user": "ada"}),
     )
 
-    def counted(leave_out: Value) -> tuple[list[tuple], str, list[tuple]]:
+    def counted(leave_out: Value) -> tuple[list[tuple], Summary]:
         tables = refreshed(facts(inputs), accused, leave_out=leave_out)
         columns = ("item", "views", "clicks", "votes_for", "votes_against", "left_out")
         *_, left_out = summarize(tables, {**JOB.defaults(), "leave_out": leave_out})
-        told = [tuple(row) for row in left_out.rows.collect()]
-        return (
-            [tuple(row) for row in tables["ranking"].select(*columns).orderBy("item").collect()],
-            left_out.title,
-            told,
-        )
+        return [tuple(row) for row in tables["ranking"].select(*columns).orderBy("item").collect()], left_out
 
     # Somebody's earlier vote counts, where the later one is a scraper's.
-    assert counted(JOB.defaults()["leave_out"]) == (
-        [("/a", 2, 0, 1, 0, 4)],
-        "left out, by the job security: declared_bot, crawler, scraper",
-        [("click", 0, 1), ("search", 1, 0), ("view", 2, 3), ("vote", 1, 2)],
-    )
-    assert counted("credential_stuffing, vote_ring")[0] == [("/a", 3, 0, 1, 0, 2), ("/b", 1, 1, 0, 0, 0)]
-    assert counted("")[:2] == (
-        [("/a", 4, 0, 1, 1, 0), ("/b", 1, 1, 0, 0, 0)],
-        "nobody is left out (leave_out is empty)",
-    )
+    rows, left_out = counted(JOB.defaults()["leave_out"])
+    assert rows == [("/a", 2, 0, 1, 0, 4)]
+    assert left_out.title == "left out, by the job security: declared_bot, crawler, scraper"
+    told = [tuple(row) for row in left_out.rows.collect()]
+    assert told == [("click", 0, 1), ("search", 1, 0), ("view", 2, 3), ("vote", 1, 2)]
+    rows, _ = counted("credential_stuffing, vote_ring")
+    assert rows == [("/a", 3, 0, 1, 0, 2), ("/b", 1, 1, 0, 0, 0)]
+    rows, left_out = counted("")
+    assert rows == [("/a", 4, 0, 1, 1, 0), ("/b", 1, 1, 0, 0, 0)]
+    assert left_out.title == "nobody is left out (leave_out is empty)"

@@ -35,7 +35,9 @@ def shown(window: Page, path: Path, data: ReportData, width: int, height: int, s
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(360, 800), (800, 900), (1280, 900)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(360, 800), pytest.param(800, 900, marks=pytest.mark.whole), (1280, 900)]
+)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_all_that_is_drawn_is_visible_readable_and_as_long_as_its_value(
     window: Page, tmp_path: Path, sample: str, width: int, height: int, scheme: str

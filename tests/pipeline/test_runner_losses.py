@@ -88,6 +88,7 @@ def test_a_cluster_that_was_replaced_is_noticed(site: Site, start_broker, site_o
     assert ids(site) == sorted([*range(20), *range(30)])
 
 
+@pytest.mark.whole
 def test_a_broker_that_is_away_is_waited_for(site_of, start_broker):
     broker = start_broker()
     site = site_of(broker)

@@ -43,6 +43,7 @@ def test_verdicts_hold_against_the_truth_of_sites_that_they_were_not_tuned_on(sp
         assert score.recall >= 0.95, (group, sorted(score.missed))
 
 
+@pytest.mark.whole
 def test_a_real_log_s_bots_are_found_by_what_they_say_and_most_by_what_they_do(
     spark: SparkSession, real_access_log: Path
 ):

@@ -170,6 +170,7 @@ def started(
         found.close()
 
 
+@pytest.mark.whole
 def test_ctrl_c_ends_a_run_after_the_batch_under_way(tmp_path: Path, cluster: RunningBroker, topic: str):
     with started(tmp_path, cluster, topic) as run:
         run.wait_for_batch()
@@ -185,7 +186,7 @@ def test_ctrl_c_ends_a_run_after_the_batch_under_way(tmp_path: Path, cluster: Ru
     wait_until_gone(pids)
 
 
-@pytest.mark.parametrize("is_from_terminal", [True, False])
+@pytest.mark.parametrize("is_from_terminal", [True, pytest.param(False, marks=pytest.mark.whole)])
 def test_a_stop_while_spark_starts_ends_it_at_once(
     tmp_path: Path, cluster: RunningBroker, topic: str, is_from_terminal: bool
 ):
@@ -212,12 +213,20 @@ def test_the_unit_for_systemd_ends_a_run_after_the_batch_under_way(tmp_path: Pat
         assert (check.returncode, check.stderr) == (0, b"")
     with started(tmp_path, cluster, topic, words) as run:
         run.wait_for_batch()
+        pids = descendants(run.process.pid)
+        sessions = {os.getsid(pid) for pid in pids if "java" in command_of(pid)}
         # More than the unit has done: each process of the control group is told, as systemd does unless told otherwise.
         run.signal_all(signal.SIGTERM)
         assert run.code() == 0, run.said
+    assert "stopping after this batch; once more stops at once" in run.said
     assert ALL_DONE in run.said
+    # What a terminal tells a session does not reach Spark's JVM; which is gone all the same.
+    assert sessions
+    assert run.process.pid not in sessions
+    wait_until_gone(pids)
 
 
+@pytest.mark.whole
 def test_a_container_ends_at_once_when_it_is_told_twice(tmp_path: Path, cluster: RunningBroker, topic: str):
     as_first = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
     if subprocess.run([*as_first, "true"], capture_output=True).returncode:

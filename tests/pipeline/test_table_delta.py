@@ -78,6 +78,7 @@ def test_a_table_that_others_have_made_is_added_to(spark: SparkSession, tmp_path
     assert table.read().count() == 5
 
 
+@pytest.mark.whole
 def test_old_versions_are_there_until_they_are_removed(spark: SparkSession, tmp_path: Path) -> None:
     location = str(tmp_path / "table")
     table = DeltaLakeTable(spark, location)
@@ -107,7 +108,10 @@ def test_wider_numbers_are_refused_and_narrower_ones_become_the_columns_type(
 
 @pytest.mark.parametrize(
     ("properties", "feature"),
-    [("'delta.columnMapping.mode' = 'name'", "columnMapping"), ("'delta.enableTypeWidening' = 'true'", "TypeWidening")],
+    [
+        ("'delta.columnMapping.mode' = 'name'", "columnMapping"),
+        pytest.param("'delta.enableTypeWidening' = 'true'", "TypeWidening", marks=pytest.mark.whole),
+    ],
 )
 def test_a_table_with_a_feature_that_is_not_supported_is_refused_by_its_name(
     spark: SparkSession, tmp_path: Path, properties: str, feature: str

@@ -114,6 +114,7 @@ def test_pyiceberg_duckdb_and_spark_read_it_by_the_catalog_beside_it(
     ]
 
 
+@pytest.mark.whole
 def test_what_pyiceberg_adds_stays(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
     table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
     theirs = theirs_in(directory)
@@ -183,6 +184,7 @@ def test_read_is_of_one_commit_however_late_it_is_used(spark: SparkSession, tabl
     assert offsets_in(table) == list(range(50, 60))
 
 
+@pytest.mark.whole
 def test_the_batches_of_a_stream_are_written_and_read(spark: SparkSession, table: IcebergTable, tmp_path: Path) -> None:
     assert write_stream(spark, table, tmp_path) == sorted(row["id"] for row in table.read().collect())
 

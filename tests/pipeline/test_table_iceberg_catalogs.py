@@ -24,12 +24,12 @@ from tests.pipeline.kills import KILL_COUNT, kill_at_random, offsets_of
 from tests.pipeline.postgresql_server import postgresql
 from tests.pipeline.test_tables import (
     Place,
+    commit_rows_and_progress_in_one_step,
     offsets_in,
     progress_of,
     rows_at,
     spark,
-    test_a_table_of_another_format_commits_rows_and_progress_in_one_step,
-    test_a_table_of_another_format_takes_all_values_and_new_columns,
+    take_all_values_and_new_columns,
     write_at_the_same_time,
 )
 from tests.spark import forgets_sockets, forgotten_sockets
@@ -38,14 +38,7 @@ from tools.iceberg.server import HiveMetastore, RestCatalog
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Fixtures of the tests here, and tests that are run here again.
-__all__ = [
-    "forgotten_sockets",
-    "postgresql",
-    "spark",
-    "test_a_table_of_another_format_commits_rows_and_progress_in_one_step",
-    "test_a_table_of_another_format_takes_all_values_and_new_columns",
-]
+__all__ = ["forgotten_sockets", "postgresql", "spark"]  # fixtures
 
 pytestmark = forgets_sockets
 
@@ -80,7 +73,7 @@ def name_catalog(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callab
 
 
 @pytest.fixture(params=CATALOGS)
-def other_place(
+def any_place(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, name_catalog: Callable[..., None]
 ) -> Place:
     if request.param == "rest":
@@ -95,17 +88,27 @@ def other_place(
     return Place(spark, "iceberg", f"base.site.{tmp_path.name}")
 
 
-def test_pyiceberg_reads_and_writes_by_the_same_catalog(other_place: Place) -> None:
-    table = other_place.open()
-    table.append(rows_at(other_place.spark, 0, 10), progress_of("load", 1, 10))
-    catalog, _, name = other_place.location.partition(".")
+@pytest.mark.whole
+def test_a_table_commits_rows_and_progress_in_one_step(any_place: Place) -> None:
+    commit_rows_and_progress_in_one_step(any_place)
+
+
+@pytest.mark.whole
+def test_a_table_takes_all_values_and_new_columns(any_place: Place) -> None:
+    take_all_values_and_new_columns(any_place)
+
+
+def test_pyiceberg_reads_and_writes_by_the_same_catalog(any_place: Place) -> None:
+    table = any_place.open()
+    table.append(rows_at(any_place.spark, 0, 10), progress_of("load", 1, 10))
+    catalog, _, name = any_place.location.partition(".")
     # A process of its own would read the configuration by itself.
     configuration = {key: str(value) for key, value in (Config().get_catalog_config(catalog) or {}).items()}
     theirs = load_catalog(catalog, **configuration).load_table(name)
     assert sorted(theirs.scan().to_arrow()["_offset"].to_pylist()) == list(range(10))
     theirs.delete("_offset < 5")
     assert table.progress("load") == progress_of("load", 1, 10)
-    table.append(rows_at(other_place.spark, 10, 20), progress_of("load", 2, 20))
+    table.append(rows_at(any_place.spark, 10, 20), progress_of("load", 2, 20))
     assert offsets_in(table) == list(range(5, 20))
 
 
@@ -184,20 +187,20 @@ def test_a_commit_whose_answer_is_lost_counts_once(
 
 @pytest.mark.timeout(600 + 60 * KILL_COUNT)
 @pytest.mark.whole
-def test_rows_are_there_once_however_the_driver_is_killed(other_place: Place) -> None:
-    if other_place.location.startswith("metastore."):
+def test_rows_are_there_once_however_the_driver_is_killed(any_place: Place) -> None:
+    if any_place.location.startswith("metastore."):
         pytest.skip("a killed driver leaves its lock in Hive's metastore")
-    table = other_place.open()
-    commit_count = kill_at_random("iceberg", table, other_place.location, seed=20_264)
+    table = any_place.open()
+    commit_count = kill_at_random("iceberg", table, any_place.location, seed=20_264)
     assert offsets_in(table) == offsets_of(commit_count)
 
 
 @pytest.mark.whole
 def test_of_two_commits_of_a_run_at_the_same_moment_one_is_refused(
-    other_place: Place, monkeypatch: pytest.MonkeyPatch
+    any_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = other_place.open()
-    table.append(rows_at(other_place.spark, 0, 10), progress_of("load", 1, 0))
+    table = any_place.open()
+    table.append(rows_at(any_place.spark, 0, 10), progress_of("load", 1, 0))
     both, commit = threading.Barrier(2), Transaction.commit_transaction
 
     def commit_with_the_other(transaction: Transaction) -> object:
@@ -208,7 +211,7 @@ def test_of_two_commits_of_a_run_at_the_same_moment_one_is_refused(
     monkeypatch.setattr(Transaction, "commit_transaction", commit_with_the_other)
     written = [0]
     for sequence in range(2, RACE_COUNT + 2):
-        outcomes = write_at_the_same_time(other_place, (1_000 * sequence, 1_000 * sequence + 100), sequence)
+        outcomes = write_at_the_same_time(any_place, (1_000 * sequence, 1_000 * sequence + 100), sequence)
         starts = [int(outcome.removeprefix("written ")) for outcome in outcomes if outcome != "refused"]
         assert (len(outcomes), len(starts)) == (2, 1), outcomes
         written += starts

@@ -1,6 +1,8 @@
 """A driver that is killed again and again while it commits: what it meant to write is there, once.
 
-BARNABAS_KILLS says how often (for a soak); BARNABAS_SEED repeats a run's choices, as far as the machine does.
+In `scripts/test` a driver with Delta is killed by `test_kills.py`, and Parquet's commits, at each step, by
+`test_table_parquet.py`. BARNABAS_KILLS says how often (for a soak); BARNABAS_SEED repeats a run's choices, as far as
+the machine does.
 """
 
 import os
@@ -25,7 +27,7 @@ KILLS = int(os.environ.get("BARNABAS_KILLS", "6"))
 FORMATS = ["delta", "parquet"]
 
 # Each kill costs a start of Spark.
-pytestmark = [forgets_sockets, pytest.mark.timeout(600 + 60 * KILLS)]
+pytestmark = [forgets_sockets, pytest.mark.whole, pytest.mark.timeout(600 + 60 * KILLS)]
 
 
 class Driver:
@@ -56,7 +58,6 @@ class Driver:
         return self.process.returncode
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_rows_are_there_once_whenever_the_driver_is_killed(
     format_name: str, tmp_path: Path, record_property: Callable[[str, object], None]
@@ -82,7 +83,7 @@ def test_rows_are_there_once_whenever_the_driver_is_killed(
     assert progress.sequence == count
 
 
-@pytest.mark.parametrize("format_name", [pytest.param("delta", marks=pytest.mark.whole), "parquet"])
+@pytest.mark.parametrize("format_name", FORMATS)
 def test_a_kill_right_after_the_commit_doubles_nothing(format_name: str, tmp_path: Path) -> None:
     table = tmp_path / "table"
     driver = Driver(format_name, table, 5, tmp_path / "scratch", 2)

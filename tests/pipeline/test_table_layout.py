@@ -38,6 +38,12 @@ def spark() -> SparkSession:
     return shared_session()
 
 
+# Iceberg's history is cut in `test_table_iceberg.py`, too, and its rows are updated by key in `test_tables.py`.
+IN_DELTA = pytest.mark.parametrize(
+    "table_format", ["delta", pytest.param("iceberg", marks=pytest.mark.whole)], indirect=True
+)
+
+
 @pytest.fixture(params=["delta", "iceberg"])
 def table_format(request: pytest.FixtureRequest) -> str:
     return request.param
@@ -100,6 +106,7 @@ def test_files_are_divided_by_day_and_sorted(spark: SparkSession, table_format: 
     assert compacted.progress("load") == progress_of("load", 2, 120)
 
 
+@IN_DELTA
 def test_rows_in_a_divided_table_are_updated_by_key(spark: SparkSession, table_format: str, location: str) -> None:
     table = open_table(spark, location, table_format, BY_DAY)
     table.append(rows_of_days(spark, 0, 48), progress_of("load", 1, 48))
@@ -156,6 +163,7 @@ def made_by_others(spark: SparkSession, table_format: str, location: str) -> Non
         spec.add_field("country", IdentityTransform(), "country")
 
 
+@IN_DELTA
 def test_a_table_of_somebody_else_is_loaded_into_as_it_is(
     spark: SparkSession, table_format: str, location: str
 ) -> None:
@@ -181,6 +189,7 @@ def versions_of(spark: SparkSession, table_format: str, location: str) -> int:
     return len(CatalogEntry({}, location).load().snapshots())
 
 
+@IN_DELTA
 def test_history_goes_when_a_table_says_so(spark: SparkSession, table_format: str, location: str) -> None:
     rows = rows_of_days(spark, 0, 4).coalesce(1)
 

@@ -87,8 +87,8 @@ def compact(table: Table, progress: Progress) -> None:
     [
         (append, list(range(30))),
         (replace, list(range(0, 20, 2))),
-        (cut, list(range(15))),
-        (compact, list(range(20))),
+        pytest.param(cut, list(range(15)), marks=pytest.mark.whole),
+        pytest.param(compact, list(range(20)), marks=pytest.mark.whole),
     ],
 )
 def test_a_kill_before_any_step_leaves_the_old_rows_or_the_new(

@@ -317,6 +317,7 @@ def test_a_location_that_names_no_table_is_refused(spark: SparkSession, location
         PostgresqlTable(spark, location)
 
 
+@pytest.mark.whole
 def test_the_batches_of_a_stream_are_written_and_read(
     spark: SparkSession, table: PostgresqlTable, tmp_path: Path
 ) -> None:
