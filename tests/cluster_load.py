@@ -271,9 +271,14 @@ def values_of(servers: str, topic: str) -> dict[int, list[int]]:
         reader.close()
 
 
-def play_ends(members: Members, name: str) -> list[str]:
+def play_ends(members: Members, name: str, count: int = 60) -> list[str]:
     """Have brokers come to an end in every way while clients work: a leader is killed, then the controller; a leader
     stands still for longer than its session and comes back; another one is stopped in good order.
+
+    Args:
+        members: All brokers; at the end all run.
+        name: Of the topic.
+        count: By how many numbers each client must get on after each end.
 
     Returns:
         What was lost, doubled or torn, and where replicas differ; nothing.
@@ -283,21 +288,21 @@ def play_ends(members: Members, name: str) -> list[str]:
     async def story() -> None:
         await load.start()
         try:
-            await load.goes_on()
+            await load.goes_on(count)
             for found in (leader_of(members, name, 0), controller_of(members)):
                 killed = members[await found]
                 killed.kill()
-                await load.goes_on()
+                await load.goes_on(count)
                 await asyncio.to_thread(killed.restart)
-                await load.goes_on()
+                await load.goes_on(count)
             standing = members[await leader_of(members, name, 1)]
             standing.pause()
-            await load.goes_on()
+            await load.goes_on(count)
             standing.resume()
-            await load.goes_on()
+            await load.goes_on(count)
             stopped = members[await leader_of(members, name, 2)]
             await asyncio.to_thread(stopped.stop)
-            await load.goes_on()
+            await load.goes_on(count)
             await asyncio.to_thread(stopped.restart)
             await load.end()
         finally:
@@ -310,8 +315,10 @@ def play_ends(members: Members, name: str) -> list[str]:
     return wrong
 
 
-def play_rolling_restart(members: Members, name: str) -> list[str]:
+def play_rolling_restart(members: Members, name: str, count: int = 60) -> list[str]:
     """Stop and start one broker after the other while clients work, each when all are in sync.
+
+    Args: as of `play_ends`.
 
     Returns:
         What was lost, doubled or torn; nothing.
@@ -322,7 +329,7 @@ def play_rolling_restart(members: Members, name: str) -> list[str]:
         await load.start()
         try:
             for broker_id, member in members.items():
-                await load.goes_on()
+                await load.goes_on(count)
                 await asyncio.to_thread(wait_for_in_sync, members, name)
                 await asyncio.to_thread(member.stop)
                 others = {each: other for each, other in members.items() if each != broker_id}
@@ -330,7 +337,7 @@ def play_rolling_restart(members: Members, name: str) -> list[str]:
                 async with Pool(servers_of(others), "judge") as pool:
                     found = (await pool.metadata([name])).topics[name].partitions.values()
                 assert {each.leader_id for each in found} <= others.keys()
-                await load.goes_on()
+                await load.goes_on(count)
                 await asyncio.to_thread(member.restart)
             await load.end()
         finally:

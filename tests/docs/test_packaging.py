@@ -39,8 +39,13 @@ def build(clone: Path, what: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(clone: Path) -> zipfile.ZipFile:
-    return zipfile.ZipFile(build(clone, "build_wheel"))
+def wheel_path(clone: Path) -> Path:
+    return build(clone, "build_wheel")
+
+
+@pytest.fixture(scope="module")
+def wheel(wheel_path: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(wheel_path)
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +105,8 @@ def test_kafka_is_named_where_its_definitions_are_used() -> None:
 
 
 @pytest.fixture(scope="module")
-def bill(clone: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(bill_of_materials([build(clone, "build_wheel")]))
+def bill(wheel_path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(bill_of_materials([wheel_path]))
     return found
 
 
@@ -150,8 +155,8 @@ def test_the_bill_is_cyclonedx(bill: dict[str, Any]) -> None:
         assert reference["hashes"]
 
 
-def test_the_same_wheels_have_the_same_bill(clone: Path) -> None:
-    wheels = [build(clone, "build_wheel")]
+def test_the_same_wheels_have_the_same_bill(clone: Path, wheel_path: Path) -> None:
+    wheels = [wheel_path]
     assert write_bill(wheels, clone).read_bytes() == bill_of_materials(wheels)
     (own,) = json.loads(bill_of_materials(wheels))["metadata"]["component"]["properties"]
     assert own["value"] == hashlib.sha256(wheels[0].read_bytes()).hexdigest()

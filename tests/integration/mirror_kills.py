@@ -15,7 +15,8 @@ from contextlib import ExitStack, contextmanager
 
 from barnabas.testing import Broker
 from tests.integration.mirrored import Side, sent_by
-from tests.integration.test_mirror_command import command, events, mirror_once, running
+from tests.integration.test_mirror_command import command, events, running
+from tests.patience import PATIENCE_S
 from tools.kafka.server import KafkaServer
 
 TOPIC = "events"
@@ -79,7 +80,8 @@ def play(number: int, kill_count: int, kind: str) -> bool:
                 side.feed(TOPIC, RECORDS_PER_LIFE, chance)
             live(sides, chance)
         for source, target in (sides, sides[::-1]) * 2:
-            mirror_once(source, target, TOPIC)
+            once = command(source, target, "--topics", TOPIC, "--once")
+            subprocess.run(once, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
         wrong = differences(sides)
     told = f"{2 * kill_count * RECORDS_PER_LIFE} records, {kill_count} kills, {time.monotonic() - began:.0f} s"
     print(f"run {number}: {told}: {wrong or 'right'}", flush=True)

@@ -1,6 +1,7 @@
 """The documented producer where brokers refuse, fall silent, are killed and come back."""
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +10,13 @@ from barnabas.api.producer import CallbackHandler, ProducerData, SendError
 from barnabas.testing import Broker, ErrorCode
 from tests.integration.api_producers import make_topic, stored
 from tools.kafka.server import free_port
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """A broker that lives; each test has topics of its own."""
+    with Broker() as broker:
+        yield broker
 
 
 class Failures(CallbackHandler):
@@ -44,32 +52,33 @@ def test_sync_raises_when_nobody_is_there() -> None:
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-def test_what_a_broker_refuses_is_tried_as_often_as_the_setting_says(retries: int) -> None:
-    with Broker() as broker, Producer(settings(broker, message_send_max_retries=retries)) as sends:
-        make_topic(broker, "t")
-        sends.send("t", None, [b"first"])
+def test_what_a_broker_refuses_is_tried_as_often_as_the_setting_says(broker: Broker, retries: int) -> None:
+    topic = f"refused-{retries}"
+    make_topic(broker, topic)
+    with Producer(settings(broker, message_send_max_retries=retries)) as sends:
+        sends.send(topic, None, [b"first"])
         with broker.on("Produce").fail(ErrorCode.NOT_ENOUGH_REPLICAS) as refused:
             with pytest.raises(SendError, match="1 message was not sent") as failed:
-                sends.send("t", None, [b"second"])
+                sends.send(topic, None, [b"second"])
             assert refused.count == retries + 1
-        assert failed.value.failed == [ProducerData("t", None, [b"second"])]
+        assert failed.value.failed == [ProducerData(topic, None, [b"second"])]
         with broker.on("Produce").fail(ErrorCode.NOT_ENOUGH_REPLICAS, times=retries):
-            sends.send("t", None, [b"third"])
-        assert [each.value for each in stored(broker, "t")] == [b"first", b"third"]
+            sends.send(topic, None, [b"third"])
+    assert [each.value for each in stored(broker, topic)] == [b"first", b"third"]
 
 
-def test_what_can_be_no_other_answer_is_not_tried_again() -> None:
-    with Broker() as broker, Producer(settings(broker)) as sends:
-        make_topic(broker, "t")
-        sends.send("t", None, [b"first"])
+def test_what_can_be_no_other_answer_is_not_tried_again(broker: Broker) -> None:
+    make_topic(broker, "denied")
+    with Producer(settings(broker)) as sends:
+        sends.send("denied", None, [b"first"])
         with broker.on("Produce").fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED) as refused:
             with pytest.raises(SendError, match=r"[Aa]uthorization"):
-                sends.send("t", None, [b"second"])
+                sends.send("denied", None, [b"second"])
             assert refused.count == 1
 
 
-def test_what_is_refused_is_told_and_the_rest_of_a_call_is_sent() -> None:
-    with Broker() as broker, Producer(settings(broker, message_send_max_retries=0)) as sends:
+def test_what_is_refused_is_told_and_the_rest_of_a_call_is_sent(broker: Broker) -> None:
+    with Producer(settings(broker, message_send_max_retries=0)) as sends:
         make_topic(broker, "good")
         make_topic(broker, "bad")
         with broker.on("Produce", topic="bad").fail(ErrorCode.CORRUPT_MESSAGE), pytest.raises(SendError) as failed:
@@ -78,38 +87,36 @@ def test_what_is_refused_is_told_and_the_rest_of_a_call_is_sent() -> None:
         assert [each.value for each in stored(broker, "good")] == [b"1"]
 
 
-def test_a_broker_that_never_answers_is_waited_for_as_long_as_the_settings_say() -> None:
+def test_a_broker_that_never_answers_is_waited_for_as_long_as_the_settings_say(broker: Broker) -> None:
     """By default that would be 40 s; what is short here is what is waited for, and nothing has to be quick."""
-    with Broker() as broker:
-        make_topic(broker, "t")
-        with (
-            broker.on("Produce").ignore(),
-            Producer(settings(broker, message_send_max_retries=1, request_timeout_ms=100)) as sends,
-            pytest.raises(SendError, match="1 message was not sent"),
-        ):
-            sends.send("t", None, [b"never"])
-        assert stored(broker, "t") == []
+    make_topic(broker, "silent")
+    with (
+        broker.on("Produce").ignore(),
+        Producer(settings(broker, message_send_max_retries=1, request_timeout_ms=100)) as sends,
+        pytest.raises(SendError, match="1 message was not sent"),
+    ):
+        sends.send("silent", None, [b"never"])
+    assert stored(broker, "silent") == []
 
 
-def test_messages_without_a_key_go_where_a_leader_is() -> None:
+def test_messages_without_a_key_go_where_a_leader_is(broker: Broker) -> None:
     def lose_leader(answer: object, _request: object) -> None:
         for topic in answer.topics:  # type: ignore[attr-defined]
             for partition in topic.partitions:
                 if partition.partition_index != 2:
                     partition.leader_id, partition.error_code = -1, ErrorCode.LEADER_NOT_AVAILABLE
 
-    with Broker(config={"num.partitions": 3}) as broker:
-        make_topic(broker, "t", 3)
-        with (
-            broker.on("Metadata").change_answer(lose_leader),
-            Producer(settings(broker, message_send_max_retries=10_000)) as sends,
-        ):
-            for number in range(20):
-                sends.send("t", None, [b"%d" % number])
-        assert {each.partition for each in stored(broker, "t")} == {2}
+    make_topic(broker, "led", 3)
+    with (
+        broker.on("Metadata").change_answer(lose_leader),
+        Producer(settings(broker, message_send_max_retries=10_000)) as sends,
+    ):
+        for number in range(20):
+            sends.send("led", None, [b"%d" % number])
+    assert {each.partition for each in stored(broker, "led")} == {2}
 
 
-def test_what_is_under_way_to_a_lost_leader_is_sent_to_another_partition() -> None:
+def test_what_is_under_way_to_a_lost_leader_is_sent_to_another_partition(broker: Broker) -> None:
     """The partition that was chosen refuses, and then has no leader: the messages go to the one that has."""
     is_lost = threading.Event()
 
@@ -124,8 +131,9 @@ def test_what_is_under_way_to_a_lost_leader_is_sent_to_another_partition() -> No
         return any(partition.index == 0 for topic in topics for partition in topic.partition_data)
 
     retries = {"message_send_max_retries": 10_000, "topic_metadata_refresh_interval_ms": -1}
-    with Broker(config={"num.partitions": 2}) as broker, Producer(settings(broker, **retries)) as sends:
-        sends.send("t", None, [b"first"])
+    make_topic(broker, "lost", 2)
+    with Producer(settings(broker, **retries)) as sends:
+        sends.send("lost", None, [b"first"])
         with (
             broker.on("Metadata").change_answer(lose),
             broker.on("Produce", where=is_for_the_lost).fail(ErrorCode.NOT_LEADER_OR_FOLLOWER) as refused,
@@ -133,10 +141,10 @@ def test_what_is_under_way_to_a_lost_leader_is_sent_to_another_partition() -> No
             is_lost.set()
             sent = 0
             while not refused.count:
-                sends.send("t", None, [b"%d" % sent])
+                sends.send("lost", None, [b"%d" % sent])
                 sent += 1
-        values = [(each.partition, each.value) for each in stored(broker, "t") if each.value != b"first"]
-        assert values == [(1, b"%d" % number) for number in range(sent)]
+    values = [(each.partition, each.value) for each in stored(broker, "lost") if each.value != b"first"]
+    assert values == [(1, b"%d" % number) for number in range(sent)]
 
 
 def test_sync_a_broker_killed_in_mid_stream_is_an_exception_that_says_so() -> None:

@@ -33,6 +33,15 @@ class Site:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
+    """A broker that the test may end."""
+    made = Site()
+    with made.broker:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Site]:
+    """A broker that lives; each test has topics of its own."""
     made = Site()
     with made.broker:
         yield made
@@ -55,23 +64,24 @@ class Counts:
 
 
 @pytest.mark.parametrize("name", ["zookeeper.connect", "zk.connect"])
-def test_brokers_are_found(site: Site, name: str) -> None:
-    with Producer({name: site.connect, **ACKS}) as sends:
-        sends.send("t", None, [b"x"])
-    assert len(stored(site.broker, "t")) == 1
+def test_brokers_are_found(shared: Site, name: str) -> None:
+    topic = f"found-by-{name}"
+    with Producer({name: shared.connect, **ACKS}) as sends:
+        sends.send(topic, None, [b"x"])
+    assert len(stored(shared.broker, topic)) == 1
 
 
-def test_new_topics_and_partitions_are_used_at_once(site: Site) -> None:
+def test_new_topics_and_partitions_are_used_at_once(shared: Site) -> None:
     partitioner = Counts()
     # Without the watch nobody would ask again.
     settings = {"partitioner.class": partitioner, "topic.metadata.refresh.interval.ms": -1, **ACKS}
-    with Producer({"zk.connect": site.connect, **settings}) as sends:
+    with Producer({"zk.connect": shared.connect, **settings}) as sends:
         sends.send("old", b"k", [b"x"])
         sends.send("new", b"k", [b"x"])
-        add_partitions(site.broker, "new", 5)
+        add_partitions(shared.broker, "new", 5)
         while partitioner.counts[-1] != 5:
             sends.send("new", b"k", [b"y"])
-    assert (4, b"y") in [(each.partition, each.value) for each in stored(site.broker, "new")]
+    assert (4, b"y") in [(each.partition, each.value) for each in stored(shared.broker, "new")]
 
 
 def test_a_broker_that_moved_is_found_again(site: Site) -> None:
@@ -113,44 +123,46 @@ def test_zookeeper_that_is_away_stops_nobody(site: Site) -> None:
             assert len(stored(without_listener, "t")) == 2
 
 
-def test_brokers_that_are_not_there_yet_are_read_again(site: Site) -> None:
+def test_brokers_that_are_not_there_yet_are_read_again(shared: Site) -> None:
     """zk.read.num.retries: without another reading there is nobody."""
     no_wait = {"zk.synctime.ms": 1}
     with pytest.raises(NoBrokersError, match="knows no broker that speaks PLAINTEXT, also when read 2 times again"):
-        Producer({"zk.connect": f"{site.connect}/empty", "zk.read.num.retries": 2, **no_wait})
+        Producer({"zk.connect": f"{shared.connect}/empty", "zk.read.num.retries": 2, **no_wait})
     with pytest.raises(NoBrokersError, match="knows no broker that speaks SSL"):
-        Producer({"zk.connect": site.connect, "security.protocol": "SSL", **no_wait})
+        Producer({"zk.connect": shared.connect, "security.protocol": "SSL", **no_wait})
     # zookeeper.sync.time.ms is how long the reading again is waited for: the broker comes meanwhile.
 
     def register() -> None:
-        with RawClient.connected(site.port) as client:
+        with RawClient.connected(shared.port) as client:
             for path in ("/late", "/late/brokers", "/late/brokers/ids"):
                 assert client.ask(zk.CREATE, zk.creation(path)).error == 0
-            assert client.ask(zk.CREATE, zk.creation("/late/brokers/ids/0", registration(site.broker.port))).error == 0
+            assert (
+                client.ask(zk.CREATE, zk.creation("/late/brokers/ids/0", registration(shared.broker.port))).error == 0
+            )
 
     thread = threading.Thread(target=register)
     patient = {"zk.read.num.retries": 1, "zookeeper.sync.time.ms": 1_000 * PATIENCE_S}
     thread.start()
-    with Producer({"zk.connect": f"{site.connect}/late", **patient, **ACKS}) as sends:
+    with Producer({"zk.connect": f"{shared.connect}/late", **patient, **ACKS}) as sends:
         sends.send("late", None, [b"x"])
     thread.join(PATIENCE_S)
-    assert len(stored(site.broker, "late")) == 1
+    assert len(stored(shared.broker, "late")) == 1
 
 
-def test_brokers_that_leave_zookeeper_may_come_back(site: Site) -> None:
+def test_brokers_that_leave_zookeeper_may_come_back(shared: Site) -> None:
     """As with a session that expires before the broker is back: until then there is nobody else to ask."""
-    port = site.broker.port
-    with RawClient.connected(site.port) as client:
+    port = shared.broker.port
+    with RawClient.connected(shared.port) as client:
         for path in ("/other", "/other/brokers", "/other/brokers/ids"):
             assert client.ask(zk.CREATE, zk.creation(path)).error == 0
         assert client.ask(zk.CREATE, zk.creation("/other/brokers/ids/0", registration(port))).error == 0
-        with Producer({"zk.connect": f"{site.connect}/other", "reconnect.interval": 1, **ACKS}) as sends:
-            sends.send("t", None, [b"1"])
+        with Producer({"zk.connect": f"{shared.connect}/other", "reconnect.interval": 1, **ACKS}) as sends:
+            sends.send("leaving", None, [b"1"])
             assert client.ask(zk.DELETE, zk.text("/other/brokers/ids/0") + zk.integer(-1)).error == 0
-            sends.send("t", None, [b"2"])
+            sends.send("leaving", None, [b"2"])
             assert client.ask(zk.CREATE, zk.creation("/other/brokers/ids/0", registration(port))).error == 0
-            sends.send("t", None, [b"3"])
-    assert len(stored(site.broker, "t")) == 3
+            sends.send("leaving", None, [b"3"])
+    assert len(stored(shared.broker, "leaving")) == 3
 
 
 def test_no_zookeeper_is_told() -> None:

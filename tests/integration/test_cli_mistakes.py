@@ -51,7 +51,9 @@ def test_errors_without_standard_error_do_not_stand_among_the_results():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", [*(pytest.param(each, marks=pytest.mark.whole) for each in ("<&-", ">&-", "2>&-")), "<&- >&- 2>&-"]
+)
 def test_no_file_of_a_broker_takes_the_place_of_a_closed_stream(tmp_path, closed):
     """The lowest free number is the next file's: what is meant for the terminal would be written into a log."""
     ready, child = os.pipe()

@@ -52,7 +52,7 @@ def told(process: subprocess.Popen[str]) -> tuple[str, str]:
     return process.communicate(timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.whole), 3])
 def test_brokers_begin_and_end_together_and_keep_what_they_had(registry: str, tmp_path: Path, count: int) -> None:
     data = tmp_path / "data"
     options = ("--brokers", count, "--zookeeper", f"{registry}/together-{count}", "--data-dir", data, "--first-id", 7)

@@ -64,6 +64,8 @@ class Place:
             "listener.name.brokers.ssl.truststore.location": str(self._directory / "ca.pem"),
             "barnabas.ssl.crl.location": str(self._directory / "revoked.pem"),
             "replica.lag.time.max.ms": "3000",
+            # One that was killed starts again when its session has ended.
+            "zookeeper.session.timeout.ms": "3000",
         }
         if self.mechanism == "certificates":
             settings["listener.name.brokers.ssl.client.auth"] = "required"
@@ -111,7 +113,10 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
         yield Place(stack, tmp_path, request.param)
 
 
-MECHANISMS = ("certificates", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = [
+    "certificates",
+    *(pytest.param(each, marks=pytest.mark.whole) for each in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+]
 
 
 @pytest.mark.parametrize("place", MECHANISMS, indirect=True)
@@ -157,7 +162,9 @@ def test_brokers_log_in_by_a_new_password_without_a_restart(place: Place) -> Non
     assert "secret" not in line
 
 
-@pytest.mark.parametrize("told", ["certificate has expired", "certificate revoked"])
+@pytest.mark.parametrize(
+    "told", ["certificate has expired", pytest.param("certificate revoked", marks=pytest.mark.whole)]
+)
 @pytest.mark.parametrize("place", ["certificates"], indirect=True)
 def test_a_certificate_that_ended_is_told_in_one_line_and_mended_without_a_restart(place: Place, told: str) -> None:
     place.issue(1)

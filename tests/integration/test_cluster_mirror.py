@@ -15,7 +15,7 @@ from tests.replicas import wait_for_equal_replicas
 from tools.kafka.server import free_port
 
 # Of each side, before the kill and after it.
-_COUNT = 600
+_COUNT = 200
 
 
 def await_mirrored(process: Process, count: int) -> None:

@@ -2,24 +2,24 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from barnabas.testing import Broker
-from tests.clusters import Members, cluster_of, create_topic, servers_of, wait_for_in_sync
+from tests.clusters import Members, cluster_of, create_topic, servers_of, wait_for_in_sync, wait_for_members
 from tests.commands import run
 from tests.compat.reading import until
 from tools.kafka.server import free_port
 
 
-@pytest.fixture
-def members(tmp_path: Path) -> Iterator[Members]:
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Members]:
+    """Three brokers; each test leaves all of them running, and no topics."""
     port = free_port()
     with (
         Broker(config={"barnabas.registry.listeners": f":{port}"}),
-        cluster_of(("barnabas",) * 3, tmp_path, f"127.0.0.1:{port}/status") as members,
+        cluster_of(("barnabas",) * 3, tmp_path_factory.mktemp("status"), f"127.0.0.1:{port}/status") as members,
     ):
         yield members
 
@@ -31,6 +31,13 @@ def status(members: Members, *arguments: object) -> tuple[int, str]:
 
 def status_json(members: Members) -> Any:
     return json.loads(status(members, "--json")[1])
+
+
+def delete(members: Members, *topics: str) -> None:
+    at = ("--bootstrap-server", servers_of(members))
+    for topic in topics:
+        assert run("topics", "--delete", "--topic", topic, *at).returncode == 0
+    until(lambda: status(members)[1].splitlines()[0].endswith(": 0 partitions, controller 1"))
 
 
 def test_a_broker_may_stop_while_the_others_have_what_it_has(members: Members) -> None:
@@ -76,6 +83,7 @@ def test_a_broker_may_stop_while_the_others_have_what_it_has(members: Members) -
         members[each].restart()
     wait_for_in_sync(members, "views")
     assert status(members)[0] == 0
+    delete(members, "views")
 
 
 def test_what_has_no_other_replica_is_told_apart_from_what_waits_for_one(members: Members) -> None:
@@ -94,3 +102,6 @@ def test_what_has_no_other_replica_is_told_apart_from_what_waits_for_one(members
     said = status(members)[1]
     assert "\nPartitions offline: 31\n" in said
     assert "and 11 more; --json lists all\n" in said
+    members[2].restart()
+    wait_for_members(members)
+    delete(members, "alone", "bold")

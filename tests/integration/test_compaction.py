@@ -60,7 +60,7 @@ def wait_until_few_are_left(broker: Broker, count: int) -> list[tuple[int, bytes
     return found
 
 
-@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize("is_killed", [pytest.param(False, marks=pytest.mark.whole), True])
 def test_compacts_and_survives(is_killed: bool) -> None:
     with Broker(config=SETTINGS) as broker:
         create_topic(broker)

@@ -267,7 +267,9 @@ def kafka_offsets(site: Site, group_id: str) -> dict[TopicPartition, int]:
     return site.admin(lambda admin: admin.committed_offsets(group_id))
 
 
-@pytest.mark.parametrize(("is_dual", "in_zookeeper"), [(None, True), (True, True), (False, False)])
+@pytest.mark.parametrize(
+    ("is_dual", "in_zookeeper"), [pytest.param(None, True, marks=pytest.mark.whole), (True, True), (False, False)]
+)
 def test_offsets_in_kafka_and_in_both(site: Site, name: str, is_dual: bool | None, in_zookeeper: bool) -> None:
     site.create(name, 1)
     site.write(name, range(10), 1)
@@ -286,7 +288,11 @@ def test_offsets_in_kafka_and_in_both(site: Site, name: str, is_dual: bool | Non
 
 @pytest.mark.parametrize(
     ("is_dual", "kafka", "zookeeper", "first"),
-    [(True, 3, 5, 5), (True, 5, 3, 5), (True, None, 4, 4), (True, 4, None, 4), (False, 3, 5, 3)],
+    [
+        (True, 3, 5, 5),
+        (False, 3, 5, 3),
+        *(pytest.param(True, *each, marks=pytest.mark.whole) for each in ((5, 3, 5), (None, 4, 4), (4, None, 4))),
+    ],
 )
 def test_of_both_offsets_the_larger_is_taken(
     site: Site, name: str, is_dual: bool, kafka: int | None, zookeeper: int | None, first: int

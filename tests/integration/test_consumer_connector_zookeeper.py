@@ -7,12 +7,8 @@ import pytest
 from tests.integration.old_group import Site
 from tests.integration.test_consumer_connector import (  # noqa: F401
     name,
-    test_a_filter_meets_new_topics,
-    test_a_killed_member_is_replaced_and_nothing_is_lost,
     test_a_member_whose_session_expires_comes_back_and_no_offset_goes_back,
-    test_a_partition_that_is_never_given_up_fails_the_first_rebalance,
     test_members_come_and_go_and_nothing_is_lost_or_read_twice,
-    test_offsets_in_kafka_and_in_both,
     test_the_partitions_that_a_topic_grows_by_are_read,
 )
 from tools.kafka.zookeeper import ZooKeeper

@@ -19,6 +19,12 @@ SUBSCRIPTION = b'{"version":1,"subscription":{"clicks":1},"pattern":"static","ti
 COMMIT_INTERVAL_S = 0.05
 
 
+@pytest.fixture(autouse=True)
+def short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the command look more often: consumers commit every 50 ms here."""
+    monkeypatch.setattr("barnabas.cli.groups_migrate._SAMPLE_S", 0.25)
+
+
 class PlayedConsumer:
     """Writes what an old consumer writes: its registration, the owner of one partition, commits as it is set."""
 

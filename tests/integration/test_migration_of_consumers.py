@@ -27,6 +27,12 @@ BOTH = {"offsets.storage": "kafka", "dual.commit.enabled": "true"}
 KAFKA = {"offsets.storage": "kafka", "dual.commit.enabled": "false"}
 
 
+@pytest.fixture(autouse=True)
+def short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the command look more often: consumers commit every 100 ms here."""
+    monkeypatch.setattr("barnabas.cli.groups_migrate._SAMPLE_S", 0.25)
+
+
 class Load:
     """Produces numbers, a few at a time, until it is stopped."""
 

@@ -47,6 +47,18 @@ def north() -> Iterator[Cluster]:
         yield Cluster(broker)
 
 
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have mirrors look for new topics, and for another process, more often than every ten seconds."""
+    monkeypatch.setattr("barnabas.clients.mirror.mirror._LOOK_S", 0.5)
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[Cluster]:
+    with QuickKafkaServer() as server:
+        yield Cluster(server)
+
+
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
     """A name for the test's topics and mirrors."""
@@ -106,7 +118,9 @@ def mirrors(name: str) -> Mirrors:
     return Mirrors(name)
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    "codec", ["zstd", *(pytest.param(each, marks=pytest.mark.whole) for each in ("none", "gzip", "snappy", "lz4"))]
+)
 def test_a_record_keeps_all_that_it_has(west: Cluster, east: Cluster, mirrors: Mirrors, name: str, codec: str) -> None:
     records = [
         Sent(None, None, TIME_MS),
@@ -193,6 +207,7 @@ def test_a_ring_of_three(west: Cluster, east: Cluster, north: Cluster, mirrors: 
     assert paths == {(east.cluster_id,), (west.cluster_id, east.cluster_id)}
 
 
+@pytest.mark.whole
 def test_a_star(west: Cluster, east: Cluster, north: Cluster, mirrors: Mirrors, name: str) -> None:
     for cluster, text in zip((west, east, north), "wen", strict=True):
         cluster.create(name, 1)
@@ -252,7 +267,7 @@ def test_timestamps_of_the_log_stay_those_of_the_source(
         mirrors.once(east, west, name, name=f"{name}-back")
 
 
-@pytest.mark.parametrize("limit", [150_000, 3_000])
+@pytest.mark.parametrize("limit", [pytest.param(150_000, marks=pytest.mark.whole), 3_000])
 def test_batches_that_are_too_large_for_the_target_become_smaller(
     west: Cluster, east: Cluster, mirrors: Mirrors, name: str, limit: int
 ) -> None:
@@ -319,7 +334,7 @@ def test_a_source_that_throttles_fetches_is_read_to_its_end(
 
 @pytest.mark.parametrize("kind", ["barnabas", "kafka"])
 def test_a_batch_with_other_records_than_its_header_says_is_named(
-    west: Cluster, mirrors: Mirrors, name: str, kind: str
+    west: Cluster, mirrors: Mirrors, name: str, kind: str, request: pytest.FixtureRequest
 ) -> None:
     west.create(name, 1)
     west.send(name, numbered(1, range(5)))
@@ -338,10 +353,10 @@ def test_a_batch_with_other_records_than_its_header_says_is_named(
     assert isinstance(west.broker, Broker)
     with ExitStack() as stack:
         # Barnabas trusts a header and its CRC unless it is told otherwise.
-        target = Cluster(
-            stack.enter_context(QuickKafkaServer())
+        target = (
+            request.getfixturevalue("kafka")
             if kind == "kafka"
-            else stack.enter_context(Broker(config={**CONFIG, "barnabas.record.validation": "full"}))
+            else Cluster(stack.enter_context(Broker(config={**CONFIG, "barnabas.record.validation": "full"})))
         )
         with (
             west.broker.on("Fetch", topic=name).change_answer(miscount),
@@ -527,30 +542,28 @@ def test_among_records_of_others_the_offsets_are_still_those_of_each(
     assert mirrors.table(east).runs(mirrors.source(west, name)) == [Run(0, 3, 10), Run(10, 17, 10), Run(20, 31, 10)]
 
 
-def test_from_and_to_kafka(west: Cluster, east: Cluster, mirrors: Mirrors, name: str) -> None:
-    with QuickKafkaServer() as server:
-        kafka = Cluster(server)
-        west.create(name, 2, segment_bytes="1048576")
-        west.send(name, numbered(2, range(40)), transactional_id=name)
-        west.send(name, numbered(2, range(40, 60)), transactional_id=name, is_aborted=True)
-        mirrors.once(west, kafka, name)
-        mirrors.once(kafka, east, name, name=f"{name}-on")
-        assert kafka.config(name, "segment.bytes") == east.config(name, "segment.bytes") == "1048576"
-        west.send(name, numbered(2, range(60, 80)))
-        mirrors.once(west, kafka, name)
-        mirrors.once(kafka, east, name, name=f"{name}-on")
-        # What came from there is known by its producers.
-        assert mirrors.once(kafka, west, name, name=f"{name}-back").skipped_count == 60
-        assert mirrors.once(east, west, name, name=f"{name}-ring").skipped_count == 60
-        whole = numbered(2, [*range(40), *range(60, 80)])
-        assert kafka.read(name) == whole
-        # Batches that Kafka would not take as they are.
-        large = f"{name}-large"
-        west.create(large, 1, message_timestamp_type="LogAppendTime")
-        west.send(large, numbered(1, range(300), "x" * 1_000))
-        kafka.create(large, 1, max_message_bytes="20000")
-        mirrors.once(west, kafka, large)
-        assert kafka.read(large) == west.read(large)
+def test_from_and_to_kafka(west: Cluster, east: Cluster, kafka: Cluster, mirrors: Mirrors, name: str) -> None:
+    west.create(name, 2, segment_bytes="1048576")
+    west.send(name, numbered(2, range(40)), transactional_id=name)
+    west.send(name, numbered(2, range(40, 60)), transactional_id=name, is_aborted=True)
+    mirrors.once(west, kafka, name)
+    mirrors.once(kafka, east, name, name=f"{name}-on")
+    assert kafka.config(name, "segment.bytes") == east.config(name, "segment.bytes") == "1048576"
+    west.send(name, numbered(2, range(60, 80)))
+    mirrors.once(west, kafka, name)
+    mirrors.once(kafka, east, name, name=f"{name}-on")
+    # What came from there is known by its producers.
+    assert mirrors.once(kafka, west, name, name=f"{name}-back").skipped_count == 60
+    assert mirrors.once(east, west, name, name=f"{name}-ring").skipped_count == 60
+    whole = numbered(2, [*range(40), *range(60, 80)])
+    assert kafka.read(name) == whole
+    # Batches that Kafka would not take as they are.
+    large = f"{name}-large"
+    west.create(large, 1, message_timestamp_type="LogAppendTime")
+    west.send(large, numbered(1, range(300), "x" * 1_000))
+    kafka.create(large, 1, max_message_bytes="20000")
+    mirrors.once(west, kafka, large)
+    assert kafka.read(large) == west.read(large)
     assert east.read(name) == west.read(name) == whole
 
 

@@ -6,8 +6,6 @@ import http.client
 import json
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.core.types import TopicPartition
 from barnabas.testing import Broker
+from tests import commands
 from tests.integration.page_process import Window, running_page
 from tests.patience import PATIENCE_S
 
@@ -162,8 +161,7 @@ def test_strangers_stay_outside(port: int) -> None:
 def test_it_does_not_start_where_that_is_not_safe(options: tuple[str, ...], reason: str) -> None:
     if "--listeners" not in options:
         options = ("--listeners", "127.0.0.1:0", *options)
-    command = [sys.executable, "-P", "-m", "barnabas.cli.main", "page", *options]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    ended = commands.run("page", *options)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert reason in ended.stderr
     assert ended.stderr.count("\n") == 1
@@ -206,9 +204,9 @@ def port_with_logins(servers_with_logins: str) -> Iterator[int]:
 
 
 def allow(servers: str, file: Path, what: tuple[str, str]) -> None:
-    command = [sys.executable, "-P", "-m", "barnabas.cli.main", "acls", "--add", *what, "--operation", "Describe"]
-    command += ["--allow-principal", "User:alice", "--bootstrap-server", servers, "--command-config", str(file)]
-    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
+    rule = ("--add", *what, "--operation", "Describe", "--allow-principal", "User:alice")
+    ran = commands.run("acls", *rule, "--bootstrap-server", servers, "--command-config", file)
+    assert ran.returncode == 0, ran.stderr
 
 
 def names(window: Window, path: str) -> list[str]:

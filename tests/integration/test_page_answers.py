@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from barnabas.testing import Broker
+from tests import commands
 from tests.integration.page_process import Window, running_page
 from tests.patience import PATIENCE_S
 
@@ -29,10 +30,14 @@ class Looked:
         return json.loads(self.run(*words, "--json"))
 
     def run(self, *words: str, text: str = "") -> str:
-        command = [sys.executable, "-P", "-m", "barnabas.cli.main", *words, "--bootstrap-server", self.servers]
-        return subprocess.run(
-            command, check=True, capture_output=True, text=True, input=text, timeout=PATIENCE_S
-        ).stdout
+        arguments = [*words, "--bootstrap-server", self.servers]
+        if text:
+            command = [sys.executable, "-P", "-m", "barnabas.cli.main", *arguments]
+            ran = subprocess.run(command, capture_output=True, text=True, input=text, timeout=PATIENCE_S)
+        else:
+            ran = commands.run(*arguments)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
 
     def view(self, path: str, **query: str) -> Any:
         """Give a view's value, once its HTML was looked at."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import pytest
+from confluent_kafka import Producer
 
 from barnabas.clients.admin import EARLIEST, LATEST, Admin, NewTopic
 from barnabas.clients.admin_acls import AclAdmin
@@ -21,6 +22,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.page.changes import CHANGES
 from barnabas.testing import Broker, Cluster
 from barnabas.wire.security.acls import BindingFilter
+from tests.commands import run
 from tests.integration.page_process import Answer, Window, running_page
 from tests.integration.test_page import LOGINS, MODULE
 from tests.patience import PATIENCE_S
@@ -32,24 +34,25 @@ T = TypeVar("T")
 
 
 def ask(servers: str, kind: Callable[[Pool], A], work: Callable[[A], Awaitable[T]], security=None) -> T:
-    async def run() -> T:
+    async def asked() -> T:
         async with Pool(servers, security=security) as pool:
             return await work(kind(pool))
 
-    return asyncio.run(run())
+    return asyncio.run(asked())
 
 
 def barnabas(*words: str) -> str:
-    command = [sys.executable, "-P", "-m", "barnabas.cli.main", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S).stdout
+    ran = run(*words)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
 
 
 def produce(servers: str) -> None:
     """Send records with keys, so that each partition gets some."""
-    command = [sys.executable, "-P", "-m", "barnabas.cli.main", "produce", "--topic", "orders"]
-    command += ["--property", "parse.key=true", "--property", "key.separator=:", "--bootstrap-server", servers]
-    lines = "".join(f"{number}:x\n" for number in range(20))
-    subprocess.run(command, check=True, input=lines, capture_output=True, text=True, timeout=PATIENCE_S)
+    producer = Producer({"bootstrap.servers": servers})
+    for number in range(20):
+        producer.produce("orders", b"x", b"%d" % number)
+    assert producer.flush(PATIENCE_S) == 0
 
 
 async def fill(admin: Admin) -> None:

@@ -1,8 +1,6 @@
 """The page's views of the cluster as a whole, of a real broker: cell by cell what our commands print."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -11,9 +9,9 @@ import pytest
 
 from barnabas.clients.security import client_security
 from barnabas.testing import Broker
+from tests import commands
 from tests.integration.page_process import Window, running_page
 from tests.integration.test_page import HOSTILE, LOGINS, MODULE, fill
-from tests.patience import PATIENCE_S
 
 ADMIN = {
     "security.protocol": "SASL_PLAINTEXT",
@@ -40,9 +38,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
         fill(broker.bootstrap_servers, client_security(ADMIN))
 
         def run(*options: str) -> Any:
-            line = [sys.executable, "-P", "-m", "barnabas.cli.main", *options]
-            line += ["--bootstrap-server", broker.bootstrap_servers, "--command-config", str(file)]
-            ended = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE_S)
+            at = ("--bootstrap-server", broker.bootstrap_servers, "--command-config", file)
+            ended = commands.run(*options, *at)
             return json.loads(ended.stdout) if "--json" in options else ended.stdout
 
         run("users", "add", "--user", "carol", "--password-file", str(password))

@@ -164,7 +164,9 @@ def test_a_connection_logs_in_again_before_its_session_ends():
         assert "closing the connection" not in broker.log_text()
 
 
-@pytest.mark.parametrize("protocol", ["SSL", "SASL_PLAINTEXT", "SASL_SSL"])
+@pytest.mark.parametrize(
+    "protocol", ["SASL_SSL", *(pytest.param(each, marks=pytest.mark.whole) for each in ("SSL", "SASL_PLAINTEXT"))]
+)
 def test_brokers_reach_each_other_in_the_same_way(protocol):
     """A transaction's end goes to the partitions' leaders by the links between brokers, here to the broker itself."""
     config = logins(protocol, connections_max_reauth_ms="1500") if protocol.startswith("SASL") else {}

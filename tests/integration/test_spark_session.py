@@ -35,8 +35,15 @@ with session.checkpoint_lock(directory / "lock", 0, lambda: None) as lock:
 """
 
 
-@pytest.mark.parametrize("word", ["started", "listening"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [
+        (signal.SIGKILL, "started"),
+        (signal.SIGTERM, "listening"),
+        pytest.param(signal.SIGKILL, "listening", marks=pytest.mark.whole),
+        pytest.param(signal.SIGTERM, "started", marks=pytest.mark.whole),
+    ],
+)
 def test_jvm_ends_with_its_python_side(tmp_path: Path, word: str, number: signal.Signals):
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],

@@ -100,7 +100,7 @@ def is_closed(sock: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.parametrize("protocol", HALVES)
+@pytest.mark.parametrize("protocol", [pytest.param("PLAINTEXT", marks=pytest.mark.whole), "SASL_PLAINTEXT"])
 def test_half_requests_of_strangers_hold_up_nobody(protocol):
     with running(protocol, **SMALL_POOL) as broker, contextlib.ExitStack() as stack:
         for _ in range(4 * PEER_COUNT):
@@ -120,7 +120,7 @@ def test_half_requests_that_trickle_give_way_to_who_waits():
         assert "its request comes too slowly, and others need the memory that it takes" in broker.log_text()
 
 
-@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SASL_PLAINTEXT"])
+@pytest.mark.parametrize("protocol", [pytest.param("PLAINTEXT", marks=pytest.mark.whole), "SASL_PLAINTEXT"])
 def test_silent_strangers_keep_nobody_out(protocol):
     with running(protocol, max_connections="20") as broker, contextlib.ExitStack() as stack:
         silent = [stack.enter_context(dial(broker)) for _ in range(200)]

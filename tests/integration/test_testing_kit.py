@@ -92,7 +92,7 @@ def test_a_broker_in_async_code() -> None:
     assert is_gone(asyncio.run(use()))
 
 
-@pytest.mark.parametrize("end", [Broker.stop, Broker.kill])
+@pytest.mark.parametrize("end", [pytest.param(Broker.stop, marks=pytest.mark.whole), Broker.kill])
 def test_a_broker_comes_back_on_its_port_with_its_data(end: Callable[[Broker], None]) -> None:
     with Broker() as broker:
         servers, cluster_id = broker.bootstrap_servers, broker.cluster_id

@@ -104,10 +104,10 @@ def eventually(holds):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_clients_speak_either_version(files, version):
+def test_clients_speak_either_version(files):
     with Broker(security_protocol="SSL", config=files.settings()) as broker:
-        assert ask(broker, client_context(files, version=version)) == "broker"
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            assert ask(broker, client_context(files, version=version)) == "broker"
 
 
 def test_only_the_versions_and_ciphers_that_are_wanted(files):

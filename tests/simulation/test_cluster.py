@@ -12,31 +12,33 @@ from tests.simulation.cluster_administration import ClusterAdministrationHistory
 from tests.simulation.cluster_transactions import ClusterTransactionHistory
 
 ROOT = Path(__file__).parents[2]
-SEED_COUNT = 10
-TRANSACTION_SEED_COUNT = 5
-ADMINISTRATION_SEED_COUNT = 4
 DIGESTS = """
 from tests.simulation.cluster import ClusterHistory
 for seed in (1, 2):
-    print(ClusterHistory(seed, 20).play().digest)
+    print(ClusterHistory(seed, 10).play().digest)
 """
 
 
-@pytest.mark.parametrize("seed", range(SEED_COUNT))
+def seeds(count: int, whole_count: int) -> list[object]:
+    """Seeds of which the first ones are always played."""
+    return [*range(count), *(pytest.param(seed, marks=pytest.mark.whole) for seed in range(count, whole_count))]
+
+
+@pytest.mark.parametrize("seed", seeds(6, 10))
 def test_nothing_is_lost(seed: int) -> None:
     outcome = ClusterHistory(seed).play()
     assert outcome.violations == [], f"again: scripts/soak --cluster-histories --count 1 --show --seed {seed}"
     assert outcome.counts["records acknowledged"] > 0
 
 
-@pytest.mark.parametrize("seed", range(TRANSACTION_SEED_COUNT))
+@pytest.mark.parametrize("seed", seeds(3, 5))
 def test_transactions_are_whole(seed: int) -> None:
     outcome = ClusterTransactionHistory(seed).play()
     assert outcome.violations == [], f"again: scripts/soak --cluster-transactions --count 1 --show --seed {seed}"
     assert outcome.counts["committed"] > 0
 
 
-@pytest.mark.parametrize("seed", range(ADMINISTRATION_SEED_COUNT))
+@pytest.mark.parametrize("seed", seeds(2, 4))
 def test_what_is_administered_is_done_in_the_end(seed: int) -> None:
     outcome = ClusterAdministrationHistory(seed).play()
     assert outcome.violations == [], f"again: scripts/soak --cluster-administration --count 1 --show --seed {seed}"

@@ -1,8 +1,22 @@
-"""By keyboard alone: what a page is for can be done with Tab, Enter and typing, and the key / can be switched off."""
+"""What readers do with the page, in one browser.
 
+By keyboard alone: what a page is for can be done with Tab, Enter and typing, and the key / can be switched off.
+
+Somebody new to the page finds the cause of each staged fault: by links alone, four at the most from the overview.
+
+Ten windows and a tail of one browser stay live at once, and none waits for another.
+"""
+
+import re
+
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Staged
+from tests.browser.visits import visits
+from tests.patience import PATIENCE_S
+
+# --- by keyboard
 
 _FOCUSED = """() => {
     const at = document.activeElement;
@@ -106,3 +120,63 @@ def test_the_key_that_leads_to_the_search_can_be_switched_off(staged: Staged, wi
         assert window.evaluate("document.activeElement.id === 'search'") is leads
         if not leads:
             tab_to(window, "field The key /")
+
+
+# --- four clicks
+
+_FAULTS = {
+    "a reader waits for a transaction": (("Groups", "audit"), "transactional id settlement has a transaction open"),
+    "a client is held": (("Clients", "importer"), "importer of ANONYMOUS was held"),
+    "a client is refused": (("Access",), "DENY WRITE TOPIC payroll"),
+    "a group rebalanced": (("Groups", "reports"), "no heartbeat of reporter-2"),
+    "a segment stays": (("Topics", "clicks"), "its newest record's timestamp lies in the future"),
+}
+
+
+@pytest.mark.parametrize("fault", _FAULTS)
+def test_the_cause_is_four_clicks_away(staged: Staged, window: Page, fault: str) -> None:
+    links, cause = _FAULTS[fault]
+    assert len(links) <= 4
+    window.goto(f"{staged.page}/")
+    for each in links:
+        window.get_by_role("link", name=each, exact=True).first.click()
+        expect(window.get_by_role("heading", level=1)).to_contain_text(each, ignore_case=True)
+    expect(window.locator("#view")).to_contain_text(cause)
+
+
+def test_what_is_found_leads_to_what_it_is_about(staged: Staged, window: Page) -> None:
+    window.goto(f"{staged.page}/")
+    window.get_by_role("link", name="Look at group audit").first.click()
+    expect(window.get_by_role("heading", level=1)).to_contain_text("audit")
+
+
+# --- many windows
+
+_PATHS = (
+    *("/", "/topics", "/topic?name=visits", "/groups", "/group?name=billing"),
+    *("/clients", "/transactions", "/slow", "/brokers", "/messages?topic=visits"),
+)
+_PATIENCE_MS = PATIENCE_S * 1_000
+
+
+def _as_of(window: Page) -> str:
+    return window.locator("footer time").inner_text()
+
+
+def test_all_stay_live_beside_a_tail(staged: Staged, window: Page) -> None:
+    windows = [window, *(window.context.new_page() for _ in range(10))]
+    *others, tail = windows
+    for each, path in zip(others, _PATHS, strict=True):
+        each.goto(f"{staged.page}{path}")
+    tail.goto(f"{staged.page}/tail?topic=visits")
+    first = [_as_of(each) for each in windows]
+    with visits(staged.servers, 2_000):
+        expect(tail.locator("tbody tr")).to_have_count(500, timeout=_PATIENCE_MS)
+        told = tail.get_by_role("status")
+        expect(told).to_contain_text(re.compile("the last 500 records, [1-9][0-9,]* dropped"), timeout=_PATIENCE_MS)
+        dropped = told.inner_text()
+        for each, was in zip(windows, first, strict=True):
+            expect(each.locator("footer time")).not_to_have_text(was, timeout=_PATIENCE_MS)
+            expect(each.locator(".stopped")).to_be_hidden()
+        expect(told).not_to_have_text(dropped, timeout=_PATIENCE_MS)
+        expect(tail.locator("tbody tr")).to_have_count(500)
