@@ -9,6 +9,7 @@ stays where it is and is written to all the while with acks=all: none of that ma
 import argparse
 import asyncio
 import json
+import statistics
 import sys
 import tempfile
 import time
@@ -102,12 +103,23 @@ async def _wait(is_so: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def _measure(members: Members, seconds: float) -> tuple[float, float]:
-    """Return bytes per second that are copied, and over how many seconds."""
+    """Return bytes per second that are copied, and over how many seconds.
+
+    It is the median of the rates of all spans of a quarter of the time. A throttle limits a mean over seconds, so a
+    follower that stood still before, as after an error, catches up at once: that is no rate that is held.
+    """
     await asyncio.sleep(_LEAD_IN_S)
-    before, began = copied_bytes(members), time.monotonic()
-    await asyncio.sleep(seconds)
-    taken = time.monotonic() - began
-    return (copied_bytes(members) - before) / taken, taken
+    began, looks = time.monotonic(), list[tuple[float, int]]()
+    while not looks or looks[-1][0] < began + seconds:
+        looks.append((time.monotonic(), copied_bytes(members)))
+        await asyncio.sleep(0.05)
+    span_s = max(1.0, seconds / 4)
+    rates = []
+    for first_s, first_bytes in looks:
+        later = next((look for look in looks if look[0] >= first_s + span_s), None)
+        if later is not None:
+            rates.append((later[1] - first_bytes) / (later[0] - first_s))
+    return statistics.median(rates), looks[-1][0] - began
 
 
 class _Staying:
