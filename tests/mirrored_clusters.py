@@ -127,7 +127,7 @@ class Cluster:
     def send(self, topic: str, partitions: Partitions, transactional_id: str = "", is_aborted: bool = False) -> None:
         """Send records; in one transaction where an id is given."""
         # Flushing ends the waiting, so the records of a partition are one batch, however slow the machine is.
-        options: dict[str, Any] = {**self._client, "linger.ms": 60_000}
+        options: dict[str, Any] = {**self._client, "linger.ms": 5 if transactional_id else 60_000}
         if transactional_id:
             options["transactional.id"] = transactional_id
         producer = Producer(options)
