@@ -148,7 +148,7 @@ def races(place: Place, count: int) -> None:
     """Let two drivers of one run make so many commits at the same time: of each, one is made."""
     won = []
     for sequence in range(1, count + 1):
-        outcomes = write_at_the_same_time(place, (0, 100), sequence)
+        outcomes = write_at_the_same_time(place, (1_000 * sequence, 1_000 * sequence + 100), sequence)
         won += [each for each in outcomes if each != "refused"]
         assert len(won) == sequence, (sequence, outcomes)
     starts = [int(each.removeprefix("written ")) for each in won]
