@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import pbkdf2_hmac
 from pathlib import Path
 
@@ -106,7 +106,9 @@ class Wire:
         self.sock.close()
 
     def say(self, frame: bytes) -> None:
-        self.sock.sendall(struct.pack(">i", len(frame)) + frame)
+        """Send a frame. A server that refuses it by its size may close before it has all of it: `heard` tells that."""
+        with suppress(ConnectionError):
+            self.sock.sendall(struct.pack(">i", len(frame)) + frame)
 
     def heard(self) -> bytes | None:
         """The next frame; None: the connection is closed."""
