@@ -4,7 +4,8 @@ A broker gets the events of the made-up site by `barnabas pipeline generate`. Th
 `barnabas pipeline run JOB --once`, from its topics to its tables and what is derived from them, in a process of its own
 and from nothing. The rate is that of the records in the job's topics by the clock on the wall, the start of Python and
 Spark included. CPU is that of all its processes, and memory the largest sum
-of what they held at the same time (looked at four times a second). On a busy machine, told by its load, compare runs.
+of what they held at the same time (looked at four times a second; shared pages count once). On a
+busy machine, told by its load, compare runs.
 
 `--beside before=DIRECTORY` runs the sources of another checkout in turn with these, on the same topics; there may be
 several. The first run of all may download Spark's jars.
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,7 +101,7 @@ def measured(words: list[str], checkout: Path, directory: Path) -> Cost:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, preexec_fn=die_with_parent)
         # With this call the children's time is in what the kernel tells at the end.
         while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-            peak_bytes = max(peak_bytes, _resident_bytes(process.pid))
+            peak_bytes = max(peak_bytes, _held_bytes(process.pid))
             time.sleep(_LOOK_EVERY_S)
     wall_s = time.monotonic() - begin_s
     _, status, used = ended
@@ -125,13 +127,19 @@ def record_count(broker: Running, topics: list[str]) -> int:
         consumer.close()
 
 
-def _resident_bytes(pid: int) -> int:
-    total = 0
+def _held_bytes(pid: int) -> int:
+    """Add up what processes hold, where a page that several share counts once."""
+    held = {}
     for each in (root := psutil.Process(pid), *root.children(recursive=True)):
-        try:
-            total += each.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
+        with suppress(psutil.NoSuchProcess):
+            held[each.pid] = each, int(each.memory_full_info().pss)
+    total = 0
+    for each, byte_count in held.values():
+        with suppress(psutil.NoSuchProcess):
+            # For a moment the JVM's child is the JVM once more, before it is another program.
+            parent, _ = held.get(each.ppid(), (None, 0))
+            if parent is None or each.exe() != parent.exe() or "java" not in each.exe():
+                total += byte_count
     return total
 
 

@@ -127,7 +127,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ends.add_argument("--once", action="store_true", help="end when all is done that is there now")
     pace = parser.add_argument_group("pace")
     pace.add_argument(
-        "--trigger", type=float, metavar="S", help="seconds between batches (as long again as one takes, 1 to 10)"
+        "--trigger", type=float, metavar="S", help="seconds between batches (one and a half times as one takes, 1 to 10)"
     )
     pace.add_argument(
         "--refresh",

@@ -10,7 +10,7 @@ is planned when its turn comes, by the limits of that moment.
 
 Bytes are counted without compression, so batches of compressed records end sooner.
 
-Where nothing is left to read, the next batch waits as long again as this one took: small batches cost what large ones
+Where nothing is left to read, the next batch waits half as long as this one took: small batches cost what large ones
 do, and all of the cores for a few records a second is too much. Batches begin ten seconds apart at the most, or as the
 run says.
 
@@ -27,6 +27,8 @@ from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.tables.table import Offsets
 
 _TRIGGER_S = 1.0
+# Of a batch's own time, until the next one begins.
+_WITH_REST = 1.5
 _FIRST_RECORD_BYTES = 1_000.0
 # What a quota allows in so many seconds is a batch. A broker takes its rate over ten, so what a job does beside reading
 # costs it nothing as long as that is less.
@@ -89,7 +91,7 @@ class Pace:
         """
         if self._plan.trigger_s is not None or self._leaves_some:
             return self.trigger_s
-        return min(max(_TRIGGER_S, 2 * took_s), _BATCH_S)
+        return min(max(_TRIGGER_S, _WITH_REST * took_s), _BATCH_S)
 
     def next_ends(self, starts: Offsets, ends: Offsets, core_count: int) -> Offsets:
         """Return where a batch ends that begins now, by how far each partition is behind; asks which quotas hold.

@@ -202,7 +202,7 @@ def test_without_a_quota_a_batch_as_large_as_it_may_be_is_limited_by_nothing_tha
 def test_the_next_batch_waits_as_long_as_this_one_took_where_nothing_is_left_to_read():
     pace = pace_of(plan=Plan(trigger_s=None))
     pace.next_ends(STARTS, {"t": {0: 100, 1: 100}}, 2)
-    assert [pace.next_after_s(took_s) for took_s in (0.1, 3.0, 7.0, 30.0)] == [1.0, 6.0, 10.0, 10.0]
+    assert [pace.next_after_s(took_s) for took_s in (0.1, 3.0, 7.0, 30.0)] == [1.0, 4.5, 10.0, 10.0]
 
 
 def test_the_next_batch_of_a_backlog_waits_for_nothing_but_a_limit_s_second():
