@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.pipeline.events import EVENT_TYPES, EventType, Field, Kind
 from barnabas.pipeline.events.avro import avro_schema, encode_avro, schema_fingerprint
-from barnabas.pipeline.events.parse import parsed
+from barnabas.pipeline.events.read import parsed
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ FIRST = EventType(
     1,
     "id",
     (
-        Field("text", Kind.STRING, "", is_required=True),
-        Field("number", Kind.INT, ""),
-        Field("figure", Kind.DOUBLE, ""),
+        Field("text", Kind.STRING, is_required=True),
+        Field("number", Kind.INT),
+        Field("figure", Kind.DOUBLE),
     ),
 )
 SECOND = EventType(
@@ -39,8 +39,8 @@ SECOND = EventType(
     "id",
     (
         *FIRST.own_fields,
-        Field("flag", Kind.BOOLEAN, "", is_required=True, since=2),
-        Field("seen", Kind.TIME, "", since=2),
+        Field("flag", Kind.BOOLEAN, is_required=True, since=2),
+        Field("seen", Kind.TIME, since=2),
     ),
 )
 OLD = encode_avro(FIRST, {"id": "1", "time": TIME, "text": "é", "number": -5, "figure": 1.5})

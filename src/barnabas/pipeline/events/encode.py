@@ -4,7 +4,7 @@ Format: one JSON object on one line, without blanks, in UTF-8; the fields in the
 those without a value left out. A time is ISO 8601 in UTC, `2015-05-17T10:05:03Z`, with three digits of a second's
 fraction, or six, only where it has one.
 
-Invariants: the same fields always give the same bytes; what is encoded is read back by `parse.py` as it was.
+Invariants: the same fields always give the same bytes; what is encoded is read back by `read.py` as it was.
 
 Source: RFC 8259; RFC 3339.
 """
@@ -95,7 +95,7 @@ def iso_time(time: datetime) -> str:
 def _check(event_type: EventType, field: Field, value: object) -> None:
     match field.kind:
         case Kind.STRING:
-            is_right = isinstance(value, str) and _is_encodable(value)
+            is_right = isinstance(value, str) and is_encodable(value)
         case Kind.INT | Kind.LONG:
             bound = _RANGES[field.kind]
             is_right = isinstance(value, int) and not isinstance(value, bool) and -bound <= value < bound
@@ -109,7 +109,7 @@ def _check(event_type: EventType, field: Field, value: object) -> None:
         raise ValueError(f"{event_type.name}: field '{field.name}' is no {field.kind.value}: {value!r:.80}")
 
 
-def _is_encodable(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """Return whether UTF-8 can hold it: half of a surrogate pair has no bytes of its own."""
     if text.isascii():
         return True

@@ -10,7 +10,7 @@ number, or a time that is not ISO 8601 with a zone. Of a field that stands there
 How: values are decoded by a parser in C, and a column's values are held against their type all at once. Only where one
 is of another type is each value of that column looked at, and only its record is parsed again, to say why.
 
-It needs pyarrow and no Spark: Spark's Python workers call it (`parse.py`).
+It needs pyarrow and no Spark session: Spark's Python workers call it.
 
 Source: RFC 8259; Apache Avro 1.12.0, specification: Single-object encoding, Schema Resolution.
 """
@@ -20,16 +20,20 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
+from barnabas.pipeline.events.encode import is_encodable
 from barnabas.pipeline.events.types import EventType, Field, Format, Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # How much of a bad value a reason shows, in characters.
 SHOWN_CHARACTERS = 80
@@ -74,7 +78,7 @@ class EventReader:
         """
         self._event = event
         self._is_avro = event_format == "avro"
-        self._decode = _avro_decoder(event) if event_format == "avro" else _decode_json
+        self._decode: Callable[[bytes], Object] = _avro_decoder(event) if event_format == "avro" else orjson.loads
         self.type = pa.struct([pa.field(field.name, ARROW[field.kind]) for field in event.fields])
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
@@ -84,11 +88,10 @@ class EventReader:
             The events, null where a record is bad; and why it is bad, None where it is good.
         """
         # hot path: benchmarks/pipeline (every record)
-        objects, suspects = self._decoded(values)
+        objects = [self._decoded(value) for value in values]
+        suspects = {number for number, found in enumerate(objects) if not found}
         struct = self._struct(objects, suspects)
         reasons: list[str | None] = [None] * len(values)
-        if not suspects:
-            return struct, reasons
         index: list[int | None] = list(range(len(values)))
         mended: list[Object] = []
         for number in suspects:
@@ -101,27 +104,15 @@ class EventReader:
             still: set[int] = set()
             struct = pa.concat_arrays([struct, self._struct(mended, still)])
             assert not still, "a record that was found good fits no column"
-        return struct.take(pa.array(index, pa.int32())), reasons
+        return struct.take(pa.array(index, pa.int32())) if suspects else struct, reasons
 
-    def _decoded(self, values: Sequence[bytes | None]) -> tuple[list[Object], set[int]]:
-        """Decode values; gives the numbers of those that are no object, too, for which an empty one stands."""
+    def _decoded(self, value: bytes | None) -> Object:
+        """Decode a value; gives an empty object for one that is no object."""
         try:
-            objects: list[Object] = [self._decode(value) for value in values]  # type: ignore[arg-type]  # None raises
-            if set(map(type, objects)) <= {dict}:
-                return objects, set()
+            found = self._decode(value)  # type: ignore[arg-type]  # None raises
         except (ValueError, TypeError, BadRecordError):
-            pass
-        objects, suspects = [], set()
-        for number, value in enumerate(values):
-            try:
-                found = self._decode(value)  # type: ignore[arg-type]  # None raises
-            except (ValueError, TypeError, BadRecordError):
-                found = {}
-            if type(found) is not dict or not found:
-                suspects.add(number)
-                found = {}
-            objects.append(found)
-        return objects, suspects
+            return {}
+        return found if type(found) is dict else {}
 
     def _struct(self, objects: Sequence[Object], suspects: set[int]) -> pa.StructArray:
         """Make the columns of records; adds the numbers of those that may be bad, whose values count for nothing."""
@@ -131,10 +122,11 @@ class EventReader:
             try:
                 columns.append(column(field.kind, values))
             except (ValueError, pa.ArrowException):
-                wrong = doubtful(field.kind, values)
-                suspects.update(wrong)
-                for number in wrong:
-                    values[number] = None
+                # Some of them may be good when they are read one by one.
+                for number, value in enumerate(values):
+                    if value is not None and right_value(field.kind, value) != value:
+                        suspects.add(number)
+                        values[number] = None
                 columns.append(column(field.kind, values))
         doubts = []
         if objects and not self._is_avro:
@@ -197,6 +189,35 @@ class EventReader:
         return right
 
 
+def parsed(records: DataFrame, event: EventType, format: Format = "json") -> DataFrame:
+    """Read events of one type from records.
+
+    Args:
+        records: With a column `value`: BINARY, as Kafka's source gives it.
+        event: The type that is wanted.
+        format: How the values are encoded.
+
+    Returns:
+        The same columns; `reason`, why a record is bad, null where it is good; and `event`, a struct with all of the
+        event's fields, null where it is bad.
+    """
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    from barnabas.pipeline.events.read import EventReader
+
+    reader = EventReader(event, format)
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            events, reasons = reader.read(batch.column("value").to_pylist())
+            arrays = [*batch.columns, pa.array(reasons, pa.string()), events]
+            yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, "reason", "event"])
+
+    more = [StructField("reason", StringType()), StructField("event", from_arrow_type(reader.type))]
+    return records.mapInArrow(read, StructType([*records.schema.fields, *more]))
+
+
 def column(kind: Kind, values: list[Any]) -> pa.Array:
     """Make a column of values as a parser gives them.
 
@@ -227,24 +248,6 @@ def column(kind: Kind, values: list[Any]) -> pa.Array:
     return made
 
 
-def doubtful(kind: Kind, values: Sequence[Any]) -> list[int]:
-    """Find the values that keep a column from being made; some of them may be good when they are read one by one."""
-    wrong = [number for number, value in enumerate(values) if value is not None and type(value) not in _PYTHON[kind]]
-    rest = list(values)
-    for number in wrong:
-        rest[number] = None
-    try:
-        if kind is Kind.TIME:
-            is_plain = pc.match_substring_regex(pa.array(rest, pa.string()), _PLAIN_TIME)
-            for number in pc.indices_nonzero(pc.invert(is_plain)).to_pylist():
-                wrong.append(number)
-                rest[number] = None
-        column(kind, rest)
-    except (ValueError, pa.ArrowException):
-        return [n for n, value in enumerate(values) if value is not None and right_value(kind, value) != value]
-    return wrong
-
-
 def right_value(kind: Kind, value: Any) -> object:
     """Return a value as its column takes it; None where it is of another type."""
     if kind is Kind.TIME:
@@ -262,21 +265,20 @@ def right_value(kind: Kind, value: Any) -> object:
 
 def _plain_time(text: str) -> str | None:
     """Return a time as Arrow reads it, to the microsecond; None where the text is none."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return None
-    date, minutes, seconds, fraction, zone = match.groups()
-    plain = f"{date}T{minutes}{seconds:0>2}{(fraction or '.')[:7]}".removesuffix(".") + zone
     try:
+        if _ARROW_TIME.match(text):
+            datetime.fromisoformat(text)
+            return text
+        match = _TIME.fullmatch(text)
+        if match is None:
+            return None
+        date, minutes, seconds, fraction, zone = match.groups()
+        plain = f"{date}T{minutes}{seconds:0>2}{(fraction or '.')[:7]}".removesuffix(".") + zone
         time = datetime.fromisoformat(plain)
         # Arrow takes no zone that is so far away.
         return plain if _ARROW_TIME.match(plain) else f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27)
     except (ValueError, OverflowError):
         return None
-
-
-def _decode_json(value: bytes) -> Object:
-    return orjson.loads(value)  # type: ignore[no-any-return]  # what it is shows with its fields
 
 
 def _parsed_slowly(value: bytes) -> Object:
@@ -338,7 +340,7 @@ def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
             raise BadRecordError("field 'version' is not 1 or more")
         for name in texts:
             text = found[name]
-            if text is not None and not text.isascii() and not _is_utf8(text):
+            if text is not None and not is_encodable(text):
                 raise BadRecordError(f"field '{name}' is no UTF-8")
         for name in doubles:
             if found[name] is not None and not math.isfinite(found[name]):
@@ -346,14 +348,6 @@ def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
         return found  # type: ignore[no-any-return]
 
     return decode
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _shown(value: object) -> str:
