@@ -7,7 +7,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
-from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, add_cluster_options, feeder_security, sender_options
+from barnabas.pipeline.commands.options import (
+    DEFAULT_DIRECTORY,
+    Options,
+    add_cluster_options,
+    feeder_security,
+    sender_options,
+)
 from barnabas.pipeline.runner.plan import PlanError
 
 NAME = "collect"
@@ -20,18 +26,13 @@ _LONGEST_INTERVAL_S = 30.0
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    parser.add_argument("--topic", default="host-metrics", help="of the host's figures; default: %(default)s")
-    parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="of a topic that is made; default: %(default)s"
-    )
-    parser.add_argument("--host", default="", metavar="NAME", help="this host's name (what it calls itself)")
-    parser.add_argument(
-        "--interval", type=float, default=10.0, metavar="S", help="between two looks; default: %(default)s s"
-    )
-    parser.add_argument(
-        "--give-up", type=float, default=120.0, metavar="S", help="wait for a broker; default: %(default)s s"
-    )
-    parser.add_argument(
+    options = Options(parser)
+    options.value("--topic", "TOPIC", "of the host's figures", "host-metrics")
+    options.value("--partitions", "N", "of a topic that is made", 4)
+    options.value("--host", "NAME", "this host's name (what it calls itself)", "")
+    options.value("--interval", "S", "between two looks", 10.0, unit=" s")
+    options.value("--give-up", "S", "wait for a broker", 120.0, unit=" s")
+    options.add(
         "--broker-metrics",
         nargs="?",
         const="",
@@ -41,18 +42,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="look at the cluster as well: who is held by which quota, lag, partitions; and at a broker's own page of "
         "figures, http://HOST:PORT/metrics; may be given for each broker",
     )
-    parser.add_argument(
+    options.value(
         "--runs",
+        "DIR",
+        "look at the runs of a checkpoint directory as well: how far behind they are, and whether they go on "
+        f"({DEFAULT_DIRECTORY}/checkpoints)",
+        "",
         nargs="?",
         const=f"{DEFAULT_DIRECTORY}/checkpoints",
-        default="",
-        metavar="DIR",
-        help="look at the runs of a checkpoint directory as well: how far behind they are, and whether they go on "
-        f"({DEFAULT_DIRECTORY}/checkpoints)",
     )
-    parser.add_argument(
-        "--broker-topic", default="broker-metrics", metavar="TOPIC", help="of these; default: %(default)s"
-    )
+    options.value("--broker-topic", "TOPIC", "of these", "broker-metrics")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.clients.security import client_security
 from barnabas.core.errors import ConfigError
-from barnabas.pipeline.commands.options import pairs, parse_duration
+from barnabas.pipeline.commands.options import Options, pairs, parse_duration
 from barnabas.pipeline.enforcement.audit import AUDIT_TOPIC
 from barnabas.pipeline.enforcement.policy import (
     ACCUSATIONS,
@@ -31,73 +31,48 @@ _DEFAULTS = Policy()
 
 def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of enforcement."""
-    group = parser.add_argument_group("enforcement (security; docs/pipeline/enforcement.md)")
-    group.add_argument("--enforce", action="store_true", help="turn verdicts into limits that expire")
-    group.add_argument(
+    options = Options(parser, "enforcement (security; docs/pipeline/enforcement.md)")
+    options.flag("--enforce", "turn verdicts into limits that expire")
+    options.add(
         "--dry-run",
         action=argparse.BooleanOptionalAction,
         default=None,
         help="only report what would be limited, and write it to the audit topic (the default)",
     )
-    group.add_argument(
+    options.values(
         "--limit",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a quota of the accused, by Kafka's name "
+        "NAME=VALUE",
+        "a quota of the accused, by Kafka's name "
         f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
     )
-    group.add_argument(
-        "--limit-for",
-        default="1h",
-        metavar="DURATION",
-        help="how long a limit lasts: 90s, 15m, 1h, 7d; default: %(default)s",
-    )
-    group.add_argument(
+    options.value("--limit-for", "DURATION", "how long a limit lasts: 90s, 15m, 1h, 7d", "1h")
+    options.add(
         "--enforce-what",
         default=",".join(ENFORCED),
         metavar="WHAT,...",
         help="which verdicts count (%(default)s; declared_bot is possible, too)",
     )
-    group.add_argument(
-        "--least-score",
-        type=float,
-        default=_DEFAULTS.least_score,
-        metavar="N",
-        help="verdicts below this score (0 to 1) don't count; default: %(default)s",
-    )
-    group.add_argument(
+    options.value("--least-score", "N", "verdicts below this score (0 to 1) don't count", _DEFAULTS.least_score)
+    options.values(
         "--subject",
-        action="append",
-        default=[],
-        metavar="KIND=ENTITY",
-        help="how subjects of a kind are named in Kafka: user, client-id, or one of them and :TEMPLATE, such as "
+        "KIND=ENTITY",
+        "how subjects of a kind are named in Kafka: user, client-id, or one of them and :TEMPLATE, such as "
         "address=client-id:web-{address} (user=user)",
     )
-    group.add_argument(
-        "--never",
-        default="",
-        metavar="NAME,...",
-        help="users and client ids that are never limited, besides the run's own",
-    )
-    group.add_argument(
+    options.value("--never", "NAME,...", "users and client ids that are never limited, besides the run's own", "")
+    options.add(
         "--most-limited",
         type=int,
         default=_DEFAULTS.most,
         metavar="N",
         help="maximum number of limited users and client ids (%(default)s); the highest scores first",
     )
-    add_audit_option(group)
+    add_audit_option(options)
 
 
-def add_audit_option(parser: argparse._ActionsContainer) -> None:
+def add_audit_option(options: Options) -> None:
     """Add the name of the audit topic."""
-    parser.add_argument(
-        "--audit-topic",
-        default=AUDIT_TOPIC,
-        metavar="TOPIC",
-        help="topic with all steps of enforcement; default: %(default)s",
-    )
+    options.value("--audit-topic", "TOPIC", "topic with all steps of enforcement", AUDIT_TOPIC)
 
 
 def enforcement_followers(

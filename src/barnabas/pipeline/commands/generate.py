@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.clients.positions import parse_time
-from barnabas.pipeline.commands.options import add_cluster_options, sender_options
+from barnabas.pipeline.commands.options import Options, add_cluster_options, sender_options
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
@@ -37,32 +37,21 @@ _START_HEADER = "start"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
-    parser.add_argument("--access-log", type=Path, metavar="FILE", help="write the page views there, as web servers do")
-    parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
-    parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="of topics that are made; default: %(default)s"
+    options = Options(parser)
+    options.value("--directory", "DIR", "write files there instead, one for each topic", type=Path)
+    options.value("--access-log", "FILE", "write the page views there, as web servers do", type=Path)
+    options.value("--ground-truth", "FILE", "write who did what, as JSON", type=Path)
+    options.value("--partitions", "N", "of topics that are made", 4)
+    options.value("--seed", "N", "another one is another site", 1922)
+    options.value("--start", "TIME", "of the first event, or now", "2026-03-06")
+    options.value("--duration", "S", "how long", 86_400, unit=" s")
+    options.value("--rate", "N", "events/s on the site's clock", 5.0)
+    options.value(
+        "--speed", "X", "1: as in life, 60: an hour takes a minute; 0: as fast as can be; default: %(default)s", 0.0
     )
-    parser.add_argument(
-        "--seed", type=int, default=1922, metavar="N", help="another one is another site; default: %(default)s"
-    )
-    parser.add_argument(
-        "--start", default="2026-03-06", metavar="TIME", help="of the first event, or now; default: %(default)s"
-    )
-    parser.add_argument("--duration", type=int, default=86_400, metavar="S", help="how long; default: %(default)s s")
-    parser.add_argument(
-        "--rate", type=float, default=5.0, metavar="N", help="events/s on the site's clock; default: %(default)s"
-    )
-    parser.add_argument(
-        "--speed",
-        type=float,
-        default=0.0,
-        metavar="X",
-        help="1: as in life, 60: an hour takes a minute; 0: as fast as can be; default: %(default)s",
-    )
-    parser.add_argument("--users", type=int, default=2_000, metavar="N", help="Default: %(default)s")
-    parser.add_argument("--items", type=int, default=5_000, metavar="N", help="Default: %(default)s")
-    parser.add_argument("--quiet-day", action="store_true", help="nobody misbehaves, and nothing fails")
+    options.value("--users", "N", "", 2_000)
+    options.value("--items", "N", "", 5_000)
+    options.flag("--quiet-day", "nobody misbehaves, and nothing fails")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.core.peer_text import on_one_line, to_json
 from barnabas.pipeline.commands.enforcement import add_audit_option, line_of
-from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
+from barnabas.pipeline.commands.options import Options, add_cluster_options, feeder_security
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ _ALL = "all"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    add_audit_option(parser)
+    options = Options(parser)
+    add_audit_option(options)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--history", action="store_true", help="show all steps that were ever taken, dry runs included")
     what.add_argument(
@@ -44,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--lift-expired", action="store_true", help="lift limits that expired while no run could lift them"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line, with the evidence")
+    options.flag("--json", "one JSON object a line, with the evidence")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ import argparse
 import json
 
 from barnabas.pipeline.catalogue import built_in_jobs, describe, find_job
+from barnabas.pipeline.commands.options import Options
 from barnabas.pipeline.job import Job, TableInput, TableOutput, TopicInput, TopicOutput
 
 NAME = "list"
@@ -12,8 +13,9 @@ HELP = "list the jobs; with a name, all about one"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("job", nargs="?", help="a job's name, or a .py file that declares one")
-    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
+    options = Options(parser)
+    options.add("job", nargs="?", help="a job's name, or a .py file that declares one")
+    options.flag("--json", "as JSON, for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:

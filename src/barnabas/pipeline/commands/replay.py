@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.commands.options import add_cluster_options, pairs, sender_options
+from barnabas.pipeline.commands.options import Options, add_cluster_options, add_parent_option, pairs, sender_options
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
@@ -26,34 +26,25 @@ if TYPE_CHECKING:
 NAME = "replay"
 HELP = "feed a log into topics"
 
-_KINDS = ("access", "auth", "service")
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("file", help="plain or gzip; - is standard input")
-    parser.add_argument("--kind", choices=_KINDS, default="access", help="of log; default: %(default)s")
+    options = Options(parser)
+    options.add("file", help="plain or gzip; - is standard input")
+    options.choice("--kind", ("access", "auth", "service"), "of log", "access")
     add_cluster_options(parser)
-    parser.add_argument("--topic", action="append", default=[], metavar="TYPE=TOPIC", help="for events of a type")
-    parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="of topics that are made; default: %(default)s"
-    )
-    parser.add_argument("--event-format", choices=("json", "avro"), default="json", help="Default: %(default)s")
-    parser.add_argument(
-        "--rate", type=float, default=0.0, metavar="N", help="lines/s; 0: no limit; default: %(default)s"
-    )
-    parser.add_argument("--follow", action="store_true", help="go on with what is added to the file, rotated or not")
-    parser.add_argument("--append", action="store_true", help="into topics that hold something else, too")
-    parser.add_argument(
-        "--site", default="", metavar="HOST", help="access: this site's own host (the most common referrer's)"
-    )
-    parser.add_argument("--year", type=int, metavar="YEAR", help="auth: of the first line, where lines have none")
-    parser.add_argument("--service", default="", metavar="NAME", help="service: which one (the file's name)")
-    parser.add_argument(
-        "--give-up", type=float, default=120.0, metavar="S", help="wait for a broker; default: %(default)s s"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
+    options.values("--topic", "TYPE=TOPIC", "for events of a type")
+    options.value("--partitions", "N", "of topics that are made", 4)
+    options.choice("--event-format", ("json", "avro"), "", "json")
+    options.value("--rate", "N", "lines/s; 0: no limit; default: %(default)s", 0.0)
+    options.flag("--follow", "go on with what is added to the file, rotated or not")
+    options.flag("--append", "into topics that hold something else, too")
+    options.value("--site", "HOST", "access: this site's own host (the most common referrer's)", "")
+    options.value("--year", "YEAR", "auth: of the first line, where lines have none", type=int)
+    options.value("--service", "NAME", "service: which one (the file's name)", "")
+    options.value("--give-up", "S", "wait for a broker", 120.0, unit=" s")
+    options.flag("--json", "one JSON object a line")
+    add_parent_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

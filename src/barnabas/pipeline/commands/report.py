@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import built_in_jobs
-from barnabas.pipeline.commands.options import add_spark_options, add_table_options, session_options, tables_place
+from barnabas.pipeline.commands.options import (
+    Options,
+    add_spark_options,
+    add_table_options,
+    session_options,
+    tables_place,
+)
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
@@ -27,8 +33,9 @@ TITLE = "Activity report"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="Default: %(default)s")
-    parser.add_argument("--title", default=TITLE, help="of the page; default: %(default)s")
+    options = Options(parser)
+    options.value("--output", "FILE", "", Path("report.html"), type=Path)
+    options.value("--title", "", "of the page", TITLE)
     add_table_options(parser)
     add_spark_options(parser)
 

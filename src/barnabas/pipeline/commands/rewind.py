@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.options import (
+    Options,
     absolute,
     add_cluster_options,
     add_spark_options,
@@ -34,17 +35,14 @@ HELP = "let a stopped run go on from an earlier place"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("job", help="a job's name, or a .py file that declares one")
-    parser.add_argument(
-        "--to", required=True, metavar="WHERE", help="a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest"
-    )
-    parser.add_argument("--as", dest="run_name", default="", metavar="RUN", help="the run's name (the job's)")
-    parser.add_argument("--topics", default="", metavar="TOPIC,...", help="of a job that reads any")
-    parser.add_argument("--topic", action="append", default=[], metavar="NAME=TOPIC", help="as the run has it")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
-    parser.add_argument(
-        "--give-up", type=float, default=10.0, metavar="S", help="wait for the run's end; default: %(default)s s"
-    )
+    options = Options(parser)
+    options.add("job", help="a job's name, or a .py file that declares one")
+    options.value("--to", "WHERE", "a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest", required=True)
+    options.value("--as", "RUN", "the run's name (the job's)", "", dest="run_name")
+    options.value("--topics", "TOPIC,...", "of a job that reads any", "")
+    options.values("--topic", "NAME=TOPIC", "as the run has it")
+    options.flag("--dry-run", "only say what would be done")
+    options.value("--give-up", "S", "wait for the run's end", 10.0, unit=" s")
     add_cluster_options(parser)
     add_table_options(parser)
     add_spark_options(parser)

@@ -18,8 +18,10 @@ from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
 from barnabas.pipeline.commands.layout import add_layout_options, compact_every, layout
 from barnabas.pipeline.commands.options import (
+    Options,
     absolute,
     add_cluster_options,
+    add_parent_option,
     add_spark_options,
     add_table_options,
     kafka_options,
@@ -57,137 +59,100 @@ HELP = "run jobs"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("jobs", nargs="+", metavar="JOB", help="a job's name, or a .py file that declares one")
+    Options(parser).add("jobs", nargs="+", metavar="JOB", help="a job's name, or a .py file that declares one")
     add_cluster_options(parser)
     add_table_options(parser)
-    what = parser.add_argument_group("what is read and written")
-    what.add_argument(
-        "--topics", default="", metavar="TOPIC,...", help="of a job that reads any; /PATTERN/ is one, too"
-    )
-    what.add_argument(
+    what = Options(parser, "what is read and written")
+    what.value("--topics", "TOPIC,...", "of a job that reads any; /PATTERN/ is one, too", "")
+    what.values(
         "--by-key",
-        action="append",
-        default=[],
-        metavar="TOPIC,...",
-        help="of load: such topics, too; their tables hold the latest row of each record key, and a record without a "
+        "TOPIC,...",
+        "of load: such topics, too; their tables hold the latest row of each record key, and a record without a "
         "value takes the row away",
     )
-    what.add_argument(
-        "--keep-deleted",
-        action="store_true",
-        help="with --by-key: mark the row in _deleted, in place of taking it away",
-    )
-    what.add_argument(
-        "--topic",
-        action="append",
-        default=[],
-        metavar="NAME=TOPIC",
-        help="another topic for an input or output; another place for a table that is read",
-    )
-    what.add_argument(
+    what.flag("--keep-deleted", "with --by-key: mark the row in _deleted, in place of taking it away")
+    what.values("--topic", "NAME=TOPIC", "another topic for an input or output; another place for a table that is read")
+    what.values(
         "--table",
-        action="append",
-        default=[],
-        metavar="NAME=PLACE",
-        help="another place for one of the tables, which may be one that somebody else has made; load's are topics",
+        "NAME=PLACE",
+        "another place for one of the tables, which may be one that somebody else has made; load's are topics",
     )
-    what.add_argument(
+    what.choice(
         "--isolation-level",
-        choices=ISOLATION_LEVELS,
-        help=f"which records of transactions are read; over the Kafka client options; default: {COMMITTED}",
+        ISOLATION_LEVELS,
+        f"which records of transactions are read; over the Kafka client options; default: {COMMITTED}",
     )
-    what.add_argument(
-        "--event-format", choices=("json", "avro"), default="json", help="of the topics; default: %(default)s"
-    )
-    what.add_argument(
+    what.choice("--event-format", ("json", "avro"), "of the topics", "json")
+    what.value(
         "--schema-registry",
-        metavar="URL|DIR",
-        help="values have a schema registry's frame: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; login "
+        "URL|DIR",
+        "values have a schema registry's frame: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; login "
         "and TLS are Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
     )
-    what.add_argument(
+    what.choice(
         "--envelope",
-        choices=("debezium",),
-        default="",
-        help="of load: values are Debezium's changes to rows, as JSON; with --by-key the table is as the database's, "
+        ("debezium",),
+        "of load: values are Debezium's changes to rows, as JSON; with --by-key the table is as the database's, "
         "without it has a row for each change, with its _op",
+        "",
     )
-    what.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a job's parameter")
-    what.add_argument(
+    what.values("--set", "NAME=VALUE", "a job's parameter")
+    what.value(
         "--as",
+        "RUN",
+        "this run's name (the job's): two runs with two names may write the same tables at the same time, as a "
+        "backfill does beside a load",
+        "",
         dest="run_name",
-        default="",
-        metavar="RUN",
-        help="this run's name (the job's): two runs "
-        "with two names may write the same tables at the same time, as a backfill does beside a load",
     )
-    ends = parser.add_argument_group("where to begin and to end (a time, offsets as JSON, earliest, latest)")
-    ends.add_argument("--from-time", metavar="WHERE", help="begin here, where the run has come nowhere yet (earliest)")
-    ends.add_argument("--until", metavar="WHERE", help="end when all before this is done")
-    ends.add_argument("--once", action="store_true", help="end when all is done that is there now")
-    pace = parser.add_argument_group("pace")
-    pace.add_argument(
-        "--trigger", type=float, metavar="S", help="seconds between batches (as long again as one takes, 1 to 10)"
-    )
-    pace.add_argument(
-        "--refresh",
-        type=float,
-        default=10.0,
-        metavar="S",
-        help="seconds between two computations of what is derived from a job's tables; default: %(default)s",
-    )
-    pace.add_argument(
+    ends = Options(parser, "where to begin and to end (a time, offsets as JSON, earliest, latest)")
+    ends.value("--from-time", "WHERE", "begin here, where the run has come nowhere yet (earliest)")
+    ends.value("--until", "WHERE", "end when all before this is done")
+    ends.flag("--once", "end when all is done that is there now")
+    pace = Options(parser, "pace")
+    pace.value("--trigger", "S", "seconds between batches (as long again as one takes, 1 to 10)", type=float)
+    pace.value("--refresh", "S", "seconds between two computations of what is derived from a job's tables", 10.0)
+    pace.value(
         "--keep-facts",
-        metavar="AGE",
-        help="of jobs that sum up their facts by hour or day: delete those that are older (30d, 12h); default: none",
+        "AGE",
+        "of jobs that sum up their facts by hour or day: delete those that are older (30d, 12h); default: none",
     )
-    pace.add_argument("--max-bytes-per-s", type=float, default=0.0, metavar="N", help="by the measured size of records")
-    pace.add_argument("--max-messages-per-s", type=float, default=0.0, metavar="N", help="of all partitions together")
-    pace.add_argument(
+    pace.value("--max-bytes-per-s", "N", "by the measured size of records", 0.0)
+    pace.value("--max-messages-per-s", "N", "of all partitions together", 0.0)
+    pace.value(
         "--max-rate-per-partition",
-        type=float,
-        default=0.0,
-        metavar="N",
-        help="messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+        "N",
+        "messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+        0.0,
     )
-    pace.add_argument(
+    pace.flag(
         "--ignore-quotas",
-        action="store_true",
-        help="do not size batches by the quotas of this user and client.id: brokers alone hold what is faster",
+        "do not size batches by the quotas of this user and client.id: brokers alone hold what is faster",
     )
     add_layout_options(parser)
-    care = parser.add_argument_group("when something is wrong")
-    care.add_argument(
+    care = Options(parser, "when something is wrong")
+    care.choice(
         "--on-data-loss",
-        choices=[each.value for each in OnDataLoss],
-        default="stop",
-        help="when records are gone before they were read: stop, or note the ranges in a table and go on; "
-        "default: %(default)s",
+        [each.value for each in OnDataLoss],
+        "when records are gone before they were read: stop, or note the ranges in a table and go on",
+        "stop",
     )
-    care.add_argument(
+    care.choice(
         "--on-registry-failure",
-        choices=("wait", "dead-letter"),
-        default="wait",
-        help="when the schema registry is away or gives no schema: records wait for it, at most --give-up, or go to "
-        "the dead letters; default: %(default)s",
+        ("wait", "dead-letter"),
+        "when the schema registry is away or gives no schema: records wait for it, at most --give-up, or go to "
+        "the dead letters",
+        "wait",
     )
-    care.add_argument(
-        "--delivery",
-        choices=[each.value for each in Delivery],
-        default="exactly-once",
-        help="of rows into tables; default: %(default)s",
-    )
-    care.add_argument(
-        "--give-up", type=float, default=120.0, metavar="S", help="wait for a cluster; default: %(default)s s"
-    )
+    care.choice("--delivery", [each.value for each in Delivery], "of rows into tables", "exactly-once")
+    care.value("--give-up", "S", "wait for a cluster", 120.0, unit=" s")
     add_enforcement_options(parser)
     add_spark_options(parser)
     add_seen_options(parser)
-    parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="write the page of barnabas pipeline report when the jobs end"
-    )
-    parser.add_argument("--no-summary", action="store_true", help="do not show what the jobs found when they end")
-    parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
+    others = Options(parser)
+    others.value("--report", "FILE", "write the page of barnabas pipeline report when the jobs end", type=Path)
+    others.flag("--no-summary", "do not show what the jobs found when they end")
+    add_parent_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY
+from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, Options
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources.run_status import statuses
 
@@ -25,16 +25,11 @@ _WIDEST = 10_000
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("run", nargs="?", help="only this run")
-    parser.add_argument(
-        "--checkpoint",
-        type=Path,
-        default=Path(DEFAULT_DIRECTORY, "checkpoints"),
-        metavar="DIR",
-        help="Default: %(default)s",
-    )
-    parser.add_argument("--partitions", action="store_true", help="each partition's position and lag, too")
-    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
+    options = Options(parser)
+    options.add("run", nargs="?", help="only this run")
+    options.value("--checkpoint", "DIR", "", Path(DEFAULT_DIRECTORY, "checkpoints"), type=Path)
+    options.flag("--partitions", "each partition's position and lag, too")
+    options.flag("--json", "as JSON, for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:
