@@ -3,7 +3,7 @@
 import argparse
 import platform
 import signal
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import FrameType
 
@@ -55,16 +55,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: an option can't be what it is.
-    """
+    """Run the command; raise PlanError if an option can't be what it is."""
     from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
-    from barnabas.pipeline.sources.broker import BrokerLook
-    from barnabas.pipeline.sources.broker_requests import AskedBrokers
+    from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
     from barnabas.pipeline.sources.feeder import FeedPlan, feed
-    from barnabas.pipeline.sources.host import HostLook, ThisHost
+    from barnabas.pipeline.sources.host import HostLook
     from barnabas.pipeline.sources.run_status import RunLook
     from barnabas.pipeline.sources.ticks import Look, tick_lines
     from barnabas.pipeline.sources.topics import BrokerTopics
@@ -80,12 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
         is_stopped = True
 
     signal.signal(signal.SIGTERM, stop)
-    host_name, host = arguments.host or platform.node(), ThisHost()
-    looks: list[Look] = [HostLook(host_name, host)]
+    host_name = arguments.host or platform.node()
+    looks: list[Look] = [HostLook(host_name)]
     topics_by_type = {HOST_METRIC: arguments.topic}
     with ExitStack() as stack:
         if arguments.broker_metrics:
-            brokers = stack.enter_context(AskedBrokers(arguments.bootstrap_server, security))
+            brokers = stack.enter_context(closing(AskedBrokers(arguments.bootstrap_server, security)))
             looks.append(BrokerLook(brokers, [url for url in arguments.broker_metrics if url], print))
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
         if arguments.runs:
@@ -99,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
             give_up_s=arguments.give_up,
             may_append=True,
         )
-        topics = stack.enter_context(BrokerTopics(sender_options(arguments)))
-        lines = tick_lines(host_name, arguments.interval, looks, host, lambda: is_stopped)
+        topics = BrokerTopics(sender_options(arguments))
+        lines = tick_lines(host_name, arguments.interval, looks, lambda: is_stopped)
         done = feed(topics, plan, lines, warn=print)
     print(f"done: {done.sent_count:,} figures")
     return 0

@@ -35,11 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: the job has no such table, or none is there.
-    """
+    """Run the command; raise PlanError if the job has no such table, or none is there."""
     from barnabas.pipeline.runner.outputs import table_location
     from barnabas.pipeline.tables.places import open_table
 

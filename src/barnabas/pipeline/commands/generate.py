@@ -55,11 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: there can be no such site.
-    """
+    """Run the command; raise PlanError if there can be no such site."""
     from barnabas.pipeline.sources import social
 
     plan = _plan(arguments)
@@ -97,54 +93,51 @@ def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
     from barnabas.core.types import TopicPartition
     from barnabas.pipeline.events import EVENT_TYPES
     from barnabas.pipeline.sources import social
-    from barnabas.pipeline.sources.feeder import ID_HEADER
-    from barnabas.pipeline.sources.topics import BrokerTopics, Outgoing
+    from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, Outgoing
 
     count = there_count = 0
     next_send_s = time.monotonic()
     is_paced = bool(arguments.speed)
-    with BrokerTopics(sender_options(arguments)) as topics:
-        counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
-        last_records = topics.last_records(TopicPartition(topic, n) for topic in counts for n in range(counts[topic]))
-        elapsed_s = 0.0
-        if arguments.start == "now":
-            plan = _resumed(plan, last_records.values())
-            elapsed_s = max(0.0, (datetime.now(UTC) - plan.start).total_seconds())
-        ends = _ends(plan, last_records)
-        events = social.generate(plan)
-        if is_paced:
-            most = max(ends.values(), default=0)
-            events = social.pace(plan, time.monotonic, time.sleep, arguments.speed, most, elapsed_s)
+    topics = BrokerTopics(sender_options(arguments))
+    counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
+    last_records = topics.last_records(TopicPartition(topic, n) for topic in counts for n in range(counts[topic]))
+    elapsed_s = 0.0
+    if arguments.start == "now":
+        plan = _resumed(plan, last_records.values())
+        elapsed_s = max(0.0, (datetime.now(UTC) - plan.start).total_seconds())
+    ends = _ends(plan, last_records)
+    events = social.generate(plan)
+    if is_paced:
+        most = max(ends.values(), default=0)
+        events = social.pace(plan, time.monotonic, time.sleep, arguments.speed, most, elapsed_s)
 
-        @cache
-        def partition_of(topic: str, key: bytes) -> TopicPartition:
-            return TopicPartition(topic, partition_for_key(key, counts[topic]))
+    @cache
+    def partition_of(topic: str, key: bytes) -> TopicPartition:
+        return TopicPartition(topic, partition_for_key(key, counts[topic]))
 
-        batch: list[Outgoing] = []
-        start = (_START_HEADER, str(plan.start_ms).encode())
-        for event in events:
-            count, key = event.number, event.key
-            partition = partition_of(event.event_type.topic, key)
-            if count <= ends.get(partition, 0):
-                there_count += 1
-                continue
-            batch.append(Outgoing(partition, key, event.value, headers=((ID_HEADER, event.id), start)))
-            if len(batch) >= _BATCH_COUNT or (is_paced and time.monotonic() >= next_send_s):
-                topics.append(batch)
-                batch = []
-                next_send_s = time.monotonic() + 0.1
-            if count % _REPORT_COUNT == 0:
-                print(f"  {count:,} events", flush=True)
-        topics.append(batch)
+    batch: list[Outgoing] = []
+    start = (_START_HEADER, str(plan.start_ms).encode())
+    for event in events:
+        count, key = event.number, event.key
+        partition = partition_of(event.event_type.topic, key)
+        if count <= ends.get(partition, 0):
+            there_count += 1
+            continue
+        batch.append(Outgoing(partition, key, event.value, headers=((ID_HEADER, event.id), start)))
+        if len(batch) >= _BATCH_COUNT or (is_paced and time.monotonic() >= next_send_s):
+            topics.append(batch)
+            batch = []
+            next_send_s = time.monotonic() + 0.1
+        if count % _REPORT_COUNT == 0:
+            print(f"  {count:,} events", flush=True)
+    topics.append(batch)
     return count, there_count
 
 
 def _resumed(plan: SitePlan, last_records: Iterable[LastRecord]) -> SitePlan:
     """Return the plan that began at an earlier now, where the topics end with its events."""
-    from barnabas.pipeline.sources.feeder import place_of
-
     for record in last_records:
-        place, start = place_of(record), record.header(_START_HEADER) or b""
+        place, start = record.place, record.header(_START_HEADER) or b""
         if place is not None and start.isdigit():
             earlier = replace(plan, start=datetime.fromtimestamp(int(start) / 1000, UTC))
             if earlier.mark == place[0]:
@@ -154,7 +147,5 @@ def _resumed(plan: SitePlan, last_records: Iterable[LastRecord]) -> SitePlan:
 
 def _ends(plan: SitePlan, last_records: Mapping[TopicPartition, LastRecord]) -> dict[TopicPartition, int]:
     """Return the number of each partition's last event, where that is one of this stream."""
-    from barnabas.pipeline.sources.feeder import place_of
-
-    places = {partition: place_of(record) for partition, record in last_records.items()}
+    places = {partition: record.place for partition, record in last_records.items()}
     return {partition: place[1] for partition, place in places.items() if place is not None and place[0] == plan.mark}

@@ -40,11 +40,7 @@ def add_layout_options(parser: argparse.ArgumentParser) -> None:
 
 
 def layout(arguments: argparse.Namespace) -> Layout:
-    """Return how tables are to lie.
-
-    Raises:
-        PlanError: they can't.
-    """
+    """Return how tables are to lie; raise PlanError if they can't."""
     try:
         divided_by = parse_divisions(arguments.partition_by)
     except TableError as error:

@@ -49,11 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: an argument of --lift is not an entity, or not limited by enforcement.
-    """
+    """Run the command; raise PlanError if an argument of --lift is not an entity, or not limited by enforcement."""
     return asyncio.run(_run(arguments))
 
 

@@ -17,8 +17,7 @@ from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
 from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.pipeline.commands.options import settle_format
-from barnabas.pipeline.demo.children import ChildFailedError
-from barnabas.pipeline.demo.remedies import remedy_of
+from barnabas.pipeline.demo.children import ChildFailedError, remedy_of
 
 _COMMANDS = (
     "demo",

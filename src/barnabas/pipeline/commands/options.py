@@ -200,11 +200,7 @@ def sender_options(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def pairs(texts: list[str], option: str) -> dict[str, str]:
-    """Read NAME=VALUE options.
-
-    Raises:
-        PlanError: one is none.
-    """
+    """Read NAME=VALUE options; raise PlanError if one is none."""
     result = {}
     for text in texts:
         name, equals, value = text.partition("=")

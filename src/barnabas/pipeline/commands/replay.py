@@ -79,8 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
             refused_count=progress.refused_count,
         )
 
-    with BrokerTopics(sender_options(arguments)) as broker:
-        done = feed(broker, plan, lines, report, lambda text: _tell(arguments, "warning", text=text))
+    broker = BrokerTopics(sender_options(arguments))
+    done = feed(broker, plan, lines, report, lambda text: _tell(arguments, "warning", text=text))
     _tell(arguments, "done", line_count=done.line_count, refused_count=done.refused_count)
     return 0
 

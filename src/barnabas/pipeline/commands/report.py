@@ -41,11 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: there is no table of a job.
-    """
+    """Run the command; raise PlanError if there is no table of a job."""
     with session_for(session_options(arguments), [], print) as (spark, _):
         tables = _tables(spark, tables_place(arguments), arguments.format)
         if not tables:

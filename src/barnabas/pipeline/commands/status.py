@@ -33,11 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: there is nothing to tell of.
-    """
+    """Run the command; raise PlanError if there is nothing to tell of."""
     if "://" in str(arguments.checkpoint):
         raise PlanError(
             "status reads checkpoints on this machine alone; a run's metrics tell of others (--metrics-port)"

@@ -143,11 +143,7 @@ class EventReader:
         return pa.StructArray.from_arrays(columns, fields=list(self.type))
 
     def _checked(self, value: bytes | None) -> Object:
-        """Read one record by itself.
-
-        Raises:
-            BadRecordError: it is no such event.
-        """
+        """Read one record by itself; raise BadRecordError if it is no such event."""
         if not value:
             raise BadRecordError("the record has no value")
         if self._is_avro:
@@ -219,11 +215,7 @@ def parsed(records: DataFrame, event: EventType, format: Format = "json") -> Dat
 
 
 def column(kind: Kind, values: list[Any]) -> pa.Array:
-    """Make a column of values as a parser gives them.
-
-    Raises:
-        ValueError: one is not as the type wants it.
-    """
+    """Make a column of values as a parser gives them; raise ValueError if one is not as the type wants it."""
     types = set(map(type, values)) - _NULL
     if not types <= _PYTHON[kind]:
         if kind is Kind.TIME and types == {datetime}:
@@ -282,11 +274,7 @@ def _plain_time(text: str) -> str | None:
 
 
 def _parsed_slowly(value: bytes) -> Object:
-    """Parse JSON by a parser that keeps numbers of any length.
-
-    Raises:
-        BadRecordError: it is not one object.
-    """
+    """Parse JSON by a parser that keeps numbers of any length; raise BadRecordError if it is not one object."""
     try:
         text = value.decode()
     except UnicodeDecodeError:

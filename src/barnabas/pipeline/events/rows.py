@@ -323,11 +323,7 @@ def _field_count(value: Any) -> int:
 
 
 def _parsed_exactly(value: bytes | None) -> Any:
-    """Parse JSON so that no digit is lost and no field is left out.
-
-    Raises:
-        MisfitError: it is not one JSON value.
-    """
+    """Parse JSON so that no digit is lost and no field is left out; raise MisfitError if it is not one JSON value."""
     if value is None:
         raise MisfitError(NO_VALUE)
     try:

@@ -64,11 +64,7 @@ class Column(ABC):
 
     @abstractmethod
     def build(self, values: list[Any]) -> pa.Array:
-        """Convert values as the parser returns them.
-
-        Raises:
-            DOUBTS: a value may not fit.
-        """
+        """Convert values as the parser returns them; raise DOUBTS if a value may not fit."""
 
     @abstractmethod
     def fit(self, value: Any, path: Path, is_judged: bool) -> object:

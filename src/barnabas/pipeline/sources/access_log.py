@@ -34,7 +34,6 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -77,35 +76,6 @@ class View(NamedTuple):
     referrer: str | None
     agent: str | None
     user: str | None = None
-
-
-@dataclass(slots=True)
-class Survey:
-    """Counts of one pass over a log: lines and views, their times, and how far out of order they are.
-
-    `first_other` is the first line that is no view: its number and text.
-    """
-
-    line_count: int = 0
-    view_count: int = 0
-    first_other: tuple[int, str] | None = None
-    first_time_s: int | None = None
-    last_time_s: int | None = None
-    disorder_s: int = 0
-
-    def add(self, number: int, text: str) -> None:
-        """Count one line."""
-        self.line_count += 1
-        view = parse_line(number, text)
-        if view is None:
-            self.first_other = self.first_other or (number, text)
-            return
-        self.view_count += 1
-        if self.first_time_s is None or view.time_s < self.first_time_s:
-            self.first_time_s = view.time_s
-        if self.last_time_s is None or view.time_s > self.last_time_s:
-            self.last_time_s = view.time_s
-        self.disorder_s = max(self.disorder_s, self.last_time_s - view.time_s)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -152,14 +122,6 @@ def parse_line(number: int, text: str) -> View | None:
         _dash_to_none(rest and rest["agent"]),
         _dash_to_none(match["user"]),
     )
-
-
-def survey(path: Path) -> Survey:
-    """Read a whole log once and tell what is in it."""
-    found = Survey()
-    for number, text in read_lines(path):
-        found.add(number, text)
-    return found
 
 
 def _split(stream: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:

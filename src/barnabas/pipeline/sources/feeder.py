@@ -27,11 +27,10 @@ from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
 from barnabas.pipeline.sources.lines import SourceLine
-from barnabas.pipeline.sources.topics import LastRecord, Outgoing, Topics, TopicUnavailableError
+from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 T = TypeVar("T")
 
-ID_HEADER = "id"
 REASON_HEADER = "reason"
 
 _BATCHES_PER_S = 20
@@ -84,11 +83,10 @@ class FeedProgress:
     refused_count: int = 0
     skipped_count: int = 0
     sent_count: int = 0
-    is_complete: bool = False
 
 
 def feed(
-    topics: Topics,
+    topics: BrokerTopics,
     plan: FeedPlan,
     lines: Iterable[SourceLine],
     report: Callable[[FeedProgress], None] = lambda _: None,
@@ -136,7 +134,6 @@ def feed(
         link.append(batch)
         progress.sent_count += len(batch)
     filter_.check_end()
-    progress.is_complete = True
     report(progress)
     return progress
 
@@ -169,7 +166,7 @@ class _Filter:
     """Tells which records are not in the topics yet."""
 
     def __init__(self, last_records: Mapping[TopicPartition, LastRecord], may_append: bool) -> None:
-        self._left = {partition: (place_of(record), record) for partition, record in last_records.items()}
+        self._left = {partition: (record.place, record) for partition, record in last_records.items()}
         self._may_append = may_append
 
     def is_new(self, line: SourceLine, record: Outgoing) -> bool:
@@ -177,12 +174,8 @@ class _Filter:
         if not self._left or record.partition not in self._left:
             return True
         place, last = self._left[record.partition]
-        if place is None or place[0] != line.log:
-            self._refuse(record.partition)
-            del self._left[record.partition]
-            return True
-        if line.number > place[1]:
-            # The line is past what the partition holds, and the record there was none that this log gives.
+        # Of another log; or the line is past what the partition holds, and no line before it gave that record.
+        if place is None or place[0] != line.log or line.number > place[1]:
             self._refuse(record.partition)
             del self._left[record.partition]
             return True
@@ -205,20 +198,11 @@ class _Filter:
             )
 
 
-def place_of(record: LastRecord) -> tuple[str, int] | None:
-    """Tell log and line of a record; None where it is none of a feeder's."""
-    try:
-        log, number, *_ = (record.header(ID_HEADER) or b"").decode().split(":")
-        return log, int(number)
-    except ValueError:
-        return None
-
-
 class _Link:
     """Appends whatever the brokers do: waits for them, and sends again what is not there."""
 
     def __init__(
-        self, topics: Topics, plan: FeedPlan, warn: Callable[[str], None], sleep: Callable[[float], None]
+        self, topics: BrokerTopics, plan: FeedPlan, warn: Callable[[str], None], sleep: Callable[[float], None]
     ) -> None:
         self._topics = topics
         self._plan = plan

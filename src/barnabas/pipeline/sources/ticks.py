@@ -3,10 +3,10 @@
 Ids: `<name>@<start in ms>:<tick>` and what was measured, so each start of a collector is a log of its own.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
-from typing import Protocol
 
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.sources.lines import SourceLine
@@ -16,24 +16,13 @@ Told = tuple[EventType, str, dict[str, object]]
 Look = Callable[[], Sequence[Told]]
 
 
-class Clock(Protocol):
-    """A clock that tells the time and lets it pass."""
-
-    def now(self) -> datetime:
-        """Tell the time."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
-
-
 def tick_lines(
     name: str,
     interval_s: float,
     looks: Sequence[Look],
-    clock: Clock,
     is_stopped: Callable[[], bool] = lambda: False,
+    sleep: Callable[[float], None] = time.sleep,
+    time_s: Callable[[], float] = time.time,
 ) -> Iterator[SourceLine]:
     """Look, and give what is told as one line per tick; a feeder must be allowed to append the lines.
 
@@ -41,18 +30,20 @@ def tick_lines(
         name: Of the host that looks; the ids begin with it.
         interval_s: How long to wait between two ticks.
         looks: What is looked at in each tick, in this order.
-        clock: The time of the events.
         is_stopped: Asked before each tick.
+        sleep: Waits for some seconds.
+        time_s: Returns the time of the events, in seconds since 1970.
     """
-    log = f"{name}@{int(clock.now().timestamp() * 1000)}"
+    log = f"{name}@{int(time_s() * 1000)}"
     for tick in count(1):
         if is_stopped():
             return
-        now = clock.now()
+        now_s = time_s()
+        now = datetime.fromtimestamp(now_s, UTC)
         events: list[tuple[EventType, dict[str, object]]] = [
             (event_type, {"id": f"{log}:{tick}:{what}", "time": now, **fields})
             for look in looks
             for event_type, what, fields in look()
         ]
-        yield SourceLine(log, tick, int(now.timestamp() * 1000), events, is_last_for_now=True)
-        clock.sleep(interval_s)
+        yield SourceLine(log, tick, int(now_s * 1000), events, is_last_for_now=True)
+        sleep(interval_s)

@@ -10,8 +10,7 @@ Source: librdkafka's INTRODUCTION.md, Idempotent Producer; its CONFIGURATION.md.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Place
@@ -20,6 +19,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from barnabas.core.types import TopicPartition
 
 T = TypeVar("T")
+
+ID_HEADER = "id"
+"""`<log>:<line>`, and more behind a second colon if a line gives several records."""
 
 _TIMEOUT_S = 5.0
 _RETRY_S = 0.1
@@ -58,33 +60,18 @@ class LastRecord:
         """Return the first header of this name; None if there is none."""
         return next((value for found, value in self.headers if found == name), None)
 
-
-class Topics(Protocol):
-    """Topics of one cluster; each call may raise TopicUnavailableError."""
-
-    def create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
-        """Create topics with these numbers of partitions, unless they exist.
-
-        Returns:
-            The number of partitions of each.
-        """
-        ...
-
-    def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
-        """Return the last record of each partition that has one."""
-        ...
-
-    def append(self, records: Sequence[Outgoing]) -> None:
-        """Append records, in order within each partition, and wait until all in-sync replicas have them."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Log and line in the header `ID_HEADER`; None if no feeder sent the record."""
+        try:
+            log, number, *_ = (self.header(ID_HEADER) or b"").decode().split(":")
+            return log, int(number)
+        except ValueError:
+            return None
 
 
 class BrokerTopics:
-    """Topics of a cluster, by librdkafka."""
+    """Topics of a cluster, by librdkafka; each call may raise TopicUnavailableError."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         """Connections open when they are needed.
@@ -184,18 +171,6 @@ class BrokerTopics:
         if errors:
             self._producer = None
             raise TopicUnavailableError(self._told(errors[0].str()))
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._producer = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _ask(self, call: Callable[[], T]) -> T:
         try:

@@ -12,14 +12,14 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, OtherLogError, feed
 from barnabas.pipeline.sources.lines import Refused, SourceLine
-from barnabas.pipeline.sources.topics import LastRecord, Outgoing, TopicUnavailableError
+from barnabas.pipeline.sources.topics import BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]
 PLAN = FeedPlan((FOLLOW, SEARCH), FOLLOW, partition_count=3, lines_per_s=100)
 LINE_COUNT = 60
 
 
-class MemoryTopics:
+class MemoryTopics(BrokerTopics):
     """Topics in memory, whose broker fails as it is told to.
 
     `faults` is used up by the calls of `append`: the number of records that are written before the call fails, by
@@ -49,9 +49,6 @@ class MemoryTopics:
             self.records.setdefault(partition, []).extend(each for each in records if each.partition == partition)
         if fault is not None:
             raise TopicUnavailableError("no answer")
-
-    def close(self) -> None:
-        pass
 
     def ids(self) -> dict[TopicPartition, list[str]]:
         return {
@@ -92,7 +89,7 @@ def topics() -> MemoryTopics:
 
 def test_events_are_keyed_and_in_order_and_refused_lines_are_aside(topics: MemoryTopics) -> None:
     progress = run(topics)
-    assert progress == FeedProgress(LINE_COUNT, refused_count=6, sent_count=96, is_complete=True)
+    assert progress == FeedProgress(LINE_COUNT, refused_count=6, sent_count=96)
     assert topics.counts == {"follows": 3, "searches": 3, "follows.dlq": 3}
     for partition, records in topics.records.items():
         for record in records:

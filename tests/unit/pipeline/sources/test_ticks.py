@@ -1,24 +1,10 @@
 """What is looked at again and again: a line a tick, with ids that are no one else's."""
 
-from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
 from barnabas.pipeline.sources.ticks import Told, tick_lines
-
-
-class SleptClock:
-    """A clock that goes on by what is slept."""
-
-    def __init__(self) -> None:
-        self._now = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        return self._now
-
-    def sleep(self, seconds: float) -> None:
-        self._now += timedelta(seconds=seconds)
 
 
 def load() -> list[Told]:
@@ -30,7 +16,13 @@ def lag() -> list[Told]:
 
 
 def test_each_tick_is_a_line_of_what_all_looks_tell() -> None:
-    first, second = islice(tick_lines("db1", 5.0, [load, lag], SleptClock()), 2)
+    now_s = 1_767_225_600.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+
+    first, second = islice(tick_lines("db1", 5.0, [load, lag], sleep=sleep, time_s=lambda: now_s), 2)
     assert (first.number, second.number, first.log) == (1, 2, "db1@1767225600000")
     assert (second.time_ms, second.is_last_for_now) == (1767225605000, True)
     assert [encode_json(*event).decode() for event in second.events] == [
@@ -44,4 +36,4 @@ def test_each_tick_is_a_line_of_what_all_looks_tell() -> None:
 
 
 def test_collector_stops_when_it_is_told_to() -> None:
-    assert list(tick_lines("db1", 5.0, [load], SleptClock(), is_stopped=lambda: True)) == []
+    assert list(tick_lines("db1", 5.0, [load], is_stopped=lambda: True)) == []
