@@ -17,7 +17,7 @@ import pytest
 from barnabas.clients import Admin, Consumer, Pool
 from barnabas.clients.admin import EARLIEST, LATEST
 from barnabas.core.types import TopicPartition
-from barnabas.pipeline.sources.access_log_events import ACCESS_LOG_EVENTS, AccessLogPlan, access_log_lines
+from barnabas.pipeline.sources.access_log_events import ACCESS_LOG_EVENTS, access_log_lines
 from barnabas.pipeline.sources.feeder import FeedPlan, OtherLogError, feed, records_of
 from barnabas.pipeline.sources.lines import file_lines
 from barnabas.pipeline.sources.social import SitePlan
@@ -29,7 +29,7 @@ from tests.patience import PATIENCE_S
 PARTITION_COUNT = 12
 LINE_COUNT = 6_000
 KILL_COUNTS = [3, pytest.param(8, marks=pytest.mark.whole)]
-SITE = AccessLogPlan("theatre.example")
+SITE = "theatre.example"
 PLAN = FeedPlan(ACCESS_LOG_EVENTS, ACCESS_LOG_EVENTS[0], partition_count=PARTITION_COUNT, give_up_s=PATIENCE_S)
 TOPICS = ("page-views", "clicks", "searches", "logins", "page-views.dlq")
 COUNTS = dict.fromkeys(TOPICS, PARTITION_COUNT)

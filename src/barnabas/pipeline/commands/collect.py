@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
     from barnabas.pipeline.sources.feeder import FeedPlan, feed
     from barnabas.pipeline.sources.host import HostLook
-    from barnabas.pipeline.sources.run_status import RunLook
-    from barnabas.pipeline.sources.ticks import Look, tick_lines
+    from barnabas.pipeline.sources.lines import Look, tick_lines
+    from barnabas.pipeline.sources.run_status import run_look
     from barnabas.pipeline.sources.topics import BrokerTopics
 
     check(arguments)
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             looks.append(BrokerLook(brokers, [url for url in arguments.broker_metrics if url], print))
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
         if arguments.runs:
-            looks.append(RunLook(Path(arguments.runs)))
+            looks.append(run_look(Path(arguments.runs)))
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
         plan = FeedPlan(
             tuple(topics_by_type),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.clients.security import client_security
 from barnabas.core.errors import ConfigError
-from barnabas.pipeline.commands.options import Options, pairs, parse_duration
+from barnabas.pipeline.commands.options import Options, names, pairs, parse_duration
 from barnabas.pipeline.enforcement.audit import AUDIT_TOPIC
 from barnabas.pipeline.enforcement.policy import (
     ACCUSATIONS,
@@ -83,14 +83,7 @@ def enforcement_followers(
 ) -> dict[str, Follower]:
     """Return followers that enforce the verdicts of runs, by the run's name; none without `--enforce`.
 
-    Args:
-        arguments: Of the command.
-        plans: The runs.
-        say: Called with a line for each step.
-        warn: Called with each warning, one line.
-
-    Raises:
-        PlanError: an option is invalid.
+    `say` is called with a line for each step; raise PlanError if an option is invalid.
     """
     if not arguments.enforce:
         if arguments.dry_run is not None:
@@ -135,7 +128,7 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
         entities = {kind: parse_template(kind, text) for kind, text in subjects.items()} or _DEFAULTS.entities
     except PolicyError as error:
         raise PlanError(str(error)) from None
-    enforced = _names(arguments.enforce_what)
+    enforced = names(arguments.enforce_what)
     for what in enforced:
         if what not in ACCUSATIONS:
             raise PlanError(f"verdict {what!r} does not exist: use {', '.join(ACCUSATIONS)}")
@@ -149,7 +142,7 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
         enforced,
         arguments.least_score,
         entities,
-        _DEFAULTS.never | frozenset(_names(arguments.never)) | _own_names(kafka.options),
+        _DEFAULTS.never | frozenset(names(arguments.never)) | _own_names(kafka.options),
         arguments.most_limited,
         _is_dry(arguments),
     )
@@ -157,10 +150,6 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
 
 def _is_dry(arguments: argparse.Namespace) -> bool:
     return arguments.dry_run is not False
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _own_names(options: Mapping[str, str]) -> frozenset[str]:

@@ -4,7 +4,7 @@ import argparse
 import re
 from math import inf
 
-from barnabas.pipeline.commands.options import Options, parse_duration
+from barnabas.pipeline.commands.options import Options, names, parse_duration
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.upkeep import Every
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout, parse_divisions
@@ -47,7 +47,7 @@ def layout(arguments: argparse.Namespace) -> Layout:
         raise PlanError(f"--partition-by: {error}") from None
     return Layout(
         divided_by,
-        tuple(name.strip() for name in arguments.sort_by.split(",") if name.strip()),
+        names(arguments.sort_by),
         _parse_size(arguments.file_size),
         _kept_s(arguments.keep_history),
     )

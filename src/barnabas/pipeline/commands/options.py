@@ -210,6 +210,11 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     return result
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Read names with commas between."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def parse_duration(text: str) -> int:
     """Read a duration, as milliseconds: a number of seconds, or one with s, m, h or d behind it.
 

@@ -92,7 +92,7 @@ def _source(arguments: argparse.Namespace) -> tuple[tuple[EventType, ...], Itera
         from barnabas.pipeline.sources import access_log_events as access
 
         site = arguments.site or (None if arguments.file == "-" or arguments.follow else access.most_common_site(path))
-        return access.ACCESS_LOG_EVENTS, access.access_log_lines(raw, access.AccessLogPlan(site))
+        return access.ACCESS_LOG_EVENTS, access.access_log_lines(raw, site)
     if arguments.kind == "auth":
         from barnabas.pipeline.sources import auth_log as auth
 
@@ -100,11 +100,11 @@ def _source(arguments: argparse.Namespace) -> tuple[tuple[EventType, ...], Itera
             year = datetime.now(UTC).year
         else:
             year = auth.first_year(path) if arguments.year is None else arguments.year
-        return auth.AUTH_LOG_EVENTS, auth.auth_log_lines(raw, auth.AuthLogPlan(year))
+        return auth.AUTH_LOG_EVENTS, auth.auth_log_lines(raw, year)
     from barnabas.pipeline.sources import service_log as service
 
     name = arguments.service or ("stdin" if arguments.file == "-" else path.stem)
-    return service.SERVICE_LOG_EVENTS, service.service_log_lines(raw, service.ServiceLogPlan(name, platform.node()))
+    return service.SERVICE_LOG_EVENTS, service.service_log_lines(raw, name, platform.node())
 
 
 def _raw_lines(arguments: argparse.Namespace, path: Path) -> Iterator[RawLine]:

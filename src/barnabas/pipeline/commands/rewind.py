@@ -18,6 +18,7 @@ from barnabas.pipeline.commands.options import (
     add_spark_options,
     add_table_options,
     kafka_options,
+    names,
     pairs,
     parse_bound,
     session_options,
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         absolute(arguments.checkpoint),
         arguments.run_name or job.name,
         pairs(arguments.topic, "--topic"),
-        tuple(text.strip() for text in arguments.topics.split(",") if text.strip()),
+        names(arguments.topics),
         start=to,
         give_up_s=arguments.give_up,
     )

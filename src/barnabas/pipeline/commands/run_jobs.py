@@ -25,6 +25,7 @@ from barnabas.pipeline.commands.options import (
     add_spark_options,
     add_table_options,
     kafka_options,
+    names,
     pairs,
     parse_bound,
     parse_duration,
@@ -34,7 +35,7 @@ from barnabas.pipeline.commands.options import (
 )
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
-from barnabas.pipeline.job import Job
+from barnabas.pipeline.job import Frames, Job, Parameters
 from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, check_reachable
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import (
@@ -47,6 +48,7 @@ from barnabas.pipeline.runner.plan import (
     parse_value,
 )
 from barnabas.pipeline.runner.session import session_for
+from barnabas.pipeline.terminal import print_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 
 NAME = "run"
 HELP = "run jobs"
+
+_SUMMARY_ROWS = 10
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -160,8 +164,8 @@ def run(arguments: argparse.Namespace) -> int:
     plans = [_plan(arguments, find_job(name)) for name in arguments.jobs]
     for plan in plans:
         check_plan(plan)
-    names = [plan.run for plan in plans]
-    if len(set(names)) < len(names):
+    runs = [plan.run for plan in plans]
+    if len(set(runs)) < len(runs):
         raise PlanError("the same job twice: run it twice with different names (--as)")
 
     def say(text: str) -> None:
@@ -207,10 +211,8 @@ def _run_in_session(
             lag=each.figures.lag_count,
         )
     if not arguments.no_summary and not arguments.json:
-        from barnabas.pipeline.commands.summary import print_summary
-
         for each in runs:
-            print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
+            _print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
     if arguments.report is not None:
         from barnabas.pipeline.commands.report import write_report
 
@@ -218,6 +220,22 @@ def _run_in_session(
         write_report(arguments.report, tables, arguments.checkpoint)
         tell(arguments, "report", file=str(arguments.report), table_count=len(tables))
     return 0
+
+
+def _print_summary(job: Job, tables: Frames, parameters: Parameters) -> None:
+    """Print the summaries of a job, the first rows of each."""
+    if job.summarize is None:
+        return
+    from rich.console import Console
+
+    console = Console()
+    derived = {output.name for output in job.outputs} & set(tables)
+    if not derived:
+        console.print(f"{job.name}: nothing yet")
+        return
+    for summary in job.summarize(tables, parameters):
+        rows = summary.rows.limit(_SUMMARY_ROWS).collect()
+        print_table(console, summary.title, summary.rows.columns, rows)
 
 
 def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
@@ -238,8 +256,8 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     is_own = takes_any or len(arguments.jobs) == 1
     lies = layout(arguments)
     defaults = job.defaults()
-    by_key = tuple(text.strip() for text in ",".join(arguments.by_key).split(",") if text.strip())
-    named = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
+    by_key = names(",".join(arguments.by_key))
+    named = names(arguments.topics)
     named += tuple(topic for topic in by_key if topic not in named)
     kafka = kafka_options(arguments, f"barnabas-{job.name}")
     if arguments.isolation_level:

@@ -42,9 +42,7 @@ class EnvelopeReader:
     type = pa.struct([("op", pa.string()), ("row", pa.string())])
 
     def __init__(self, takes_truncates: bool = True) -> None:
-        """Args:
-        takes_truncates: Whether a truncate is a change like others. If not it has a reason as well.
-        """
+        """Read values; unless `takes_truncates`, a truncate has a reason as well."""
         self._takes_truncates = takes_truncates
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:

@@ -72,10 +72,7 @@ class EventReader:
     """Reads records as events of one type."""
 
     def __init__(self, event: EventType, event_format: Format) -> None:
-        """Args:
-        event: The type that is wanted.
-        event_format: How the values are encoded.
-        """
+        """Read events of the wanted type from values in a format."""
         self._event = event
         self._is_avro = event_format == "avro"
         self._decode: Callable[[bytes], Object] = _avro_decoder(event) if event_format == "avro" else orjson.loads
@@ -186,12 +183,7 @@ class EventReader:
 
 
 def parsed(records: DataFrame, event: EventType, format: Format = "json") -> DataFrame:
-    """Read events of one type from records.
-
-    Args:
-        records: With a column `value`: BINARY, as Kafka's source gives it.
-        event: The type that is wanted.
-        format: How the values are encoded.
+    """Read events of one type from records with a column `value`: BINARY, as Kafka's source gives it.
 
     Returns:
         The same columns; `reason`, why a record is bad, null where it is good; and `event`, a struct with all of the

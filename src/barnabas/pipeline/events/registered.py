@@ -252,18 +252,12 @@ class _Types:
                 if self._has_no_bytes(details["items"]):
                     raise _UnsupportedError("an array whose elements have no bytes")
                 element, convert = self.of(details["items"], depth + 1)
-                found = (
-                    element if isinstance(element, T.NullType) else T.ArrayType(element),
-                    None if convert is None else lambda values: [_converted(convert, each) for each in values],
-                )
+                made: DataType = element if isinstance(element, T.NullType) else T.ArrayType(element)
+                found = made, convert and (lambda all: [_converted(convert, each) for each in all])
             case "map":
                 element, convert = self.of(details["values"], depth + 1)
-                found = (
-                    element if isinstance(element, T.NullType) else T.MapType(T.StringType(), element),
-                    None
-                    if convert is None
-                    else lambda values: {name: _converted(convert, each) for name, each in values.items()},
-                )
+                made = element if isinstance(element, T.NullType) else T.MapType(T.StringType(), element)
+                found = made, convert and (lambda all: {key: _converted(convert, each) for key, each in all.items()})
             case "record" | "error":
                 self._named[details["name"]] = None
                 found = self._record(details["fields"], depth)
@@ -362,18 +356,14 @@ def _converted(convert: _Convert | None, value: Any) -> Any:
 def _of_whole(name: str, logical_type: object) -> tuple[DataType, _Convert | None]:
     from pyspark.sql import types as T
 
-    if name == "int":
-        return (T.DateType(), _date_text) if logical_type == "date" else (T.LongType(), None)
-    match logical_type:
-        case "timestamp-millis":
-            return T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"
-        case "timestamp-micros":
-            return T.TimestampType(), lambda value: _time_text(value) + "Z"
-        case "local-timestamp-millis":
-            return T.TimestampNTZType(), lambda value: _time_text(value * 1_000)
-        case "local-timestamp-micros":
-            return T.TimestampNTZType(), _time_text
-    return T.LongType(), None
+    known: dict[tuple[str, object], tuple[DataType, _Convert]] = {
+        ("int", "date"): (T.DateType(), _date_text),
+        ("long", "timestamp-millis"): (T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"),
+        ("long", "timestamp-micros"): (T.TimestampType(), lambda value: _time_text(value) + "Z"),
+        ("long", "local-timestamp-millis"): (T.TimestampNTZType(), lambda value: _time_text(value * 1_000)),
+        ("long", "local-timestamp-micros"): (T.TimestampNTZType(), _time_text),
+    }
+    return known.get((name, logical_type), (T.LongType(), None))
 
 
 def _of_bytes(details: Any) -> tuple[DataType, _Convert]:

@@ -140,22 +140,13 @@ class RowReader:
             The objects, empty where a value is not one; and the numbers of those that may not fit the columns: their
             object is empty, unless it is certain that no field occurs twice.
         """
-        doubtful: set[int] = set()
         if self._keeps_digits:
             return [_NO_FIELDS] * len(values), set(range(len(values)))
-        try:
-            objects: list[Any] = list(map(orjson.loads, values))  # type: ignore[arg-type]  # None raises
-            are_objects = set(map(type, objects)) <= {dict}
-        except ValueError:
-            objects, are_objects = [_parsed_or_none(value) for value in values], False
-        if not are_objects:
-            for number, found in enumerate(objects):
-                if type(found) is not dict:
-                    objects[number] = _NO_FIELDS
-                    doubtful.add(number)
-            texts = [b"" if number in doubtful else value or b"" for number, value in enumerate(values)]
-        else:
-            texts = values  # type: ignore[assignment]  # None was refused
+        objects = [_parsed_or_none(value) for value in values]
+        doubtful = {number for number, found in enumerate(objects) if type(found) is not dict}
+        for number in doubtful:
+            objects[number] = _NO_FIELDS
+        texts = [b"" if number in doubtful else value or b"" for number, value in enumerate(values)]
         # Each name of an object ends with `":`, so there are as many as fields if no name occurs twice.
         ends = [text.count(b'":') for text in texts]
         if ends != list(map(len, objects)) or _has_blank_before_colon(texts):
@@ -281,13 +272,7 @@ def _has_blank_before_colon(texts: Sequence[bytes]) -> bool:
 
 
 def _has_each_name_once(text: bytes, found: dict[str, Any], ends: int) -> bool:
-    """Return whether it is certain that no field of an object occurs twice.
-
-    Args:
-        text: The object.
-        found: The object.
-        ends: How many `":` the text has.
-    """
+    """Return whether it is certain that no field of an object occurs twice; `ends` is how many `":` the text has."""
     count = _field_count(found)
     if count == ends and not _has_blank_before_colon([text]):
         return True

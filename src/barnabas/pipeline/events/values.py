@@ -128,11 +128,7 @@ class Object(Column):
     """A STRUCT, or the whole record."""
 
     def __init__(self, fields: Mapping[str, tuple[str, Column]]) -> None:
-        """Create a column.
-
-        Args:
-            fields: By the name of the field in the records its column's name and the column.
-        """
+        """Create a column of `fields`: name and column of each, by the name of the field in the records."""
         self.fields = dict(fields)
         self.type = pa.struct([pa.field(name, each.type) for name, each in self.fields.values()])
         self._names = frozenset(self.fields)
@@ -225,12 +221,7 @@ class _Map(Column):
 
 
 def record_column(columns: StructType, field_of: Callable[[str], str]) -> Object:
-    """Return what converts records to rows.
-
-    Args:
-        columns: The rows' columns.
-        field_of: Names the field of the records that a column is made of.
-    """
+    """Return what converts records to rows of these columns, each made of the field that `field_of` names."""
     return Object({field_of(each.name): (each.name, _column(each.dataType)) for each in columns.fields})
 
 

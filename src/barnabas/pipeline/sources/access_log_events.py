@@ -14,7 +14,7 @@ Each line that is a request gives a `page_view`. What else it gives:
 An asset is what a browser loads by itself with a page, known by the end of its path (`.css`, `.png`, ...): nobody has
 clicked on it. A login page's path ends in `/login`, `/signin` or `/wp-login.php`. This site's own search is a page
 whose path ends in `/search` or `/search.` and any extension, or a WordPress search (`/?s=`), with words in its query.
-This site is the host that the plan names (`www.` before it or not); `most_common_site` finds the likely one in a log
+This site is the host that is given (`www.` before it or not); `most_common_site` finds the likely one in a log
 that is there from the start. Where none is known, clicks within the site are not seen.
 
 A line that is no request is refused, with the reason. Ids: `<log>:<line>` of the view, `:click`, `:search`,
@@ -24,7 +24,6 @@ A line that is no request is refused, with the reason. Ids: `<log>:<line>` of th
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -69,13 +68,6 @@ _LOGIN_PAGES = frozenset(("login", "signin", "wp-login.php"))
 _MAX_FIELDS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class AccessLogPlan:
-    """Options of reading an access log: `site` is this site's own host, None where it is not known."""
-
-    site: str | None = None
-
-
 class _Results(NamedTuple):
     """A search whose results a page shows; `engine` None: this site's own."""
 
@@ -83,9 +75,9 @@ class _Results(NamedTuple):
     engine: str | None
 
 
-def access_log_lines(lines: Iterable[RawLine], plan: AccessLogPlan) -> Iterator[SourceLine]:
-    """Yield what each line gives: events, or the line as refused."""
-    site = _bare_host(plan.site or "")
+def access_log_lines(lines: Iterable[RawLine], site: str | None = None) -> Iterator[SourceLine]:
+    """Yield what each line gives: events, or the line as refused; `site` is this site's own host, if it is known."""
+    site = _bare_host(site or "")
     time_ms: int | None = None
     for line in lines:
         view = parse_line(line.number, line.text)

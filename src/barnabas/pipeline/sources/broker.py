@@ -40,7 +40,7 @@ from barnabas.pipeline.sources.broker_figures import (
     partition_faults,
 )
 from barnabas.pipeline.sources.broker_page import BrokerPage, page_figures, read_page
-from barnabas.pipeline.sources.ticks import Told
+from barnabas.pipeline.sources.lines import Told
 
 A = TypeVar("A", bound=AdminCalls)
 T = TypeVar("T")
@@ -70,14 +70,7 @@ class AskedBrokers:
     """The brokers of one cluster, over the package's own clients; calls wait for their answers."""
 
     def __init__(self, bootstrap_servers: str, security: ClientSecurity | None = None) -> None:
-        """Connections open when they are needed.
-
-        Args:
-            security: How; None: in the clear.
-
-        Raises:
-            BarnabasError: the address is no `host:port`.
-        """
+        """Prepare; connections open when they are needed. Raise BarnabasError if the address is no `host:port`."""
         self._bootstrap_servers = bootstrap_servers
         self._security = security
         self._runner = asyncio.Runner()

@@ -34,15 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The way to read a figure: of the samples of a name (with these labels) the sum or the largest, times and plus."""
+    """The way to read a figure: what `fold` makes of the samples of a name (with these labels)."""
 
     metric: str
     unit: str
     name: str
     fold: Callable[[Iterable[float]], float] = sum
     labels: Mapping[str, str] = field(default_factory=dict)
-    factor: float = 1.0
-    offset: float = 0.0
     is_counter: bool = False
 
 
@@ -60,8 +58,7 @@ _READINGS = (
         "busy_percent",
         "percent",
         "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
-        factor=-100.0,
-        offset=100.0,
+        lambda idle: 100 - 100 * sum(idle),
     ),
     _Reading(
         "request_queue_p99_ms",
@@ -108,15 +105,7 @@ class BrokerPage:
 
 
 def read_page(text: str, otherwise: str) -> BrokerPage:
-    """Read a page.
-
-    Args:
-        text: As the broker serves it.
-        otherwise: What to call a broker whose page does not tell its id.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Read a page of the broker that `otherwise` names if the page does not; raise ValueError if it is none."""
     # Here: commands that are not about a broker's page need no parser for it.
     from prometheus_client.parser import text_string_to_metric_families
 
@@ -136,7 +125,7 @@ def read_page(text: str, otherwise: str) -> BrokerPage:
         of_name = by_name.get(reading.name, ())
         found = [each.value for each in of_name if reading.labels.items() <= each.labels.items()]
         if found:
-            values[reading.metric] = reading.offset + reading.factor * reading.fold(found)
+            values[reading.metric] = reading.fold(found)
     return BrokerPage(broker, values, _held(broker, by_name.get(_HELD, ())))
 
 

@@ -19,6 +19,7 @@ Source: Kafka's default partitioner; KIP-98 for idempotence.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal, TypeVar
 
 from barnabas.clients.partitioner import partition_for_key
@@ -93,18 +94,14 @@ def feed(
     warn: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> FeedProgress:
-    """Bring the topics to the end of the lines; goes on where the topics end.
+    """Bring the topics, which are created if they do not exist, to the end of the lines; resume where they end.
 
     Args:
-        topics: Where they go; those that are not there are created.
-        plan: How.
+        topics, plan: The topics, and options.
         lines: All of the source's lines from its first on, each once; may be endless.
         report: Called after each batch.
-        warn: Told in one line when a broker is away and the feeder waits.
-        sleep: How to wait, in seconds.
-
-    Returns:
-        The whole of it.
+        warn: Called with a line when a broker is away and the feeder waits.
+        sleep: Waits for some seconds.
 
     Raises:
         OtherLogError: a topic holds something else than this log.
@@ -208,27 +205,23 @@ class _Link:
         self._plan = plan
         self._warn = warn
         self._sleep = sleep
-        self._partitions: list[TopicPartition] = []
 
     def open(self) -> tuple[dict[str, int], dict[TopicPartition, LastRecord]]:
         """Make sure that the topics are there, and look at their ends."""
         plan = self._plan
         names = [*(plan.topic_of(event_type) for event_type in plan.event_types), plan.dead_letter_topic]
         counts = self._try(lambda: self._topics.create(dict.fromkeys(names, plan.partition_count)))
-        self._partitions = [TopicPartition(name, index) for name in names for index in range(counts[name])]
-        return counts, self._try(lambda: self._topics.last_records(self._partitions))
+        partitions = [TopicPartition(name, index) for name in names for index in range(counts[name])]
+        return counts, self._try(lambda: self._topics.last_records(partitions))
 
     def append(self, records: list[Outgoing]) -> None:
         """Append; after a failure only what is not there."""
-        left = records
-        is_first = True
+        attempts = count()
 
         def attempt() -> None:
-            nonlocal left, is_first
-            if not is_first:
-                left = _behind(left, self._topics.last_records({record.partition for record in left}))
-            is_first = False
-            self._topics.append(left)
+            is_again = next(attempts) > 0
+            there = self._topics.last_records({each.partition for each in records}) if is_again else {}
+            self._topics.append(_behind(records, there))
 
         self._try(attempt)
 

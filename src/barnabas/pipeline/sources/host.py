@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from barnabas.pipeline.events.types import HOST_METRIC
-from barnabas.pipeline.sources.ticks import Told
+from barnabas.pipeline.sources.lines import Told
 
 # Not of this host's own, or always full.
 _UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "iso9660", "fuse.snapfuse"))

@@ -17,7 +17,7 @@ from typing import Any
 
 from barnabas.pipeline.events.types import RUN
 from barnabas.pipeline.sources.broker_figures import BrokerFigure
-from barnabas.pipeline.sources.ticks import Told
+from barnabas.pipeline.sources.lines import Look
 
 _FILE = "status.json"
 # A run writes its status every two seconds.
@@ -39,15 +39,9 @@ def statuses(directory: Path) -> Iterator[dict[str, Any]]:
         yield status
 
 
-class RunLook:
-    """Tells figures of a checkpoint directory's runs, each time it is called."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def __call__(self) -> list[Told]:
-        """Look once."""
-        return [figure.told() for status in statuses(self._directory) for figure in run_figures(status)]
+def run_look(directory: Path) -> Look:
+    """Return what tells figures of a checkpoint directory's runs, each time it is called."""
+    return lambda: [figure.told() for status in statuses(directory) for figure in run_figures(status)]
 
 
 def run_figures(status: dict[str, Any]) -> list[BrokerFigure]:

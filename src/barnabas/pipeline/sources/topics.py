@@ -74,11 +74,7 @@ class BrokerTopics:
     """Topics of a cluster, by librdkafka; each call may raise TopicUnavailableError."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        """Connections open when they are needed.
-
-        Args:
-            options: librdkafka's settings, some of them secrets.
-        """
+        """Prepare; connections open when they are needed. `options` are librdkafka's settings, some of them secrets."""
         # Failures are raised; librdkafka would also log each reconnect.
         self._options: dict[str, Any] = {**options, "log_level": 0, "error_cb": self._note}
         self._producer: Producer | None = None
