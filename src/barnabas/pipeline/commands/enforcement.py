@@ -89,18 +89,23 @@ def enforcement_followers(
         if arguments.dry_run is not None:
             raise PlanError("--dry-run and --no-dry-run need --enforce")
         return {}
-    judging = [plan for plan in plans if _has_verdicts(plan)]
-    if not judging:
-        raise PlanError("--enforce needs a job that gives verdicts: run security --enforce")
-    from barnabas.pipeline.enforcement.follower import EnforcementFollower
+    from barnabas.pipeline.enforcement.follower import VERDICTS, EnforcementFollower
 
-    followers: dict[str, Follower] = {}
-    for plan in judging:
-        policy = _policy(arguments, plan.kafka)
-        followers[plan.run] = EnforcementFollower(
-            plan.kafka, policy, plan.run, arguments.audit_topic, lambda entry: say(line_of(entry)), warn
+    followers: dict[str, Follower] = {
+        plan.run: EnforcementFollower(
+            plan.kafka,
+            _policy(arguments, plan.kafka),
+            plan.run,
+            arguments.audit_topic,
+            lambda entry: say(line_of(entry)),
+            warn,
         )
-    if _is_dry(arguments):
+        for plan in plans
+        if any(isinstance(output, TableOutput) and output.name == VERDICTS for output in plan.job.outputs)
+    }
+    if not followers:
+        raise PlanError("--enforce needs a job that gives verdicts: run security --enforce")
+    if arguments.dry_run is not False:
         warn("dry run: nobody is limited; check the reported limits, then use --no-dry-run")
     return followers
 
@@ -113,12 +118,6 @@ def line_of(entry: Entry) -> str:
     note = f" ({entry.note})" if entry.note else ""
     verdict = entry.verdict
     return f"{said['step']} {entry.entity}{what}{note}: {verdict.what} {verdict.subject}: {verdict.why}"
-
-
-def _has_verdicts(plan: RunPlan) -> bool:
-    from barnabas.pipeline.enforcement.follower import VERDICTS
-
-    return any(isinstance(output, TableOutput) and output.name == VERDICTS for output in plan.job.outputs)
 
 
 def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
@@ -144,12 +143,8 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
         entities,
         _DEFAULTS.never | frozenset(names(arguments.never)) | _own_names(kafka.options),
         arguments.most_limited,
-        _is_dry(arguments),
+        arguments.dry_run is not False,
     )
-
-
-def _is_dry(arguments: argparse.Namespace) -> bool:
-    return arguments.dry_run is not False
 
 
 def _own_names(options: Mapping[str, str]) -> frozenset[str]:

@@ -34,7 +34,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -52,7 +52,8 @@ _LINE = re.compile(
 _REQUEST = re.compile(r"(?P<method>[A-Za-z]+) (?P<page>[^ ]+)(?: HTTP/[0-9.]+)?")
 _REFERRER_AND_AGENT = re.compile(r'"(?P<referrer>(?:[^"\\]|\\.)*)" "(?P<agent>(?:[^"\\]|\\.)*)"', re.DOTALL)
 _TIME = re.compile(
-    r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-])([01][0-9]|2[0-3])([0-5][0-9])"
+    r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):((?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}) "
+    r"([+-](?:[01][0-9]|2[0-3]))([0-5][0-9])"
 )
 _END_OF_TIME_S = int(datetime(3000, 1, 1, tzinfo=UTC).timestamp())
 # Not strptime's and strftime's %b: they follow the locale.
@@ -137,14 +138,12 @@ def _parse_time(text: str) -> int | None:
     match = _TIME.fullmatch(text)
     if match is None or match[2] not in MONTHS:
         return None
-    day, month, year, hour, minute, second, sign, zone_hours, zone_minutes = match.groups()
+    day, month, year, clock, zone_hours, zone_minutes = match.groups()
+    date = f"{year}-{MONTHS.index(month) + 1:02}-{day}"
     try:
-        offset = timedelta(hours=int(zone_hours), minutes=int(zone_minutes))
-        zone = timezone(-offset if sign == "-" else offset)
-        local = datetime(int(year), MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), tzinfo=zone)
-    except ValueError:
+        time_s = int(datetime.fromisoformat(f"{date}T{clock}{zone_hours}:{zone_minutes}").timestamp())
+    except (ValueError, OverflowError):
         return None
-    time_s = int(local.timestamp())
     return time_s if 0 <= time_s < _END_OF_TIME_S else None
 
 

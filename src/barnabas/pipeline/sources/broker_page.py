@@ -1,16 +1,7 @@
 """A broker's own page of figures, /metrics, made figures of events. Pure.
 
-| metric | unit | is |
-| --- | --- | --- |
-| loop_stalls, loop_stalled_ms | stalls, ms | since the last look: how often and how long Barnabas stood still |
-| failed_logins | logins | since the last look, of all listeners |
-| failed_requests | requests | since the last look: those that failed as a whole, of Barnabas |
-| busy_percent | percent | of the last minute: of the event loop; of Kafka's request handlers |
-| request_queue_p99_ms | ms | 99 % of the requests waited no longer for their turn: of the kind that waited longest |
-| uncleanable_partitions, uncleanable_bytes | partitions, bytes | logs that the cleaner has given up |
-| cleaner_dead_threads | threads | threads of the cleaner that died |
-| cleaner_max_dirty_percent | percent | how dirty the dirtiest compacted log is |
-| offline_log_dirs, offline_replicas | directories, partitions | that failed |
+Counters are told by how much they have grown since the last look, `busy_percent` and `request_queue_p99_ms` of the last
+minute.
 
 Names of the page are those of docs/metrics.md, which are those of Prometheus' jmx_exporter with its example for Kafka:
 so a page of Kafka's is read as well, and what a page lacks has no figure. A counter that has gone back began anew: all
@@ -54,12 +45,14 @@ _READINGS = (
         is_counter=True,
     ),
     _Reading("failed_requests", "requests", "barnabas_requests_failed_total", is_counter=True),
+    # Of the event loop; of Kafka's request handlers.
     _Reading(
         "busy_percent",
         "percent",
         "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
         lambda idle: 100 - 100 * sum(idle),
     ),
+    # Of the kind of request that waited longest for its turn.
     _Reading(
         "request_queue_p99_ms",
         "ms",

@@ -1,12 +1,6 @@
 """What the runs of a checkpoint directory say of themselves every two seconds (`status.json`), and figures of it.
 
-| metric | of | unit | is |
-| --- | --- | --- | --- |
-| lag | a run | records | that it has still to read, in all partitions together, when it last said so |
-| silent_s | a run | s | for how long it has said nothing; 0 where it was stopped, or has just said something |
-| fresh_p99_s | a run | s | what 99 of 100 records of a minute waited for their rows at most; where there were some |
-
-A run stays told of while its file is there, stopped or not.
+A run stays told of while its file is there, stopped or not. docs/pipeline/operations.md lists the figures.
 """
 
 import json
