@@ -30,7 +30,7 @@ PARTITION_COUNT = 12
 LINE_COUNT = 6_000
 KILL_COUNTS = [3, pytest.param(8, marks=pytest.mark.whole)]
 SITE = "theatre.example"
-PLAN = FeedPlan(ACCESS_LOG_EVENTS, ACCESS_LOG_EVENTS[0], partition_count=PARTITION_COUNT, give_up_s=PATIENCE_S)
+PLAN = FeedPlan(ACCESS_LOG_EVENTS, partition_count=PARTITION_COUNT, give_up_s=PATIENCE_S)
 TOPICS = ("page-views", "clicks", "searches", "logins", "page-views.dlq")
 COUNTS = dict.fromkeys(TOPICS, PARTITION_COUNT)
 

@@ -22,12 +22,9 @@ def print_table(
     *,
     can_drop_last: bool = False,
 ) -> None:
-    """Print a small table: numbers to the right, long values shortened.
+    """Print a small table: numbers to the right, long values shortened; a line for each cell if the terminal is narrow.
 
-    A terminal that is too narrow for the longest words gets a line for each cell.
-
-    Args:
-        can_drop_last: Leave out the last column, such as a bar, if the others fit without it.
+    If `can_drop_last`, the last column, such as a bar, is left out before that.
     """
     from rich.table import Table
     from rich.text import Text

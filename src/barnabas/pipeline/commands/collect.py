@@ -88,7 +88,6 @@ def run(arguments: argparse.Namespace) -> int:
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
         plan = FeedPlan(
             tuple(topics_by_type),
-            HOST_METRIC,
             {event_type.name: topic for event_type, topic in topics_by_type.items()},
             arguments.partitions,
             give_up_s=arguments.give_up,
@@ -102,11 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuse what can't be.
-
-    Raises:
-        PlanError: a URL is none of a page, a directory is not here, or too much time is between two looks.
-    """
+    """Raise PlanError if a URL is not of a page, a directory is not here, or looks are too far apart."""
     for url in arguments.broker_metrics:
         if url and not url.startswith(("http://", "https://")):
             raise PlanError(f"--broker-metrics {url}: it must be http://HOST:PORT/metrics (barnabas.http.listeners)")

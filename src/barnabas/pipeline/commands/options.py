@@ -84,11 +84,7 @@ def add_parent_option(parser: argparse.ArgumentParser) -> None:
 
 
 def settle_format(arguments: argparse.Namespace) -> None:
-    """Take the format of tables, where a command has any, from their place if it is not told.
-
-    Raises:
-        PlanError: there can be no tables of that format.
-    """
+    """Take the format of tables from their place if it is not told; raise PlanError if they can't have that format."""
     if "format" not in arguments:
         return
     is_postgresql = arguments.tables.startswith("postgresql://")
@@ -153,8 +149,7 @@ def absolute(place: str) -> str:
 def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions:
     """Return the cluster of a command; `client.id` is the given one unless the options name another.
 
-    Raises:
-        PlanError: an option is no NAME=VALUE, or the file can't be read.
+    Raise PlanError if an option is invalid, or the file can't be read.
     """
     options = {"client.id": client_id}
     if arguments.command_config is not None:
@@ -170,11 +165,7 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
 
 
 def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
-    """Return the security of a command that feeds topics, by the same options.
-
-    Raises:
-        PlanError: an option is no NAME=VALUE, or they can't be.
-    """
+    """Return the security of a command that feeds topics; raise PlanError if an option is invalid."""
     try:
         security = client_security(kafka_options(arguments, "").options)
         if security is not None:
@@ -186,11 +177,7 @@ def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
 
 
 def sender_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return librdkafka's settings of a command that sends records, by the same options.
-
-    Raises:
-        PlanError: an option is invalid, or librdkafka does not support it.
-    """
+    """Return librdkafka's settings of a command that sends records; raise PlanError if it does not support one."""
     kafka = kafka_options(arguments, "barnabas-feeder")
     try:
         options = librdkafka_options(kafka.bootstrap_servers, kafka.options)
@@ -216,11 +203,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def parse_duration(text: str) -> int:
-    """Read a duration, as milliseconds: a number of seconds, or one with s, m, h or d behind it.
-
-    Raises:
-        PlanError: it is none.
-    """
+    """Read a number of seconds, or one with s, m, h or d behind it, as milliseconds; raise PlanError if it is none."""
     match = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if match is None or int(match[1]) == 0:
         raise PlanError(f"{text!r} is no duration; write 90s, 15m, 1h or 7d")
@@ -228,9 +211,5 @@ def parse_duration(text: str) -> int:
 
 
 def parse_bound(text: str | None) -> Bound | None:
-    """Read where to begin or end: earliest, latest, a time, or offsets as JSON.
-
-    Raises:
-        PlanError: it is none of these.
-    """
+    """Read earliest, latest, a time, or offsets as JSON; raise PlanError if it is none of these."""
     return None if text is None else positions.parse_bound(text)

@@ -61,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
     plan = FeedPlan(
         event_types,
-        event_types[0],
         topics,
         arguments.partitions,
         arguments.event_format,

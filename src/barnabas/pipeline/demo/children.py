@@ -104,10 +104,9 @@ class Child:
         return True
 
     def end(self) -> str:
-        """Wait for the process, and return how it ended; empty if in good order.
+        """Wait for the process, and return how it ended: empty if in good order.
 
-        Raises:
-            ChildFailedError: it failed, and starting it again does not help.
+        Raise ChildFailedError if it failed, and starting it again does not help.
         """
         assert self._process is not None
         code = self._process.wait()

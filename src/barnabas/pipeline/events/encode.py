@@ -42,11 +42,7 @@ def dump(fields: Mapping[str, object]) -> bytes:
 
 
 def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
-    """Return the key of the event's record: the value of the type's key field.
-
-    Raises:
-        ValueError: the field is missing or no text.
-    """
+    """Return the key of the event's record; raise ValueError if the type's key field is missing or no text."""
     value = fields.get(event_type.key)
     if not isinstance(value, str):
         raise ValueError(f"{event_type.name}: the key's field '{event_type.key}' is no text: {value!r:.80}")
@@ -54,11 +50,7 @@ def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
 
 
 def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields that have a value, in declared order, `type` and `version` filled in.
-
-    Raises:
-        ValueError: as of `encode_json`.
-    """
+    """Return the fields that have a value, in declared order, with `type` and `version`; raise as `encode_json`."""
     given = {"type": event_type.name, "version": event_type.version, **fields}
     if given["type"] != event_type.name:
         raise ValueError(f"{event_type.name}: field 'type' is another: {given['type']!r:.80}")

@@ -79,11 +79,7 @@ class EventReader:
         self.type = pa.struct([pa.field(field.name, ARROW[field.kind]) for field in event.fields])
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Read records' values.
-
-        Returns:
-            The events, null where a record is bad; and why it is bad, None where it is good.
-        """
+        """Return the events, null where a value is bad; and why it is bad, None where it is good."""
         # hot path: benchmarks/pipeline (every record)
         objects = [self._decoded(value) for value in values]
         suspects = {number for number, found in enumerate(objects) if not found}

@@ -76,12 +76,7 @@ class FramedReader:
         reserved: Sequence[str] = RESERVED,
         is_final: bool = False,
     ) -> None:
-        """Create a reader.
-
-        Args:
-            registry: Has the schemas.
-            columns: As the other arguments those of `RowReader`.
-        """
+        """Create a reader; `registry` has the schemas, the other arguments are those of `RowReader`."""
         self._arguments = (registry, columns, limits, tuple(reserved), is_final)
         self._registry = registry
         self._rows = RowReader(columns, limits, reserved, is_final)
@@ -96,14 +91,7 @@ class FramedReader:
         return FramedReader, self._arguments
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Read records' values.
-
-        Returns:
-            As `RowReader.read`.
-
-        Raises:
-            RegistryError: the registry failed, and is to be waited for.
-        """
+        """Return what `RowReader.read` returns; raise RegistryError if the registry failed, and is to be waited for."""
         objects: list[object] = [None] * len(values)
         reasons: list[str | None] = [None] * len(values)
         texts: dict[int, bytes] = {}
@@ -140,11 +128,7 @@ class FramedReader:
         return pa.concat_arrays([rows, of_texts]).take(pa.array(index, pa.int32())), reasons
 
     def _bodies_of(self, schema_id: int) -> _AvroBodies | str | None:
-        """Return what decodes bodies of a schema, why there is none, or None for bodies in JSON.
-
-        Raises:
-            RegistryError: the registry failed, and is to be waited for.
-        """
+        """Return what decodes bodies of a schema, why there is none, or None for bodies in JSON; raise as `read`."""
         if schema_id in self._bodies:
             return self._bodies[schema_id]
         if len(self._bodies) >= _MAXIMUM_ID_COUNT:

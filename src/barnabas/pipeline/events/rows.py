@@ -165,13 +165,9 @@ class RowReader:
         reasons: list[str | None],
         parsed: Callable[[int], Any],
     ) -> tuple[pa.StructArray, list[str | None]]:
-        """Convert objects to rows, and judge those that are doubtful.
+        """Convert objects to rows, and judge those that are doubtful, by their numbers.
 
-        Args:
-            objects: The records.
-            doubtful: The numbers of those to be judged.
-            reasons: Why a record is bad; filled.
-            parsed: Returns a record by its number as it is to be judged; raises MisfitError.
+        Fill in `reasons` why one is bad. `parsed` returns a record as it is to be judged, or raises MisfitError.
         """
         columns = []
         for name, (_, column) in self._record.fields.items():
@@ -210,11 +206,7 @@ class RowReader:
         return (rows.take(pa.array(index, pa.int32())) if None in index or fitted else rows), reasons
 
     def _judged(self, found: Any) -> object:
-        """Return a record as a row; None if its shape needs more columns, and was counted.
-
-        Raises:
-            MisfitError: it does not fit.
-        """
+        """Return a record as a row, None if its shape was counted; raise MisfitError if it does not fit."""
         shape = self._shape(found)
         verdict = self._verdict(shape)
         if isinstance(verdict, MisfitError):

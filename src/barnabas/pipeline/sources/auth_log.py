@@ -124,11 +124,7 @@ def auth_log_lines(lines: Iterable[RawLine], year: int) -> Iterator[SourceLine]:
 
 
 def first_year(path: Path) -> int:
-    """Return the year of a file's first line: so that the last line is no later than the file's own time of change.
-
-    Raises:
-        OSError: it can't be read.
-    """
+    """Return the year of a file's first line, such that the last line is no later than the file's time of change."""
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     years = _Years(0)
     last: tuple[int, int] | None = None

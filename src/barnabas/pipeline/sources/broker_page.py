@@ -84,12 +84,9 @@ _QUOTAS = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerPage:
-    """One look at a page: what its readings gave, by metric, and who is held, as far as a page can say.
+    """One look at a page of a broker (its id, if the page tells it): counters as they stand, and who is held.
 
-    Attributes:
-        broker: The broker's id, or what it is called otherwise.
-        values: Counters as they stand.
-        held: Clients that the broker told to wait of late, those that were held longest first, without the limit.
+    `held` are clients that the broker told to wait of late, those held longest first, without the limit.
     """
 
     broker: str

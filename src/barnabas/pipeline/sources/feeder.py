@@ -49,13 +49,12 @@ class FeedPlan:
     """The options of a feed.
 
     `event_types` are all that may come, so that their topics are there from the start; `topics` names another topic
-    than a type's own, by the type's name. What is refused goes to the dead-letter topic of `dead_letters_of`.
+    than a type's own, by the type's name. What is refused goes to the dead-letter topic of the first type.
     `lines_per_s` 0 means as fast as the brokers take them. `give_up_s` is how long a broker may be away. `may_append`:
     go on in topics that hold something else than this log.
     """
 
     event_types: tuple[EventType, ...]
-    dead_letters_of: EventType
     topics: Mapping[str, str] = field(default_factory=dict)
     partition_count: int = 1
     format: Literal["json", "avro"] = "json"
@@ -70,7 +69,7 @@ class FeedPlan:
     @property
     def dead_letter_topic(self) -> str:
         """Name the topic that refused lines go to."""
-        return self.topic_of(self.dead_letters_of) + DEAD_LETTER_SUFFIX
+        return self.topic_of(self.event_types[0]) + DEAD_LETTER_SUFFIX
 
 
 @dataclass(slots=True)

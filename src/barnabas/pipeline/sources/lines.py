@@ -63,11 +63,7 @@ Look = Callable[[], Sequence[Told]]
 
 
 def file_lines(path: Path) -> Iterator[RawLine]:
-    """Yield the lines of a log that is there, gzip or not.
-
-    Raises:
-        OSError: it is not there, not readable, or a gzip file that is damaged or cut short.
-    """
+    """Yield the lines of a log, gzip or not; raise OSError if it can't be read, or is damaged or cut short."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
