@@ -87,7 +87,7 @@ def test_what_is_broken_says_why(spark: SparkSession) -> None:
         (header + b"\xff" * 40, "the body is no e of version 1"),
         # A length that nothing could hold.
         (header + b"\x02e\x04\xfe\xff\xff\xff\xff\xff\x7f", "the body is no e of version 1"),
-        (header + body.replace(b"\x02e", b"\x02f", 1), "field 'type' is not 'e': f"),
+        (header + body.replace(b"\x02e", b"\x02f", 1), "field 'type' is not 'e': \"f\""),
         (header + body.replace(b"\x02e\x02", b"\x02e\x00", 1), "field 'version' is not 1 or more"),
         (header + body.replace("é".encode(), b"\xc3\x28"), "field 'text' is no UTF-8"),
         (

@@ -46,11 +46,11 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
         f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
     )
     options.value("--limit-for", "DURATION", "how long a limit lasts: 90s, 15m, 1h, 7d", "1h")
-    options.add(
+    options.value(
         "--enforce-what",
-        default=",".join(ENFORCED),
-        metavar="WHAT,...",
-        help="which verdicts count (%(default)s; declared_bot is possible, too)",
+        "WHAT,...",
+        "which verdicts count (%(default)s; declared_bot is possible, too)",
+        ",".join(ENFORCED),
     )
     options.value("--least-score", "N", "verdicts below this score (0 to 1) don't count", _DEFAULTS.least_score)
     options.values(
@@ -60,12 +60,11 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
         "address=client-id:web-{address} (user=user)",
     )
     options.value("--never", "NAME,...", "users and client ids that are never limited, besides the run's own", "")
-    options.add(
+    options.value(
         "--most-limited",
-        type=int,
-        default=_DEFAULTS.most,
-        metavar="N",
-        help="maximum number of limited users and client ids (%(default)s); the highest scores first",
+        "N",
+        "maximum number of limited users and client ids (%(default)s); the highest scores first",
+        _DEFAULTS.most,
     )
     add_audit_option(options)
 

@@ -33,18 +33,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_cluster_options(parser)
     options = Options(parser)
     add_audit_option(options)
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--history", action="store_true", help="show all steps that were ever taken, dry runs included")
-    what.add_argument(
+    what = Options(parser.add_mutually_exclusive_group())
+    what.flag("--history", "show all steps that were ever taken, dry runs included")
+    what.values(
         "--lift",
-        action="append",
-        default=[],
-        metavar="ENTITY",
-        help=f"lift limits now, and set none again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
+        "ENTITY",
+        f"lift limits now, and set none again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
     )
-    what.add_argument(
-        "--lift-expired", action="store_true", help="lift limits that expired while no run could lift them"
-    )
+    what.flag("--lift-expired", "lift limits that expired while no run could lift them")
     options.flag("--json", "one JSON object a line, with the evidence")
 
 

@@ -23,16 +23,17 @@ FORMATS = ("delta", "iceberg", "parquet", "postgresql")
 class Options:
     """Adds options to a parser, in a group if that has a title.
 
-    The type of a value is that of its default, and the help ends with the default unless it is empty, zero or none.
+    The type of a value is that of its default. The help ends with the default, unless that is empty, zero or none, or
+    the help has it already.
     """
 
-    def __init__(self, parser: argparse.ArgumentParser, title: str = "") -> None:
+    def __init__(self, parser: argparse._ActionsContainer, title: str = "") -> None:
         self.add = (parser.add_argument_group(title) if title else parser).add_argument
 
     def value(self, name: str, metavar: str, help: str, default: object = None, **more: Any) -> None:
         """Add an option that has a value; `unit` is that of the default, other arguments are those of argparse."""
         unit = more.pop("unit", "")
-        if default:
+        if default and "%(default)" not in help:
             help = f"{help}; default: %(default)s{unit}" if help else f"Default: %(default)s{unit}"
         kind = str if default is None else type(default)
         self.add(name, default=default, help=help, **{"type": kind, "metavar": metavar or None, **more})

@@ -5,10 +5,8 @@ derived is computed anew by the next run. A job that keeps state goes on from th
 anew, and rows under the same keys take the place of the older ones; so go back by a window more than you need.
 """
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING
+from contextlib import closing
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.options import (
@@ -24,11 +22,10 @@ from barnabas.pipeline.commands.options import (
     session_options,
     tables_place,
 )
+from barnabas.pipeline.runner.cluster import Cluster
+from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.plan import PlanError, RunPlan
 from barnabas.pipeline.runner.session import session_for
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 NAME = "rewind"
 HELP = "let a stopped run go on from an earlier place"
@@ -67,22 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         start=to,
         give_up_s=arguments.give_up,
     )
-    with session_for(session_options(arguments), [plan], print) as (spark, _):
-        return _rewind(spark, plan, arguments.dry_run)
+    with session_for(session_options(arguments), [plan], print) as (spark, _), closing(Cluster(plan.kafka)) as cluster:
+        from barnabas.pipeline.runner.job_run import JobRun
 
-
-def _rewind(spark: SparkSession, plan: RunPlan, is_dry: bool) -> int:
-    from barnabas.pipeline.runner.cluster import Cluster
-    from barnabas.pipeline.runner.figures import Metrics
-    from barnabas.pipeline.runner.job_run import JobRun
-
-    cluster = Cluster(plan.kafka)
-    try:
-        job_run = JobRun(spark, plan, cluster, Metrics(), lambda figures: None, print)
-        for line in job_run.rewind(is_dry):
+        for line in JobRun(spark, plan, cluster, Metrics(), lambda figures: None, print).rewind(arguments.dry_run):
             print(line)
-    finally:
-        cluster.close()
-    if is_dry:
+    if arguments.dry_run:
         print("nothing was changed (--dry-run)")
     return 0

@@ -11,7 +11,6 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from barnabas.core.errors import ConfigError
 from barnabas.pipeline.catalogue import find_job
@@ -49,11 +48,6 @@ from barnabas.pipeline.runner.plan import (
 )
 from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.terminal import print_table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from barnabas.pipeline.runner.follower import Follower
 
 NAME = "run"
 HELP = "run jobs"
@@ -164,61 +158,42 @@ def run(arguments: argparse.Namespace) -> int:
     plans = [_plan(arguments, find_job(name)) for name in arguments.jobs]
     for plan in plans:
         check_plan(plan)
-    runs = [plan.run for plan in plans]
-    if len(set(runs)) < len(runs):
+    if len({plan.run for plan in plans}) < len(plans):
         raise PlanError("the same job twice: run it twice with different names (--as)")
 
-    def say(text: str) -> None:
-        tell(arguments, "enforcement", text=text)
+    def warn(text: str) -> None:
+        tell(arguments, "warning", text=text)
 
-    followers = enforcement_followers(arguments, plans, say, lambda text: tell(arguments, "warning", text=text))
+    followers = enforcement_followers(arguments, plans, lambda text: tell(arguments, "enforcement", text=text), warn)
     stopper = Stopper()
     check_reachable(plans[0].kafka)
     if not arguments.json:
         print("starting Spark", flush=True)
-    session = session_for(session_options(arguments), plans, lambda text: tell(arguments, "warning", text=text))
-    with session as (spark, seconds):
+    with session_for(session_options(arguments), plans, warn) as (spark, seconds):
+        from barnabas.pipeline.runner.supervisor import run_jobs
+
         stopper.begin()
         tell(arguments, "session", seconds=seconds)
-        return _run_in_session(arguments, spark, plans, stopper, followers)
-
-
-def _run_in_session(
-    arguments: argparse.Namespace,
-    spark: SparkSession,
-    plans: list[RunPlan],
-    stopper: Stopper,
-    followers: Mapping[str, Follower],
-) -> int:
-    from barnabas.pipeline.runner.supervisor import run_jobs
-
-    runs = run_jobs(
-        spark,
-        plans,
-        serve_metrics(arguments),
-        reporter(arguments),
-        lambda text: tell(arguments, "warning", text=text),
-        stopper.is_stopped,
-        followers,
-    )
-    for each in runs:
-        tell(
-            arguments,
-            "done",
-            run=each.plan.run,
-            record_count=each.figures.record_count,
-            dead_letter_count=each.figures.dead_letter_count,
-            lag=each.figures.lag_count,
-        )
-    if not arguments.no_summary and not arguments.json:
+        metrics = serve_metrics(arguments)
+        runs = run_jobs(spark, plans, metrics, reporter(arguments), warn, stopper.is_stopped, followers)
         for each in runs:
-            _print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
-    if arguments.report is not None:
-        from barnabas.pipeline.commands.report import write_report
+            tell(
+                arguments,
+                "done",
+                run=each.plan.run,
+                record_count=each.figures.record_count,
+                dead_letter_count=each.figures.dead_letter_count,
+                lag=each.figures.lag_count,
+            )
+        if not arguments.no_summary and not arguments.json:
+            for each in runs:
+                _print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
+        if arguments.report is not None:
+            from barnabas.pipeline.commands.report import write_report
 
-        tables = {name: table for each in runs for name, table in each.tables().items()}
-        write_report(arguments.report, tables, arguments.checkpoint)
-        tell(arguments, "report", file=str(arguments.report), table_count=len(tables))
+            tables = {name: table for each in runs for name, table in each.tables().items()}
+            write_report(arguments.report, tables, arguments.checkpoint)
+            tell(arguments, "report", file=str(arguments.report), table_count=len(tables))
     return 0
 
 

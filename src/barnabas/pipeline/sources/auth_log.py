@@ -81,13 +81,13 @@ _GAVE_UP = re.compile(
     rf"{_LEAVING} (?:authenticating|invalid) user (?P<user>.*) (?P<address>[^ ]+) port [0-9]+(?: \[preauth\])?",
     re.DOTALL,
 )
-# What a message begins with, the kind of line that it is then, and the whole of it.
+# What a message begins with, the kind of line that it is then, the whole of it, and why the login failed.
 _SHAPES = (
-    (re.compile("Accepted "), "accepted", _ACCEPTED),
-    (re.compile("Failed "), "failed", _FAILED),
-    (re.compile("(?:Invalid|Illegal) user "), "announced", _INVALID),
-    (re.compile("(?:error: )?maximum authentication attempts"), "ended", _EXCEEDED),
-    (re.compile(f"{_LEAVING} (?:authenticating|invalid) user "), "ended", _GAVE_UP),
+    (re.compile("Accepted "), "accepted", _ACCEPTED, None),
+    (re.compile("Failed "), "failed", _FAILED, None),
+    (re.compile("(?:Invalid|Illegal) user "), "announced", _INVALID, "invalid user"),
+    (re.compile("(?:error: )?maximum authentication attempts"), "ended", _EXCEEDED, "too many attempts"),
+    (re.compile(f"{_LEAVING} (?:authenticating|invalid) user "), "ended", _GAVE_UP, "gave up"),
 )
 # Days before each month of a leap year.
 _DAYS_BEFORE = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
@@ -227,16 +227,18 @@ def _attempt(message: str) -> tuple[str, dict[str, object]] | None:
     if _PAM.match(message):
         match = _PAM_FAILURE.fullmatch(message)
         return _login("announced", match.groupdict(), "refused by PAM") if match and match["address"] else None
-    for beginning, kind, pattern in _SHAPES:
+    for beginning, kind, pattern, reason in _SHAPES:
         if not beginning.match(message):
             continue
         match = pattern.fullmatch(message)
         if match is None:
             raise NotOfTheFormError("the message is cut short, or of a form that OpenSSH does not have")
         found = match.groupdict()
-        if kind == "failed" and found["method"] == "none":
-            return None
-        return _login(kind, found, _reason(kind, message, found))
+        if kind == "failed":
+            if found["method"] == "none":
+                return None
+            reason = "invalid user" if found["invalid"] else f"failed {found['method']}"
+        return _login(kind, found, reason)
     return None
 
 
@@ -249,16 +251,6 @@ def _login(kind: str, found: dict[str, str | None], reason: str | None) -> tuple
         "reason": reason,
         "method": found.get("method"),
     }
-
-
-def _reason(kind: str, message: str, found: dict[str, str | None]) -> str | None:
-    if kind == "accepted":
-        return None
-    if kind == "failed":
-        return "invalid user" if found["invalid"] else f"failed {found['method']}"
-    if kind == "announced":
-        return "invalid user"
-    return "too many attempts" if "maximum authentication attempts" in message[:50] else "gave up"
 
 
 def _counts(kind: str, process: _Process) -> bool:
