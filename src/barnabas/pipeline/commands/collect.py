@@ -14,10 +14,14 @@ from barnabas.pipeline.commands.options import (
     feeder_security,
     sender_options,
 )
+from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
 from barnabas.pipeline.runner.plan import PlanError
-
-NAME = "collect"
-HELP = "send this host's figures to a topic, and those of brokers and runs to another"
+from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
+from barnabas.pipeline.sources.feeder import FeedPlan, feed
+from barnabas.pipeline.sources.host import HostLook
+from barnabas.pipeline.sources.lines import Look, tick_lines
+from barnabas.pipeline.sources.run_status import run_look
+from barnabas.pipeline.sources.topics import BrokerTopics
 
 # Rules judge minutes: a minute in which nobody looked is one in which nobody is held.
 _LONGEST_INTERVAL_S = 30.0
@@ -56,14 +60,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; raise PlanError if an option can't be what it is."""
-    from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
-    from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
-    from barnabas.pipeline.sources.feeder import FeedPlan, feed
-    from barnabas.pipeline.sources.host import HostLook
-    from barnabas.pipeline.sources.lines import Look, tick_lines
-    from barnabas.pipeline.sources.run_status import run_look
-    from barnabas.pipeline.sources.topics import BrokerTopics
-
     check(arguments)
     security = feeder_security(arguments)
     is_stopped = False

@@ -15,13 +15,12 @@ from barnabas.pipeline.commands.options import (
     tables_place,
 )
 from barnabas.pipeline.job import TableOutput
+from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout
+from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import MEGABYTE
-
-NAME = "compact"
-HELP = "write small files of tables together"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +35,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; raise PlanError if the job has no such table, or none is there."""
-    from barnabas.pipeline.runner.outputs import table_location
-    from barnabas.pipeline.tables.places import open_table
-
     job = find_job(arguments.job)
     names = [each.name for each in job.outputs if isinstance(each, TableOutput)]
     if "*" in names:

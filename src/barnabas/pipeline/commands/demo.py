@@ -3,16 +3,14 @@
 import argparse
 from pathlib import Path
 
-from barnabas.pipeline.commands.options import Options
+from rich.console import Console
 
-NAME = "demo"
-HELP = "a broker, a replayed log, Spark jobs and a report in one"
+from barnabas.pipeline.commands.options import Options
+from barnabas.pipeline.demo.show import DEFAULT_DIRECTORY, DemoPlan, run_demo
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    from barnabas.pipeline.demo.show import DEFAULT_DIRECTORY
-
     options = Options(parser)
     options.value("--access-log", "FILE", "a combined-format log, plain or gzip (made up)", type=Path)
     options.value("--rate", "", "lines/s of the replay; 0: no limit; default: %(default)s", 0.0)
@@ -23,9 +21,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from rich.console import Console
-
-    from barnabas.pipeline.demo.show import DemoPlan, run_demo
-
     plan = DemoPlan(arguments.directory, arguments.access_log, arguments.rate, arguments.fresh, arguments.top)
     return run_demo(plan, Console())

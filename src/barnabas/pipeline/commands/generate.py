@@ -5,8 +5,6 @@ broken events (docs/pipeline/generator.md). Started again it goes on behind what
 else has written to them: each record's header `id` has its number in the stream, and `start` when that began.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time
@@ -15,19 +13,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from barnabas.clients.partitioner import partition_for_key
 from barnabas.clients.positions import parse_time
+from barnabas.core.types import TopicPartition
 from barnabas.pipeline.commands.options import Options, add_cluster_options, sender_options
+from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.runner.plan import PlanError
-
-if TYPE_CHECKING:
-    from barnabas.core.types import TopicPartition
-    from barnabas.pipeline.sources.social import SitePlan
-    from barnabas.pipeline.sources.topics import LastRecord
-
-NAME = "generate"
-HELP = "make up a social site's events"
+from barnabas.pipeline.sources import social
+from barnabas.pipeline.sources.social import SitePlan
+from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing
 
 _BATCH_COUNT = 2_000
 _REPORT_COUNT = 10 * _BATCH_COUNT
@@ -56,8 +51,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; raise PlanError if there can be no such site."""
-    from barnabas.pipeline.sources import social
-
     plan = _plan(arguments)
     if arguments.ground_truth is not None:
         arguments.ground_truth.write_text(json.dumps(social.ground_truth(plan), indent=1) + "\n")
@@ -74,8 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> SitePlan:
-    from barnabas.pipeline.sources.social import SitePlan
-
     if arguments.start == "now":
         start = datetime.fromtimestamp(int(time.time() * 1000) / 1000, UTC)
     else:
@@ -89,12 +80,6 @@ def _plan(arguments: argparse.Namespace) -> SitePlan:
 
 def _send(plan: SitePlan, arguments: argparse.Namespace) -> tuple[int, int]:
     """Send the stream from where the topics end; return its number of events, and how many the topics had before."""
-    from barnabas.clients.partitioner import partition_for_key
-    from barnabas.core.types import TopicPartition
-    from barnabas.pipeline.events import EVENT_TYPES
-    from barnabas.pipeline.sources import social
-    from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, Outgoing
-
     count = there_count = 0
     next_send_s = time.monotonic()
     is_paced = bool(arguments.speed)

@@ -3,26 +3,21 @@
 Without an option it shows the limits in force, and the broker's value beside each one that has changed since.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from barnabas.clients import Pool
+from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.core.peer_text import on_one_line, to_json
 from barnabas.pipeline.commands.enforcement import add_audit_option, line_of
 from barnabas.pipeline.commands.options import Options, add_cluster_options, feeder_security
+from barnabas.pipeline.enforcement.audit import AuditTopic
+from barnabas.pipeline.enforcement.decision import holding, lift
+from barnabas.pipeline.enforcement.enforcer import Enforcer
+from barnabas.pipeline.enforcement.entry import Entity, Entry, Step, parse_entity
+from barnabas.pipeline.enforcement.policy import Policy
 from barnabas.pipeline.runner.plan import PlanError
-
-if TYPE_CHECKING:
-    from barnabas.clients import Pool
-    from barnabas.clients.admin_quota_states import Limited
-    from barnabas.pipeline.enforcement.audit import AuditTopic
-    from barnabas.pipeline.enforcement.entry import Entity, Entry
-
-NAME = "limits"
-HELP = "show whom enforcement limits, and why; lift limits by hand"
 
 _CLIENT_ID = "barnabas-limits"
 _ALL = "all"
@@ -50,9 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(arguments: argparse.Namespace) -> int:
-    from barnabas.clients import Pool
-    from barnabas.pipeline.enforcement.audit import AuditTopic
-
     security = feeder_security(arguments)
     async with Pool(arguments.bootstrap_server, _CLIENT_ID, security=security) as pool:
         audit = AuditTopic(pool, arguments.audit_topic)
@@ -65,12 +57,6 @@ async def _run(arguments: argparse.Namespace) -> int:
 
 
 async def _current(arguments: argparse.Namespace, pool: Pool, audit: AuditTopic, entries: Sequence[Entry]) -> int:
-    from barnabas.clients.admin_quota_states import QuotaStateAdmin
-    from barnabas.pipeline.enforcement.decision import holding, lift
-    from barnabas.pipeline.enforcement.enforcer import Enforcer
-    from barnabas.pipeline.enforcement.entry import Step
-    from barnabas.pipeline.enforcement.policy import Policy
-
     limited = holding({entry.entity: entry for entry in entries if not entry.is_dry})
     found = await QuotaStateAdmin(pool).limits() if limited else {}
     now_ms = pool.env.clock.now_ms()
@@ -93,8 +79,6 @@ async def _current(arguments: argparse.Namespace, pool: Pool, audit: AuditTopic,
 
 
 def _named(wanted: Sequence[str], limited: dict[Entity, Entry]) -> dict[Entity, Entry]:
-    from barnabas.pipeline.enforcement.entry import parse_entity
-
     if _ALL in wanted:
         return limited
     found = {}

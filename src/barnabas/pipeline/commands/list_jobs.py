@@ -3,12 +3,12 @@
 import argparse
 import json
 
+from rich.console import Console
+from rich.table import Table
+
 from barnabas.pipeline.catalogue import built_in_jobs, describe, find_job
 from barnabas.pipeline.commands.options import Options
 from barnabas.pipeline.job import Job, TableInput, TableOutput, TopicInput, TopicOutput
-
-NAME = "list"
-HELP = "list the jobs; with a name, all about one"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(jobs: list[Job]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     for head in ("job", "does", "reads", "writes"):
         table.add_column(head, overflow="fold")

@@ -4,8 +4,6 @@ Kinds of logs: `access` (combined or common format, plain or gzip: views, clicks
 (OpenSSH in syslog: logins) and `service` (what a service says). A line that gives no event goes to a dead-letter topic.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import platform
@@ -13,18 +11,16 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from barnabas.pipeline.commands.options import Options, add_cluster_options, add_parent_option, pairs, sender_options
+from barnabas.pipeline.events import EventType
 from barnabas.pipeline.runner.plan import PlanError
-
-if TYPE_CHECKING:
-    from barnabas.pipeline.events import EventType
-    from barnabas.pipeline.sources.feeder import FeedProgress
-    from barnabas.pipeline.sources.lines import RawLine, SourceLine
-
-NAME = "replay"
-HELP = "feed a log into topics"
+from barnabas.pipeline.sources import access_log_events as access
+from barnabas.pipeline.sources import auth_log as auth
+from barnabas.pipeline.sources import service_log as service
+from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, feed
+from barnabas.pipeline.sources.lines import RawLine, SourceLine, file_lines, followed_lines, stream_lines
+from barnabas.pipeline.sources.topics import BrokerTopics
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +45,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from barnabas.pipeline.sources.feeder import FeedPlan, feed
-    from barnabas.pipeline.sources.topics import BrokerTopics
-
     topics = pairs(arguments.topic, "--topic")
     event_types, lines = _source(arguments)
     known = {event_type.name for event_type in event_types}
@@ -88,27 +81,20 @@ def _source(arguments: argparse.Namespace) -> tuple[tuple[EventType, ...], Itera
     path = Path(arguments.file)
     raw = _raw_lines(arguments, path)
     if arguments.kind == "access":
-        from barnabas.pipeline.sources import access_log_events as access
-
         site = arguments.site or (None if arguments.file == "-" or arguments.follow else access.most_common_site(path))
         return access.ACCESS_LOG_EVENTS, access.access_log_lines(raw, site)
     if arguments.kind == "auth":
-        from barnabas.pipeline.sources import auth_log as auth
-
         if arguments.year is None and (arguments.file == "-" or arguments.follow):
             year = datetime.now(UTC).year
         else:
             year = auth.first_year(path) if arguments.year is None else arguments.year
         return auth.AUTH_LOG_EVENTS, auth.auth_log_lines(raw, year)
-    from barnabas.pipeline.sources import service_log as service
 
     name = arguments.service or ("stdin" if arguments.file == "-" else path.stem)
     return service.SERVICE_LOG_EVENTS, service.service_log_lines(raw, name, platform.node())
 
 
 def _raw_lines(arguments: argparse.Namespace, path: Path) -> Iterator[RawLine]:
-    from barnabas.pipeline.sources.lines import file_lines, followed_lines, stream_lines
-
     if arguments.file == "-":
         return stream_lines(sys.stdin.buffer)
     return followed_lines(path) if arguments.follow else file_lines(path)

@@ -27,9 +27,6 @@ from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.plan import PlanError, RunPlan
 from barnabas.pipeline.runner.session import session_for
 
-NAME = "rewind"
-HELP = "let a stopped run go on from an earlier place"
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""

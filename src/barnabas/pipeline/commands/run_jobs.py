@@ -5,12 +5,12 @@ Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches or befo
 as asked, or records were lost and the run is to stop then; 130 stopped at once by a second signal.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+
+from rich.console import Console
 
 from barnabas.core.errors import ConfigError
 from barnabas.pipeline.catalogue import find_job
@@ -32,6 +32,7 @@ from barnabas.pipeline.commands.options import (
     table_place,
     tables_place,
 )
+from barnabas.pipeline.commands.report import write_report
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
 from barnabas.pipeline.job import Frames, Job, Parameters
@@ -48,9 +49,6 @@ from barnabas.pipeline.runner.plan import (
 )
 from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.terminal import print_table
-
-NAME = "run"
-HELP = "run jobs"
 
 _SUMMARY_ROWS = 10
 
@@ -189,8 +187,6 @@ def run(arguments: argparse.Namespace) -> int:
             for each in runs:
                 _print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
         if arguments.report is not None:
-            from barnabas.pipeline.commands.report import write_report
-
             tables = {name: table for each in runs for name, table in each.tables().items()}
             write_report(arguments.report, tables, arguments.checkpoint)
             tell(arguments, "report", file=str(arguments.report), table_count=len(tables))
@@ -201,7 +197,6 @@ def _print_summary(job: Job, tables: Frames, parameters: Parameters) -> None:
     """Print the summaries of a job, the first rows of each."""
     if job.summarize is None:
         return
-    from rich.console import Console
 
     console = Console()
     derived = {output.name for output in job.outputs} & set(tables)
