@@ -1,15 +1,13 @@
 """Tables as people see them on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from barnabas.core.peer_text import on_one_line
 from barnabas.core.tables import column_widths, record_lines
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _LONGEST_CELL = 70
 
@@ -26,9 +24,6 @@ def print_table(
 
     If `can_drop_last`, the last column, such as a bar, is left out before that.
     """
-    from rich.table import Table
-    from rich.text import Text
-
     texts = [[on_one_line(_shown(value)) for value in row] for row in rows]
     # Each column has a frame and two spaces.
     widths = column_widths(columns, texts, console.width - 3 * len(columns) - 1)

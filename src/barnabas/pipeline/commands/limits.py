@@ -53,29 +53,26 @@ async def _run(arguments: argparse.Namespace) -> int:
             for entry in entries:
                 print(to_json(entry.to_json()) if arguments.json else _text(entry))
             return 0
-        return await _current(arguments, pool, audit, entries)
-
-
-async def _current(arguments: argparse.Namespace, pool: Pool, audit: AuditTopic, entries: Sequence[Entry]) -> int:
-    limited = holding({entry.entity: entry for entry in entries if not entry.is_dry})
-    found = await QuotaStateAdmin(pool).limits() if limited else {}
-    now_ms = pool.env.clock.now_ms()
-    if arguments.lift:
-        lifted, then, note = _named(arguments.lift, limited), Step.PARDONED, "by hand"
-    elif arguments.lift_expired:
-        lifted = {entity: entry for entity, entry in limited.items() if now_ms >= entry.until_ms}
-        then, note = Step.LIFTED, "expired"
-    else:
-        _show(arguments, limited, found, now_ms)
+        limited = holding({entry.entity: entry for entry in entries if not entry.is_dry})
+        found = await QuotaStateAdmin(pool).limits() if limited else {}
+        now_ms = pool.env.clock.now_ms()
+        if arguments.lift:
+            lifted, then, note = _named(arguments.lift, limited), Step.PARDONED, "by hand"
+        elif arguments.lift_expired:
+            lifted = {entity: entry for entity, entry in limited.items() if now_ms >= entry.until_ms}
+            then, note = Step.LIFTED, "expired"
+        else:
+            _show(arguments, limited, found, now_ms)
+            return 0
+        enforcer = Enforcer(pool, audit, Policy(is_dry=False), _CLIENT_ID, lambda entry: print(_text(entry)))
+        acts = [
+            lift(entry, found.get(entity.limited, {}), entry.then or then, now_ms, note)
+            for entity, entry in lifted.items()
+        ]
+        if not await enforcer.do(acts):
+            raise PlanError("limits changed at the same moment: run the command again")
+        print(f"{len(acts)} lifted")
         return 0
-    enforcer = Enforcer(pool, audit, Policy(is_dry=False), _CLIENT_ID, lambda entry: print(_text(entry)))
-    acts = [
-        lift(entry, found.get(entity.limited, {}), entry.then or then, now_ms, note) for entity, entry in lifted.items()
-    ]
-    if not await enforcer.do(acts):
-        raise PlanError("limits changed at the same moment: run the command again")
-    print(f"{len(acts)} lifted")
-    return 0
 
 
 def _named(wanted: Sequence[str], limited: dict[Entity, Entry]) -> dict[Entity, Entry]:

@@ -6,8 +6,6 @@ at any moment: the replay resumes where the topics end, and the jobs resume wher
 view is lost or loaded twice: the demo counts the views of the log and of the table, and compares.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -20,7 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from rich.console import Console
 
 from barnabas.core.command_line import ENVIRONMENT
 from barnabas.pipeline.demo.children import Child
@@ -29,9 +29,6 @@ from barnabas.pipeline.events.types import PAGE_VIEW
 from barnabas.pipeline.sources.access_log import parse_line, read_lines
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from barnabas.pipeline.terminal import print_table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 DEFAULT_DIRECTORY = Path("demo-data")
 JOBS = ("load", "reporting", "ranking", "security")

@@ -179,8 +179,6 @@ def parsed(records: DataFrame, event: EventType, format: Format = "json") -> Dat
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StringType, StructField, StructType
 
-    from barnabas.pipeline.events.read import EventReader
-
     reader = EventReader(event, format)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

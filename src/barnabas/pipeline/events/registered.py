@@ -37,18 +37,17 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from fastavro import parse_schema, schemaless_reader
+from pyspark.sql import types as T
+from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.rows import RowReader
 from barnabas.pipeline.events.schema_registry import AVRO, JSON, NoSuchSchemaError, RegistryError, SchemaRegistry
 from barnabas.pipeline.tables.shapes import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructType
 
 _FRAME_BYTES = 5
 # Values with more ids have no frame: each id costs a request.
@@ -171,8 +170,6 @@ class _AvroBodies:
     """
 
     def __init__(self, schema_id: int, text: str) -> None:
-        from pyspark.sql.types import NullType, StructType
-
         try:
             raw = json.loads(text)
             schema = parse_schema(raw)
@@ -186,7 +183,7 @@ class _AvroBodies:
             data_type, self._convert = _Types().of(schema, 0)
         except _UnsupportedError as error:
             raise NoSuchSchemaError(f"schema {schema_id} has {error}, which is not supported") from None
-        self.fields: StructType = StructType() if isinstance(data_type, NullType) else data_type  # type: ignore[assignment]  # a record's
+        self.fields: StructType = StructType() if isinstance(data_type, T.NullType) else data_type  # type: ignore[assignment]  # a record's
         self.new_fields = self.fields.json()
 
     def decode(self, body: bytes) -> Any:
@@ -208,8 +205,6 @@ class _Types:
         self._empty: set[str] = set()
 
     def of(self, schema: Any, depth: int) -> tuple[DataType, _Convert | None]:
-        from pyspark.sql import types as T
-
         if depth > MAXIMUM_DEPTH:
             raise _UnsupportedError(f"types nested more than {MAXIMUM_DEPTH} deep")
         if isinstance(schema, list):
@@ -256,8 +251,6 @@ class _Types:
         return found
 
     def _record(self, fields: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
-        from pyspark.sql import types as T
-
         types, converts = [], []
         for field in fields:
             data_type, convert = self.of(field["type"], depth + 1)
@@ -274,8 +267,6 @@ class _Types:
         return T.StructType(types) if types else T.NullType(), converted if converts else None
 
     def _union(self, schema: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
-        from pyspark.sql import types as T
-
         members = [self.of(each, depth) for each in schema if _name_of(each) != "null"]
         if len(members) < 2:
             return members[0] if members else (T.NullType(), None)
@@ -338,8 +329,6 @@ def _converted(convert: _Convert | None, value: Any) -> Any:
 
 
 def _of_whole(name: str, logical_type: object) -> tuple[DataType, _Convert | None]:
-    from pyspark.sql import types as T
-
     known: dict[tuple[str, object], tuple[DataType, _Convert]] = {
         ("int", "date"): (T.DateType(), _date_text),
         ("long", "timestamp-millis"): (T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"),
@@ -351,8 +340,6 @@ def _of_whole(name: str, logical_type: object) -> tuple[DataType, _Convert | Non
 
 
 def _of_bytes(details: Any) -> tuple[DataType, _Convert]:
-    from pyspark.sql import types as T
-
     if details.get("logicalType") != "decimal":
         return T.BinaryType(), lambda value: b64encode(value).decode()
     precision, scale = details.get("precision"), details.get("scale", 0)

@@ -19,10 +19,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+from pyspark.sql.types import StructType
 
 from barnabas.pipeline.events.values import DOUBTS, Object, has_decimals, record_column, shown
 from barnabas.pipeline.tables.shapes import (
@@ -41,9 +42,6 @@ from barnabas.pipeline.tables.shapes import (
     shape_of,
 )
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 _NAME_END = re.compile(rb'"[ \t\n\r]*:')
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)

@@ -10,17 +10,14 @@ of it counts.
 Source: docs/metrics.md; Prometheus' text format 0.0.4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from barnabas.pipeline.sources.broker_figures import BrokerFigure
-
-if TYPE_CHECKING:
-    from prometheus_client.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +93,6 @@ class BrokerPage:
 
 def read_page(text: str, otherwise: str) -> BrokerPage:
     """Read a page of the broker that `otherwise` names if the page does not; raise ValueError if it is none."""
-    # Here: commands that are not about a broker's page need no parser for it.
-    from prometheus_client.parser import text_string_to_metric_families
-
     by_name: dict[str, list[Sample]] = {}
     try:
         for family in text_string_to_metric_families(text):

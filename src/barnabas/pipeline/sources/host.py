@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import psutil  # type: ignore[import-untyped]  # it has no types of its own
+
 from barnabas.pipeline.events.types import HOST_METRIC
 from barnabas.pipeline.sources.lines import Told
 
@@ -43,8 +45,6 @@ class Counters:
 
 def look_at_this_host() -> Counters:
     """Read all counters, through psutil."""
-    import psutil  # type: ignore[import-untyped]  # it has no types of its own
-
     times = psutil.cpu_times()
     # Guests' time is in that of users already.
     all_s = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
@@ -107,8 +107,6 @@ def figures(before: Counters | None, now: Counters) -> list[tuple[str, str | Non
 
 
 def _disk_percents() -> dict[str, float]:
-    import psutil
-
     found: dict[str, float] = {}
     for partition in psutil.disk_partitions():
         if partition.fstype in _UNREAL_FILE_SYSTEMS:
