@@ -26,7 +26,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType
@@ -66,13 +65,6 @@ _OWN_SEARCH = re.compile(r".*/search/?|.*/search\.[a-z]+", re.IGNORECASE | re.DO
 _LOGIN_PAGES = frozenset(("login", "signin", "wp-login.php"))
 # More fields than this in a query are nobody's search.
 _MAX_FIELDS = 100
-
-
-class _Results(NamedTuple):
-    """A search whose results a page shows; `engine` None: this site's own."""
-
-    query: str
-    engine: str | None
 
 
 def access_log_lines(lines: Iterable[RawLine], site: str | None = None) -> Iterator[SourceLine]:
@@ -132,29 +124,30 @@ def _found_pages(
 ) -> Iterator[tuple[EventType, dict[str, object]]]:
     referrer = _split(view.referrer) if view.referrer else None
     results = _results(referrer, site) if referrer is not None else None
-    if results is not None and results.engine is not None:
-        search = {"query": results.query, "engine": results.engine}
-        yield SEARCH, {"id": f"{place}:search", **visitor, **search}
+    query, engine = results or (None, None)
+    if engine is not None:
+        yield SEARCH, {"id": f"{place}:search", **visitor, "query": query, "engine": engine}
     is_ours = referrer is not None and bool(site) and _bare_host(_host_of(referrer)) == site
     if results is not None or is_ours:
-        click = {"item": view.page, "source": view.referrer, "query": results and results.query}
+        click = {"item": view.page, "source": view.referrer, "query": query}
         yield CLICK, {"id": f"{place}:click", **visitor, **click}
-    query = _own_query(target) if target is not None else None
-    if query is not None:
-        yield SEARCH, {"id": f"{place}:site-search", **visitor, "query": query}
+    own_query = _own_query(target) if target is not None else None
+    if own_query is not None:
+        yield SEARCH, {"id": f"{place}:site-search", **visitor, "query": own_query}
 
 
-def _results(referrer: SplitResult, site: str) -> _Results | None:
+def _results(referrer: SplitResult, site: str) -> tuple[str, str | None] | None:
+    """Return the search whose results a page shows: query and engine, None for this site's own."""
     host = _host_of(referrer)
     if site and _bare_host(host) == site:
         query = _own_query(referrer)
-        return None if query is None else _Results(query, None)
+        return None if query is None else (query, None)
     for name, pattern, parameters in _ENGINES:
         if pattern.fullmatch(host):
             query = _words(referrer, parameters)
             # Where Google leads away from a mail or a document, `q` is the address that it leads to.
             is_address = query is not None and referrer.path == "/url" and query.startswith(("http://", "https://"))
-            return None if query is None or is_address else _Results(query, name)
+            return None if query is None or is_address else (query, name)
     return None
 
 
