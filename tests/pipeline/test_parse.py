@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.pipeline.events import EVENT_TYPES, Kind
 from barnabas.pipeline.events.encode import encode_json
-from barnabas.pipeline.events.read import parsed
+from barnabas.pipeline.events.parse import parsed
 from tests.spark import forgets_sockets, forgotten_sockets, plan_of, shared_session
 
 if TYPE_CHECKING:

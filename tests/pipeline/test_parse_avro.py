@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.pipeline.events import EVENT_TYPES, EventType, Field, Kind
 from barnabas.pipeline.events.avro import avro_schema, encode_avro, schema_fingerprint
-from barnabas.pipeline.events.read import parsed
+from barnabas.pipeline.events.parse import parsed
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:

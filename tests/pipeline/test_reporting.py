@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from barnabas.pipeline.events.encode import encode_json
-from barnabas.pipeline.events.read import parsed
+from barnabas.pipeline.events.parse import parsed
 from barnabas.pipeline.events.types import CLICK, EVENT_TYPES, LOGIN, PAGE_VIEW, POST, SEARCH, VOTE
 from barnabas.pipeline.job import PLACE, TopicInput, Value
 from barnabas.pipeline.jobs.reporting import DAYS, JOB, RESULTS, funnel

@@ -10,7 +10,7 @@ number, or a time that is not ISO 8601 with a zone. Of a field that stands there
 How: values are decoded by a parser in C, and a column's values are held against their type all at once. Only where one
 is of another type is each value of that column looked at, and only its record is parsed again, to say why.
 
-It needs pyarrow and no Spark session: Spark's Python workers call it.
+It needs pyarrow and no Spark: Spark's Python workers call it (`parse.py`).
 
 Source: RFC 8259; Apache Avro 1.12.0, specification: Single-object encoding, Schema Resolution.
 """
@@ -20,10 +20,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
@@ -31,9 +31,6 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
 from barnabas.pipeline.events.encode import is_encodable
 from barnabas.pipeline.events.types import EventType, Field, Format, Kind
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 # How much of a bad value a reason shows, in characters.
 SHOWN_CHARACTERS = 80
@@ -167,28 +164,6 @@ class EventReader:
         if field.name == "version" and value < 1:
             raise BadRecordError(f"field 'version' is not 1 or more: {_shown(value)}")
         return right
-
-
-def parsed(records: DataFrame, event: EventType, format: Format = "json") -> DataFrame:
-    """Read events of one type from records with a column `value`: BINARY, as Kafka's source gives it.
-
-    Returns:
-        The same columns; `reason`, why a record is bad, null where it is good; and `event`, a struct with all of the
-        event's fields, null where it is bad.
-    """
-    from pyspark.sql.pandas.types import from_arrow_type
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    reader = EventReader(event, format)
-
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            events, reasons = reader.read(batch.column("value").to_pylist())
-            arrays = [*batch.columns, pa.array(reasons, pa.string()), events]
-            yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, "reason", "event"])
-
-    more = [StructField("reason", StringType()), StructField("event", from_arrow_type(reader.type))]
-    return records.mapInArrow(read, StructType([*records.schema.fields, *more]))
 
 
 def column(kind: Kind, values: list[Any]) -> pa.Array:

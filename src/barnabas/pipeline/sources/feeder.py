@@ -74,14 +74,13 @@ class FeedPlan:
 
 @dataclass(slots=True)
 class FeedProgress:
-    """Counts of the log so far: lines, those among them that were refused or gave nothing, and records sent.
+    """Counts of the log so far: lines, those among them that were refused, and records sent.
 
     A line whose records are in the topics already counts as seen, its records not as sent.
     """
 
     line_count: int = 0
     refused_count: int = 0
-    skipped_count: int = 0
     sent_count: int = 0
 
 
@@ -118,7 +117,6 @@ def feed(
         batch_line_count += 1
         progress.line_count += 1
         progress.refused_count += line.refused is not None
-        progress.skipped_count += line.refused is None and not line.events
         # Endless lines say where what is there now ends; else a slow source's events would wait for a batch to be full.
         if len(batch) >= pace.batch_count or (batch and line.is_last_for_now):
             link.append(batch)
