@@ -75,12 +75,8 @@ def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[
 def iso_time(time: datetime) -> str:
     """Return a time as ISO 8601 in UTC, with a fraction of a second only where it has one."""
     time = time.astimezone(UTC)
-    if time.microsecond == 0:
-        precision = "seconds"
-    elif time.microsecond % 1000 == 0:
-        precision = "milliseconds"
-    else:
-        precision = "microseconds"
+    micros = time.microsecond
+    precision = "microseconds" if micros % 1000 else "milliseconds" if micros else "seconds"
     return time.isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
@@ -103,8 +99,6 @@ def _check(event_type: EventType, field: Field, value: object) -> None:
 
 def is_encodable(text: str) -> bool:
     """Return whether UTF-8 can hold it: half of a surrogate pair has no bytes of its own."""
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:
