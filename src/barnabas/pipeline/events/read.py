@@ -31,6 +31,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
 from barnabas.pipeline.events.encode import is_encodable
 from barnabas.pipeline.events.types import EventType, Field, Format, Kind
+from barnabas.pipeline.tables.shapes import MisfitError
 
 # How much of a bad value a reason shows, in characters.
 SHOWN_CHARACTERS = 80
@@ -61,10 +62,6 @@ _NULL = frozenset({type(None)})
 Object = Mapping[str, Any]
 
 
-class BadRecordError(Exception):
-    """A record is no such event: the reason in words."""
-
-
 class EventReader:
     """Reads records as events of one type."""
 
@@ -81,26 +78,13 @@ class EventReader:
         objects = [self._decoded(value) for value in values]
         suspects = {number for number, found in enumerate(objects) if not found}
         struct = self._struct(objects, suspects)
-        reasons: list[str | None] = [None] * len(values)
-        index: list[int | None] = list(range(len(values)))
-        mended: list[Object] = []
-        for number in suspects:
-            try:
-                mended.append(self._checked(values[number]))
-                index[number] = len(values) + len(mended) - 1
-            except BadRecordError as error:
-                index[number], reasons[number] = None, str(error)
-        if mended:
-            still: set[int] = set()
-            struct = pa.concat_arrays([struct, self._struct(mended, still)])
-            assert not still, "a record that was found good fits no column"
-        return struct.take(pa.array(index, pa.int32())) if suspects else struct, reasons
+        return judged(struct, suspects, [None] * len(values), lambda number: self._checked(values[number]))
 
     def _decoded(self, value: bytes | None) -> Object:
         """Decode a value; gives an empty object for one that is no object."""
         try:
             found = self._decode(value)  # type: ignore[arg-type]  # None raises
-        except (ValueError, TypeError, BadRecordError):
+        except (ValueError, TypeError, MisfitError):
             return {}
         return found if type(found) is dict else {}
 
@@ -131,14 +115,14 @@ class EventReader:
         return pa.StructArray.from_arrays(columns, fields=list(self.type))
 
     def _checked(self, value: bytes | None) -> Object:
-        """Read one record by itself; raise BadRecordError if it is no such event."""
+        """Read one record by itself; raise MisfitError if it is no such event."""
         if not value:
-            raise BadRecordError("the record has no value")
+            raise MisfitError("the record has no value")
         if self._is_avro:
             return self._right(self._decode(value))
         try:
             return self._right(orjson.loads(value))
-        except (ValueError, AttributeError, BadRecordError):
+        except (ValueError, AttributeError, MisfitError):
             # Once more, by a parser that keeps numbers of any length, and takes what the other one is too strict for.
             return self._right(_parsed_slowly(value))
 
@@ -150,7 +134,7 @@ class EventReader:
         if value is None:
             version = found.get("version")
             if field.is_required and (field.since == 1 or (isinstance(version, int) and version >= field.since)):
-                raise BadRecordError(f"the required field '{field.name}' is missing")
+                raise MisfitError(f"the required field '{field.name}' is missing")
             return None
         right = right_value(field.kind, value)
         if right is None:
@@ -158,12 +142,40 @@ class EventReader:
             if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 1023:
                 wrong[Kind.DOUBLE] = "cannot be held exactly by a DOUBLE"
             what = wrong.get(field.kind, f"is no {field.kind.value}")
-            raise BadRecordError(f"field '{field.name}' {what}: {_shown(value)}")
+            raise MisfitError(f"field '{field.name}' {what}: {_shown(value)}")
         if field.name == "type" and value != self._event.name:
-            raise BadRecordError(f"field 'type' is not '{self._event.name}': {_shown(value)}")
+            raise MisfitError(f"field 'type' is not '{self._event.name}': {_shown(value)}")
         if field.name == "version" and value < 1:
-            raise BadRecordError(f"field 'version' is not 1 or more: {_shown(value)}")
-        return right
+            raise MisfitError(f"field 'version' is not 1 or more: {_shown(value)}")
+        return datetime.fromisoformat(right) if field.kind is Kind.TIME and isinstance(right, str) else right
+
+
+def judged(
+    rows: pa.StructArray, doubtful: set[int], reasons: list[str | None], judge: Callable[[int], object]
+) -> tuple[pa.StructArray, list[str | None]]:
+    """Put rows that are judged one by one, by their numbers, in the place of doubtful ones.
+
+    Args:
+        rows: All rows; those with a reason become null.
+        doubtful: The numbers of those to be judged.
+        reasons: Why a record is no row; those of the judged ones are put here.
+        judge: Returns a row by its number, or None for null without a reason; raises MisfitError.
+    """
+    index = [number if reason is None else None for number, reason in enumerate(reasons)]
+    fitted: list[object] = []
+    for number in sorted(doubtful):
+        index[number] = None
+        try:
+            row = judge(number)
+        except MisfitError as misfit:
+            reasons[number] = misfit.reason
+            continue
+        if row is not None:
+            index[number] = len(reasons) + len(fitted)
+            fitted.append(row)
+    if fitted:
+        rows = pa.concat_arrays([rows, pa.array(fitted, rows.type)])
+    return (rows.take(pa.array(index, pa.int32())) if None in index or fitted else rows), reasons
 
 
 def column(kind: Kind, values: list[Any]) -> pa.Array:
@@ -227,17 +239,17 @@ def _plain_time(text: str) -> str | None:
 
 
 def _parsed_slowly(value: bytes) -> Object:
-    """Parse JSON by a parser that keeps numbers of any length; raise BadRecordError if it is not one object."""
+    """Parse JSON by a parser that keeps numbers of any length; raise MisfitError if it is not one object."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
-        raise BadRecordError(f"the value is no UTF-8: {value.hex().upper()[:SHOWN_CHARACTERS]}") from None
+        raise MisfitError(f"the value is no UTF-8: {value.hex().upper()[:SHOWN_CHARACTERS]}") from None
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise BadRecordError(f"the value is not one JSON object: {text[:SHOWN_CHARACTERS]}")
+        raise MisfitError(f"the value is not one JSON object: {text[:SHOWN_CHARACTERS]}")
     return found
 
 
@@ -263,21 +275,21 @@ def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
         header = value[:HEADER_BYTES]
         if not header.startswith(MARKER) or len(header) < HEADER_BYTES:
             shown = value.hex().upper()[:SHOWN_CHARACTERS]
-            raise BadRecordError(f"the value is no Avro single-object encoding: {shown}")
+            raise MisfitError(f"the value is no Avro single-object encoding: {shown}")
         if header not in writers:
             fingerprint = header[len(MARKER) :].hex().upper()
-            raise BadRecordError(f"the writer's schema is none of {event.name}: its fingerprint is {fingerprint}")
+            raise MisfitError(f"the writer's schema is none of {event.name}: its fingerprint is {fingerprint}")
         version, writer = writers[header]
         try:
             found: Any = schemaless_reader(
                 BytesIO(value[HEADER_BYTES:]), writer, newest, handle_unicode_errors="surrogateescape"
             )
         except Exception:  # of the many kinds that a broken body makes it raise
-            raise BadRecordError(f"the body is no {event.name} of version {version}") from None
+            raise MisfitError(f"the body is no {event.name} of version {version}") from None
         for name in texts:
             text = found[name]
             if text is not None and not is_encodable(text):
-                raise BadRecordError(f"field '{name}' is no UTF-8")
+                raise MisfitError(f"field '{name}' is no UTF-8")
         return found  # type: ignore[no-any-return]
 
     return decode

@@ -25,6 +25,7 @@ import orjson
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from pyspark.sql.types import StructType
 
+from barnabas.pipeline.events.read import judged
 from barnabas.pipeline.events.values import DOUBTS, Object, has_decimals, record_column, shown
 from barnabas.pipeline.tables.shapes import (
     HALF_A_PAIR,
@@ -187,21 +188,7 @@ class RowReader:
             rows = pa.StructArray.from_arrays(columns, fields=list(self.type))
         else:
             rows = pa.array([_NO_FIELDS] * len(objects), self.type)
-        index = [number if reason is None else None for number, reason in enumerate(reasons)]
-        fitted: list[object] = []
-        for number in sorted(doubtful):
-            index[number] = None
-            try:
-                row = self._judged(parsed(number))
-            except MisfitError as misfit:
-                reasons[number] = misfit.reason
-                continue
-            if row is not None:
-                index[number] = len(objects) + len(fitted)
-                fitted.append(row)
-        if fitted:
-            rows = pa.concat_arrays([rows, pa.array(fitted, self.type)])
-        return (rows.take(pa.array(index, pa.int32())) if None in index or fitted else rows), reasons
+        return judged(rows, doubtful, reasons, lambda number: self._judged(parsed(number)))
 
     def _judged(self, found: Any) -> object:
         """Return a record as a row, None if its shape was counted; raise MisfitError if it does not fit."""
