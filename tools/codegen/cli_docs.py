@@ -13,7 +13,8 @@ from barnabas.broker.server.main import parser
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command, module_of
 from barnabas.cli.parser import command_parser
 from barnabas.core.command_line import HELP_OPTIONS, CommandParser, shown_name
-from barnabas.pipeline.commands.main import DESCRIPTION, commands
+from barnabas.pipeline.commands.main import COMMANDS as PIPELINE_COMMANDS
+from barnabas.pipeline.commands.main import DESCRIPTION
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 
 KAFKA_TOOLS = Path(__file__).with_name("kafka_tools.md")
@@ -94,8 +95,8 @@ def _document() -> str:
 def _pipeline() -> Iterator[str]:
     yield f"\n## barnabas pipeline\n\n{DESCRIPTION} It needs `pip install '.[pipeline]'` in a checkout; "
     yield "[pipeline/running.md](pipeline/running.md) tells more.\n"
-    for name, module in commands().items():
-        made = pipeline_parser(module)
+    for name in PIPELINE_COMMANDS:
+        made = pipeline_parser(name)
         yield f"\n### barnabas pipeline {name}\n\n{made.description}\n\n"
         yield from _options(made)
 

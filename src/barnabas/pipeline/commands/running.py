@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from barnabas.core.peer_text import on_lines, to_json
+from barnabas.pipeline.commands.options import Options
 from barnabas.pipeline.runner.figures import Figures, Metrics
 
 REPEATED_S = 0.5
@@ -48,15 +49,13 @@ class Stopper:
 
 def add_seen_options(parser: argparse.ArgumentParser) -> None:
     """Add what is seen of a run."""
-    seen = parser.add_argument_group("what is seen")
-    seen.add_argument("--metrics-port", type=int, metavar="PORT", help="serve Prometheus metrics there")
-    seen.add_argument("--json", action="store_true", help="one JSON object a line")
+    seen = Options(parser, "what is seen")
+    seen.value("--metrics-port", "PORT", "serve Prometheus metrics there", type=int)
+    seen.flag("--json", "one JSON object a line")
 
 
 def serve_metrics(arguments: argparse.Namespace) -> Metrics:
     """Return metrics, served where that is asked for."""
-    from barnabas.pipeline.runner.figures import Metrics
-
     metrics = Metrics()
     if arguments.metrics_port is not None:
         port = metrics.serve(arguments.metrics_port)

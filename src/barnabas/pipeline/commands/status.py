@@ -1,48 +1,34 @@
 """`barnabas pipeline status`: what the runs of a checkpoint directory are doing, without starting Spark."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, Options
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources.run_status import statuses
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-NAME = "status"
-HELP = "what runs are doing, and how far behind they are"
 
 _WIDEST = 10_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("run", nargs="?", help="only this run")
-    parser.add_argument(
-        "--checkpoint",
-        type=Path,
-        default=Path(DEFAULT_DIRECTORY, "checkpoints"),
-        metavar="DIR",
-        help="Default: %(default)s",
-    )
-    parser.add_argument("--partitions", action="store_true", help="each partition's position and lag, too")
-    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
+    options = Options(parser)
+    options.add("run", nargs="?", help="only this run")
+    options.value("--checkpoint", "DIR", "", Path(DEFAULT_DIRECTORY, "checkpoints"), type=Path)
+    options.flag("--partitions", "each partition's position and lag, too")
+    options.flag("--json", "as JSON, for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: there is nothing to tell of.
-    """
+    """Run the command; raise PlanError if there is nothing to tell of."""
     if "://" in str(arguments.checkpoint):
         raise PlanError(
             "status reads checkpoints on this machine alone; a run's metrics tell of others (--metrics-port)"
@@ -59,8 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
-    from rich.console import Console
-
     console = Console()
     _print_runs(console, [_cells(each) for each in found])
     for each in found:
@@ -119,9 +103,6 @@ def _print_runs(console: Console, rows: list[dict[str, str]]) -> None:
 
 
 def _table(names: list[str], rows: list[dict[str, str]]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False)
     for name in names:
         is_text = name in ("run", "state", "topic")
