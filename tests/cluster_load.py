@@ -248,6 +248,8 @@ def values_of(servers: str, topic: str) -> dict[int, list[int]]:
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
+            # The end is told by a fetch that finds nothing.
+            "fetch.wait.max.ms": 10,
             "log_level": 0,
         }
     )
