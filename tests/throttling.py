@@ -110,8 +110,8 @@ async def _wait(is_so: Callable[[], Awaitable[bool]]) -> None:
 async def _measure(members: Members, seconds: float) -> tuple[float, float, tuple[float, int]]:
     """Return bytes per second that are copied, over how many seconds, and the last look: when, and what was there.
 
-    The rate is the median of the rates of all spans of a quarter of the time. A throttle limits a mean over seconds, so a
-    follower that stood still before, as after an error, catches up at once: that is no rate that is held.
+    The rate is the median of the rates of all spans of a quarter of the time. A throttle limits a mean over seconds, so
+    a follower that stood still before, as after an error, catches up at once: that is no rate that is held.
     """
     await asyncio.sleep(_LEAD_IN_S)
     began, looks = time.monotonic(), list[tuple[float, int]]()
