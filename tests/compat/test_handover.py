@@ -41,6 +41,8 @@ SETTINGS = {
     "log.index.size.max.bytes": "40000",
     # The last broker of a cluster asks three times for other leaders; by default with 5 s between.
     "controlled.shutdown.retry.backoff.ms": "100",
+    # A killed one is registered for so long.
+    "zookeeper.session.timeout.ms": "3000",
 }
 CLEANUP_INTERVAL = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 """How often a broker looks for transactions that took too long."""
