@@ -124,7 +124,8 @@ async def _measure(members: Members, seconds: float) -> tuple[float, float, tupl
         later = next((look for look in looks if look[0] >= first_s + span_s), None)
         if later is not None:
             rates.append((later[1] - first_bytes) / (later[0] - first_s))
-    return statistics.median(rates), looks[-1][0] - began, looks[-1]
+    # The time after the look: a process that is stopped between the two has seen no rate that is too high.
+    return statistics.median(rates), looks[-1][0] - began, (time.monotonic(), looks[-1][1])
 
 
 class _Staying:
