@@ -18,6 +18,8 @@ from tools.wheel import compiled_environment
 
 # Three brokers of Kafka and their ZooKeeper take about a gigabyte.
 _JVM_OPTIONS = ("-Xmx256m",)
+# The last broker of a cluster asks three times for other leaders; by default with 5 s between.
+SOON_STOPPED = {"controlled.shutdown.retry.backoff.ms": "100"}
 
 
 class Member(Protocol):
@@ -89,7 +91,7 @@ def barnabas_member(
     port: int = 0,
 ) -> Broker:
     """Return a broker of ours that is to be one of several; it is not started."""
-    settings = {**member_config(broker_id, zookeeper_connect), **config}
+    settings = {**member_config(broker_id, zookeeper_connect), **SOON_STOPPED, **config}
     return Broker(config=settings, host=host, port=port, data_dir=directory, start_timeout_s=PATIENCE_S, prefix=prefix)
 
 
@@ -126,7 +128,7 @@ def kafka_member(
     port: int = 0,
 ) -> QuickKafkaServer:
     """Return a broker of Kafka 2.7.2 that is to be one of several; it is not started."""
-    settings = {**member_config(broker_id, zookeeper_connect), **config}
+    settings = {**member_config(broker_id, zookeeper_connect), **SOON_STOPPED, **config}
     return QuickKafkaServer(
         directory,
         settings,
