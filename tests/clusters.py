@@ -91,7 +91,7 @@ def barnabas_member(
     port: int = 0,
 ) -> Broker:
     """Return a broker of ours that is to be one of several; it is not started."""
-    settings = {**member_config(broker_id, zookeeper_connect), **SOON_STOPPED, **config}
+    settings = {**member_config(broker_id, zookeeper_connect), **config}
     return Broker(config=settings, host=host, port=port, data_dir=directory, start_timeout_s=PATIENCE_S, prefix=prefix)
 
 
@@ -128,7 +128,7 @@ def kafka_member(
     port: int = 0,
 ) -> QuickKafkaServer:
     """Return a broker of Kafka 2.7.2 that is to be one of several; it is not started."""
-    settings = {**member_config(broker_id, zookeeper_connect), **SOON_STOPPED, **config}
+    settings = {**member_config(broker_id, zookeeper_connect), **config}
     return QuickKafkaServer(
         directory,
         settings,

@@ -6,7 +6,7 @@ from pathlib import Path
 from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority
 from barnabas.testing.cluster import member_config
-from tests.clusters import SOON_STOPPED, kafka_member
+from tests.clusters import kafka_member
 from tests.meeting import PASSWORD, PLAIN, SCRAM, USER, Meeting
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -79,7 +79,7 @@ class Login:
             return kafka_member(room, self._zookeeper_connect, broker_id, settings, host, prefix, port)
         return Meeting(
             protocol,
-            config={**member_config(broker_id, self._zookeeper_connect), **SOON_STOPPED, **settings},
+            config={**member_config(broker_id, self._zookeeper_connect), **settings},
             host=host,
             data_dir=room,
             start_timeout_s=PATIENCE_S,

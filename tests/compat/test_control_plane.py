@@ -26,7 +26,7 @@ from barnabas.wire.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
-from tests.clusters import SOON_STOPPED, Member, kafka_member, make_controller, wait_for_in_sync, wait_for_members
+from tests.clusters import Member, kafka_member, make_controller, wait_for_in_sync, wait_for_members
 from tests.compat.raw import ask
 from tests.compat.reading import until
 from tests.patience import PATIENCE_S
@@ -129,7 +129,7 @@ def member(kind: str, directory: Path, connect: str, broker_id: int, relay: Rela
     if kind == "kafka":
         return kafka_member(directory, connect, broker_id, {**settings, **listeners}, port=port)
     broker = Doored(
-        config={**member_config(broker_id, connect), **SOON_STOPPED, **settings},
+        config={**member_config(broker_id, connect), **settings},
         port=port,
         security_protocol="CONTROL",
         data_dir=directory,
