@@ -1,12 +1,13 @@
-"""Watches all sockets of a broker for what arrives, and handles as much of it in a turn of the loop as its time allows.
+"""The selector: reports readable sockets to their connections, at most a time slice per turn of the event loop.
 
-    every socket ─► one epoll, which is a single descriptor to the event loop ─► those that are ready, one by one
+    every socket ─► one epoll ─► one descriptor in the event loop ─► callbacks of the readable sockets
 
-Sockets that are ready and for which there was no time come first in the next turn; nothing is registered anew for them.
+Sockets that are readable when the time slice ends are called first in the next turn. They stay registered, so a busy
+connection costs no system call besides its own reads and writes.
 
 Invariants:
-- A turn ends after `MOST_NS`, and a socket is called once in it: who always has something to say holds up nobody.
-- A socket may be called though nothing has arrived, as where its number was another one's a moment ago.
+- A turn ends after `MOST_NS`, and calls each socket at most once: a busy peer does not delay the others.
+- A callback may be called without data, for example after the kernel reused a descriptor number.
 
 Source: `epoll(7)`, level-triggered; benchmarks/load (flood, neighbour), `tests/integration/test_limits.py`.
 """
@@ -26,7 +27,7 @@ Callback = Callable[[], object]
 
 
 class Selector:
-    """The sockets that are read from. Belongs to the event loop's thread."""
+    """Watches sockets for data to read. Belongs to the event loop's thread."""
 
     __slots__ = ("_callbacks", "_epoll", "_loop", "_now_ns", "_ready")
 
@@ -37,21 +38,21 @@ class Selector:
         self._loop = loop
         self._now_ns = now_ns
         self._callbacks: dict[int, Callback] = {}
-        self._epoll: select.epoll | _Portable | None = None
-        # The next one last.
+        self._epoll: select.epoll | _PortableEpoll | None = None
+        # In reverse order: `pop` returns the next one.
         self._ready: list[tuple[int, int]] = []
 
     def watch(self, descriptor: int, callback: Callback) -> None:
-        """Call back each time that there is something to read, or the peer has left; again, to call back another."""
+        """Call `callback` whenever the socket has data or the peer has closed; replaces an earlier callback."""
         if descriptor not in self._callbacks:
             if self._epoll is None:
-                self._epoll = select.epoll() if hasattr(select, "epoll") else _Portable()
+                self._epoll = select.epoll() if hasattr(select, "epoll") else _PortableEpoll()
                 self._loop.add_reader(self._epoll.fileno(), self._turn)
             self._epoll.register(descriptor, _READ)
         self._callbacks[descriptor] = callback
 
     def forget(self, descriptor: int) -> None:
-        """Call back no more; before the socket is closed, as its number is given to another one at once."""
+        """Stop watching a socket. Call it before the socket is closed: the kernel reuses descriptor numbers."""
         assert self._epoll is not None
         del self._callbacks[descriptor]
         self._epoll.unregister(descriptor)
@@ -66,7 +67,7 @@ class Selector:
         callback_of, now_ns = self._callbacks.get, self._now_ns
         end_ns = now_ns() + MOST_NS if len(ready) > FEW else 0
         while ready:
-            # One that was called before it may have closed it.
+            # An earlier callback may have closed this connection.
             callback = callback_of(ready.pop()[0])
             if callback is not None:
                 callback()
@@ -74,8 +75,8 @@ class Selector:
                     return
 
 
-class _Portable:
-    """What a selector uses of `select.epoll`, for systems that have none."""
+class _PortableEpoll:
+    """The methods of `select.epoll` that a selector uses, for systems without epoll."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
