@@ -7,7 +7,7 @@
     python -m benchmarks.load.raw flood HOST:PORT TOPIC COUNT SIZE CONNECTIONS
         many connections, one Produce in flight on each
     python -m benchmarks.load.raw audience HOST:PORT TOPIC COUNT SIZE CONNECTIONS
-        COUNT times a Produce that wakes a long-poll Fetch v4 on each of many connections: until the last one is answered
+        COUNT times a Produce that wakes a long-poll Fetch v4 on each of many connections: until all are answered
     python -m benchmarks.load.raw pipeline HOST:PORT TOPIC COUNT SIZE CONNECTIONS
         COUNT seconds of ApiVersions without waiting for answers, on each connection, and every answer read at once
     python -m benchmarks.load.raw fetch-old HOST:PORT TOPIC COUNT SIZE
@@ -220,8 +220,8 @@ def audience(address: str, topic: str, count: int, size: int, connection_count: 
     producer, request, times_s = prepare(address, topic), _produce(topic, size), []
     consumers = [connect(address) for _ in range(connection_count)]
     producer.sendall(request)
-    offset = base_offset(receive(producer), topic) + 1
-    for offset in range(offset, offset + count):
+    first = base_offset(receive(producer), topic) + 1
+    for offset in range(first, first + count):
         for consumer in consumers:
             consumer.sendall(fetch_request(topic, offset))
         # Long enough for all of them to be parked at the broker.
