@@ -104,7 +104,7 @@ def test_a_reassignment_of_one_broker(commands: Commands, name: str, tmp_path: P
 
     elsewhere = ("--reassignment-json-file", written(tmp_path, {**moves[0], "replicas": [5]}))
     assert f"{name}-0: there is no broker 5" in commands.fails("reassign", "--execute", *elsewhere)
-    assert f"not where the file wants them, and not moving: partition {name}-0" in commands.run(
+    assert f"not placed as in the file, and not moving: partition {name}-0" in commands.run(
         "reassign", "--verify", *elsewhere, code=1
     )
     unknown = ("--reassignment-json-file", written(tmp_path, {**moves[0], "partition": 2}))
@@ -162,7 +162,7 @@ def move_logs(commands: Commands, directories: Sequence[Path], tmp_path: Path, n
         assert time.monotonic() < deadline
     assert set(places().values()) == {there}
     wrong = ("--reassignment-json-file", written(files, {**moves[0], "log_dirs": [str(directories[0])]}))
-    assert f"not where the file wants them, and not moving: replica {name}-0-0" in commands.run(
+    assert f"not placed as in the file, and not moving: replica {name}-0-0" in commands.run(
         "reassign", "--verify", *wrong, code=1
     )
     nowhere = ("--reassignment-json-file", written(files, {**moves[0], "log_dirs": [str(tmp_path / "c")]}))

@@ -124,10 +124,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ends = parser.add_argument_group("where to begin and to end (a time, offsets as JSON, earliest, latest)")
     ends.add_argument("--from-time", metavar="WHERE", help="begin here, where the run has come nowhere yet (earliest)")
     ends.add_argument("--until", metavar="WHERE", help="end when all before this is done")
-    ends.add_argument("--once", action="store_true", help="end when all is done that is there now")
+    ends.add_argument("--once", action="store_true", help="process what is available, then exit")
     pace = parser.add_argument_group("pace")
     pace.add_argument(
-        "--trigger", type=float, metavar="S", help="seconds between batches (one and a half times as one takes, 1 to 10)"
+        "--trigger",
+        type=float,
+        metavar="S",
+        help="seconds between batches (one and a half times as one takes, 1 to 10)",
     )
     pace.add_argument(
         "--refresh",

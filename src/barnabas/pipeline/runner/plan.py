@@ -152,7 +152,9 @@ def check_plan(plan: RunPlan) -> None:
         raise PlanError("--keep-deleted is for tables by key: name their topics with --by-key")
     if plan.layout.divided_by or plan.layout.sorted_by:
         if not takes_any:
-            raise PlanError(f"the tables of job {job.name} lie as it says: --partition-by and --sort-by are for load's")
+            raise PlanError(
+                f"job {job.name} fixes its table layout: --partition-by and --sort-by are for load's tables"
+            )
         if plan.table_format == "postgresql":
             raise PlanError("a table in PostgreSQL lies as it was made: make it as you want it, and load into it")
         try:
@@ -167,7 +169,7 @@ def check_plan(plan: RunPlan) -> None:
             known = ", ".join(parameters) or "none"
             raise PlanError(f"job {job.name} has no parameter {name!r}; it has {known}")
         if type(value) is not type(parameters[name]):
-            raise PlanError(f"parameter {name} is a {type(parameters[name]).__name__}, and {value!r} is none")
+            raise PlanError(f"parameter {name} must be {type(parameters[name]).__name__}, got {value!r}")
     tables = {job.rows_of(output) for output in job.outputs if isinstance(output, TableOutput)}
     if job.refresh is not None and not tables:
         raise PlanError(f"job {job.name} derives from its tables, and has none")
