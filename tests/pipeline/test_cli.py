@@ -152,8 +152,8 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
         (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is no time; write 2026-11-17T14:00"),
         (("run", "ranking", "--enforce"), "--enforce needs a job that gives verdicts"),
         (("limits", "--bootstrap-server", "127.0.0.1:1"), "127.0.0.1:1"),
-        (("status", "--checkpoint", "nowhere"), "nowhere holds the status of no run"),
-        (("rewind", "ranking", "--to", "latest"), "--to: a time, offsets, or earliest"),
+        (("status", "--checkpoint", "nowhere"), "nowhere contains the status of no run"),
+        (("rewind", "ranking", "--to", "latest"), "must be a time, offsets, or earliest"),
         (
             ("run", "ranking", "--bootstrap-server", "127.0.0.1:1"),
             "no broker can be reached at 127.0.0.1:1 (Connection",

@@ -255,7 +255,7 @@ def _check_roles(
 
 def _patterns(names: dict[ResourceType, list[str]], pattern_type: PatternType) -> list[PatternFilter]:
     return [
-        # The cluster has one name, of which nothing is a prefix.
+        # The cluster resource has a single name; prefixes do not apply.
         PatternFilter(each, name.strip(), PatternType.LITERAL if each is ResourceType.CLUSTER else pattern_type)
         for each, of_type in names.items()
         for name in of_type

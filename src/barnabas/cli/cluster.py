@@ -51,7 +51,7 @@ Examples:
 
 _MOST_BROKERS: Final = 64
 _START_TIMEOUT_S: Final = 120.0
-# What each broker must have for itself, and the option that says so.
+# Settings that differ by broker, and the option that sets them.
 _OWN: Final = {
     "broker.id": "--first-id",
     "listeners": "--host and --port",

@@ -38,7 +38,7 @@ Examples:
 """
 )
 
-# How many partitions are shown; --json tells all.
+# Number of partitions to show; --json lists all.
 _MOST_ROWS: Final = 20
 
 

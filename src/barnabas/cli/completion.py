@@ -33,7 +33,7 @@ compdef _barnabas barnabas
 """
 _FISH: Final = 'complete -c barnabas -a "(env _BARNABAS_COMPLETE=(commandline -cp | string collect) barnabas)"\n'
 
-# The script; where it is kept below the user's home; which file of the shell has to read it.
+# The script, its path below the user's home, and the shell's file that must source it.
 _SHELLS: Final[Mapping[str, tuple[str, str, str | None]]] = {
     "bash": (_BASH, ".bash_completions/barnabas.sh", ".bashrc"),
     "zsh": (_ZSH, ".zfunc/barnabas.zsh", ".zshrc"),

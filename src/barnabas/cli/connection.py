@@ -68,7 +68,7 @@ def file_security(path: str, values: dict[str, str]) -> ClientSecurity | None:
     try:
         security = client_security(of_security)
         if security is not None:
-            # Now, and not where a command tries again and again.
+            # Checked once here, not at each retry of a command.
             security.context()
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None

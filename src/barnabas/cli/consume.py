@@ -54,7 +54,7 @@ _ISOLATION_LEVELS = {"read_uncommitted": False, "read_committed": True}
 # differs from Kafka (consume-reset-none): `none` is allowed.
 _RESETS = {"earliest": "earliest", "latest": "latest"}
 _DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
-# Classes of Kafka's, and whether they print anything.
+# Kafka's formatter classes, and whether they print anything.
 # differs from Kafka (consume-formatters): any Java class, and deserializers.
 _FORMATTERS = {
     _DEFAULT_FORMATTER: True,
@@ -149,7 +149,7 @@ def consume(
     group = _group(client, group)
     _check_options(topic, whitelist, partition, offset, from_beginning, group)
     reset = _reset(client, from_beginning)
-    # Kafka's tool, too, commits nothing for a group that it was not given.
+    # As Kafka's tool: without an explicit group, no offsets are committed.
     commits = client.flag("enable.auto.commit", True)
     commit_interval_s = client.number("auto.commit.interval.ms", None, _COMMIT_INTERVAL_MS) / 1000
     is_read_committed = client.choice(
@@ -189,7 +189,7 @@ def consume(
             reader = _Reader(consumer, writer, max_messages, timeout_ms, stopped)
             topics = await _topics(Admin(pool), topic, whitelist)
             try:
-                # Records on the same terminal show by themselves how far it is.
+                # Records printed to the same terminal show the progress.
                 with progress(f"Reading {topic or whitelist}", max_messages, is_wanted=not sys.stdout.isatty()) as bar:
                     if group is not None:
                         member = GroupMember(

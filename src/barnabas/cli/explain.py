@@ -51,7 +51,7 @@ Examples:
 """
 )
 
-# How long one broker may take; who does not answer is named.
+# Time limit of each broker; brokers that do not answer are reported.
 _PATIENCE_MS: Final = 5_000
 _WATCHED_EVERY_S: Final = 5
 _LONGEST_MINUTES: Final = 7 * 24 * 60

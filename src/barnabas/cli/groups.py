@@ -232,7 +232,7 @@ async def _delete(admin: Admin, names: Sequence[str], as_json: bool) -> None:
                 raise
             failures.append(f"group {name} {reason}")
         except BarnabasError as error:
-            # In ZooKeeper it has members, which the error names.
+            # A group in ZooKeeper with members: the error names them.
             failures.append(str(error))
     if as_json:
         print_json({"deleted": deleted})
@@ -250,7 +250,7 @@ async def _delete_offsets(admin: Admin, names: Sequence[str], topics: Sequence[s
         committed = await admin.committed_offsets(name)
         partitions: list[TopicPartition] = []
         for topic, indexes in parse_topics(topics).items():
-            # The topic need not exist any more: what counts is what the group has.
+            # The topic need not exist any more: only the group's offsets matter.
             held = [part.partition for part in committed if part.topic == topic]
             if indexes is None and not held:
                 raise BarnabasError(f"group {name} has no offsets of topic {topic}")

@@ -134,7 +134,7 @@ async def _look(
     for problem in watched.problems:
         note(f"Left out: {problem}")
     new_members: list[str] = []
-    # Brokers before 0.9 have no such groups.
+    # Brokers before 0.9 do not support this request.
     with suppress(KafkaError):
         new_members = [member.member_id for member in (await admin.describe_group(group)).members]
     return migration_state(

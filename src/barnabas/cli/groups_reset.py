@@ -64,7 +64,7 @@ async def reset_offsets(
 def _read_file(path: str, group: str) -> dict[TopicPartition, int]:
     """Read lines `topic,partition,offset`, or `group,topic,partition,offset`."""
     wanted: dict[TopicPartition, int] = {}
-    # What is no UTF-8 is no number either, and no name of a topic.
+    # Text that is not valid UTF-8 fails the checks of numbers and topic names below.
     with open(path, newline="", encoding="utf-8", errors="backslashreplace") as file:
         for number, row in enumerate(csv.reader(file), start=1):
             cells = [cell.strip() for cell in row]

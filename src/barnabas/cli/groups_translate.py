@@ -215,7 +215,7 @@ class _Translator:
         while True:
             rows, missing = await self._look(committed)
             behind = [_distance(row) for row in rows if row.coverage is Coverage.AHEAD]
-            # A topic of which nothing is mirrored may never be, unless that is so of all.
+            # Do not wait for topics without any mirrored partition, unless no topic has one.
             topics = {row.source.topic for row in rows} or {partition.topic for partition in missing}
             behind += [f"{partition} is not mirrored yet" for partition in missing if partition.topic in topics]
             if not behind or loop.time() >= deadline:
@@ -275,7 +275,7 @@ class _Translator:
         target = TopicPartition(known.target_topic, place.partition)
         new_offset, coverage = translation
         if new_offset is None:
-            # All that will ever come stands behind what is there; and of what is there, the group has read nothing.
+            # Future records are appended after the present ones, and the group has read none of the present ones.
             (new_offset,) = (await self._target.offsets([target], EARLIEST)).values()
         back_offset = self._yet_to_be_read(target, source, offset)
         if back_offset is not None:

@@ -116,7 +116,7 @@ async def zookeeper_admin(
     Raises:
         BarnabasError: No ZooKeeper answers, or no registered broker has a suitable listener.
     """
-    # What its client logs of its attempts to connect is not shown.
+    # Hide the client's log lines about connection attempts.
     logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
     from barnabas.cli.migration.zookeeper_login import command_options
     from barnabas.wire.registry.zookeeper import ZooKeeperRegistry

@@ -84,7 +84,7 @@ def dump(
     options = DumpOptions(
         deep_iteration or decode is not None, decode, index_sanity_check, verify_index_only, max_message_size
     )
-    # A bar between the lines of the result would spoil both.
+    # A progress bar would mix with the lines of the result.
     with quiet_unless(not sys.stdout.isatty(), "Dumping", total_bytes(chosen)) as bar:
         work = LogDump(options, _print, _complain, bar.advance)
         for path in chosen:

@@ -13,7 +13,7 @@ from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
-# Where a broker without a file keeps its logs.
+# The log directory of a broker without a configuration file.
 DEFAULT_DIRECTORY = Path(SINGLE_BROKER_PROPERTIES["log.dirs"])
 
 _SHOW_EVERY_BYTES = 1024 * 1024
@@ -73,7 +73,7 @@ def log_bytes(path: Path) -> int:
         try:
             total += file.stat().st_size
         except FileNotFoundError:
-            # A broker that runs removed it meanwhile.
+            # A running broker removed it meanwhile.
             continue
     return total
 

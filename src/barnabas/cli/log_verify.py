@@ -60,7 +60,7 @@ def _check_one(path: Path, headers_only: bool, advance: Callable[[int], None]) -
     """Check one log, with the checkpoints of its data directory."""
     parent = path.resolve().parent
     topic, _, partition = path.resolve().name.rpartition("-")
-    # What the data directory knows of this log matters for what a start would do.
+    # The checkpoints of the data directory determine the recovery of this log.
     if topic and partition.isdecimal() and (parent / "meta.properties").exists():
         wanted = TopicPartition(topic, int(partition))
         return DirectoryCheck(parent, note_bytes=advance, is_deep=not headers_only).run(lambda each: each == wanted)

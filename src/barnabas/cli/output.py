@@ -112,7 +112,7 @@ def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numb
         for text, width, is_number in zip(line, widths, are_numbers, strict=True):
             gap = " " * (width - text_width(text))
             cells.append(gap + text if is_number else text + gap)
-        # The last column is padded as the others are: in a pipe nobody wants that.
+        # The last column is padded like the others, which is of no use in a pipe.
         print("  ".join(cells).rstrip())
 
 

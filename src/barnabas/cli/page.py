@@ -127,14 +127,14 @@ def page(
     ] = None,
 ) -> None:
     if dies_with_parent:
-        # Not at the top: it loads ctypes.
+        # Imported late: it loads ctypes.
         from barnabas.core.parent import die_with_parent
 
         die_with_parent(parent_pid or os.getppid())
     security, mechanisms = _security(command_config, login)
     if (tls_certificate is None) != (tls_key is None):
         raise BarnabasError("--tls-certificate and --tls-key must be given together")
-    # The start makes many objects and no garbage; `serve` lets the collector in again.
+    # The start allocates many objects and no garbage; `serve` enables the collector again.
     gc.disable()
     from barnabas.page.messages.masks import parse_mask
 
@@ -153,7 +153,7 @@ def page(
         pipeline=None if pipeline is None else Path(pipeline),
     )
     settings.check()
-    # Changes are told by lines on standard error.
+    # Changes are logged to standard error.
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("barnabas.page").setLevel("INFO")
     from barnabas.page.serve import serve

@@ -183,7 +183,7 @@ async def _send_all(
         count += 1
         if count % _FLUSH_EVERY == 0:
             bar.set(read_bytes, f"{count:,} records")
-            # A line that is there already never waits: without this nothing would be sent before the input's end.
+            # Lines that are available never wait: without this nothing would be sent before the end of the input.
             await asyncio.sleep(0)
     await producer.flush()
     sent.raise_failure()

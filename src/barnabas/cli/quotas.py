@@ -257,7 +257,7 @@ def simulate(
     timeout: TimeoutMs = None,
     as_json: AsJson = False,
 ) -> None:
-    # Here: the others have no use for the windows.
+    # Imported late: the other subcommands do not need the windows.
     from barnabas.broker.quotas.what_if import simulated
     from barnabas.cli.quota_simulation import show_simulated
 

@@ -166,7 +166,7 @@ async def _list(admin: ReplicaAdmin, as_json: bool) -> None:
 async def _generate(
     admin: ReplicaAdmin, topics: list[str], brokers: list[int], is_rack_aware: bool, as_json: bool
 ) -> None:
-    # Not at the top: the other actions do without it.
+    # Imported late: the other actions do not need it.
     from barnabas.cli.reassign_proposal import propose
 
     current, proposed = map(as_plan, await propose(admin, topics, brokers, is_rack_aware=is_rack_aware))

@@ -80,7 +80,7 @@ async def measure_progress(
         sources = [each for each in move.replicas if each not in move.adding]
         sizes = [_size(after, broker, partition) for broker in sources if (broker, partition, False) in after]
         if not sizes:
-            # None of those that have it is there.
+            # No live broker has this replica.
             continue
         copied, copied_before = (
             sum(_size(logs, broker, partition) for broker in move.adding) for logs in (after, before)

@@ -53,7 +53,7 @@ def _racks(known: Mapping[int, str | None], brokers: Sequence[int], is_rack_awar
 def _assigned(
     admin: ReplicaAdmin, topic: str, replicas: Mapping[int, list[int]], racks: Mapping[int, str | None]
 ) -> dict[int, list[int]]:
-    # Not at the top: the command is to start soon.
+    # Imported late, so that the command starts quickly.
     from barnabas.broker.controller.assignment import assign
 
     replication_factor = len(next(iter(replicas.values())))

@@ -20,7 +20,7 @@ from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 
 _PAUSE_S: Final = 0.1
-# A broker that does not have a replica yet, or is about to.
+# Errors of a broker that does not have a replica yet.
 _LATER: Final = (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
@@ -106,13 +106,13 @@ async def cancel_moves(admin: ReplicaAdmin, plan: Plan) -> list[str]:
     """
     moving = await admin.reassignments(plan)
     answers = await admin.alter_reassignments(dict.fromkeys(moving)) if moving else {}
-    # One that ended meanwhile is no longer there to be cancelled.
+    # A reassignment that completed meanwhile cannot be cancelled.
     gone = (ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     refused = [f"{part}: {answer.message}" for part, answer in sorted(answers.items()) if answer.code not in gone]
     if refused:
         raise BarnabasError(f"not cancelled: {'; '.join(refused)}")
     cancelled = [str(partition) for partition, answer in sorted(answers.items()) if not answer.code]
-    # A log goes nowhere when it is asked for where it is.
+    # A request for a log's present directory cancels its move.
     wanted_dirs = _directories(plan)
     places = await current_places(admin, plan, wanted_dirs) if wanted_dirs else []
     here = {(place.broker, place.log.partition): place.directory for place in places if not place.log.is_future}

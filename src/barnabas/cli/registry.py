@@ -207,7 +207,7 @@ def export(
         print_data(text)
         return
     try:
-        # Before anything is in it.
+        # Restrict the access before any data is written.
         file.touch(mode=0o600)
         file.write_text(text, encoding="utf-8")
     except OSError as error:

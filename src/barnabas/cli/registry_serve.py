@@ -65,14 +65,14 @@ def serve(
         from barnabas.core.parent import die_with_parent
 
         die_with_parent(parent_pid or os.getppid())
-    # Not at the top: they bring what a broker is made of, and help needs none of that.
+    # Imported late: they load the broker's modules, which help does not need.
     from barnabas.broker.server.main import set_up_logging
     from barnabas.broker.server.registry_server import run
     from barnabas.core.config import BrokerConfig, read_properties
     from barnabas.core.config.support import unknown_warnings
 
     settings = {} if file is None else read_properties(file)[0]
-    # A broker's, that may stand in the same file.
+    # Settings of a broker that may be in the same file.
     settings.pop("zookeeper.connect", None)
     for text in override or []:
         name, equals, value = text.partition("=")
@@ -81,7 +81,7 @@ def serve(
         settings[name.strip()] = value.strip()
     settings |= {"log.dirs": str(data_dir), "barnabas.registry.listeners": listeners}
     config = BrokerConfig.single_broker(settings)
-    # What the tree holds is nobody else's: users' credentials, too.
+    # The files contain credentials, so only their owner may read them.
     os.umask(0o077)
     set_up_logging("info")
     for warning in unknown_warnings(config.given):

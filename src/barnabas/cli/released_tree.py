@@ -39,8 +39,8 @@ def print_missing(missing: Sequence[str], source: str) -> None:
     if len(missing) > _MOST_MISSING:
         say(f"wrong: {len(missing) - _MOST_MISSING} more nodes")
     note(
-        f"Not released: {source} differs from what was written. Do not start Kafka on the directory. Make sure that "
-        "nobody else writes the tree, and run this command again."
+        f"Not released: {source} differs from what was written. Do not start Kafka on the directory. Make sure that no "
+        "other client writes the tree, and run this command again."
     )
 
 

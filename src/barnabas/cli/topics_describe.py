@@ -77,7 +77,7 @@ async def describe_topics(admin: AdminCalls, found: Sequence[TopicMetadata], fil
 def is_wanted(part: PartitionMetadata, described: _Described, filters: Filters, live_brokers: set[int]) -> bool:
     """Return whether a partition matches the filters, by the rules of Kafka's tool."""
     move = described.moving.get(part.partition)
-    # What a reassignment adds need not have caught up yet.
+    # Replicas that a reassignment adds may still be catching up.
     replica_count = len(part.replicas) - (len(move.adding) if move else 0)
     has_leader = part.leader_id >= 0
     if filters.under_replicated:

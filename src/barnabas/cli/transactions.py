@@ -260,7 +260,7 @@ def abort_transaction(
 
     transaction = run_async(find())
     if not yes:
-        # Between the two, so that Ctrl-C ends it: a loop that runs would wait for the line.
+        # Prompt outside the event loop, so that Ctrl-C ends it: a running loop would wait for the line.
         _ask(transaction)
     epoch = run_async(abort(transaction))
     if as_json:

@@ -72,7 +72,7 @@ Example:
 """
 )
 
-# As the server computes when it is asked for more by hand, too.
+# The server's limit for an explicit number of iterations.
 _MOST_ITERATIONS: Final = 16_384
 _MOST_PASSWORD_CHARACTERS: Final = 10_000
 

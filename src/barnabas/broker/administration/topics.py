@@ -230,7 +230,7 @@ class TopicAdmin:
         self._told[name] = alive_count
         what, setting = _NEEDED_FOR[name]
         log.warning(
-            "%s can't work: %s needs %d brokers, found %d; set it to %d or run more brokers",
+            "%s can't work: %s is %d, and so many brokers are not there (%d); set it to %d or run more brokers",
             what,
             setting,
             factor,

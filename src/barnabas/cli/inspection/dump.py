@@ -126,7 +126,7 @@ class LogDump:
 
     def finish(self) -> None:
         """Report the problems found in indexes and offsets."""
-        # Kafka tells all but one kind newest first.
+        # Kafka reports all kinds but one with the newest first.
         tell = self._tell
         mistakes = self._mistakes
         tell(mistakes.offset_index, "Mismatches in :{}", "  Index offset: {}, log offset: {}")
@@ -357,7 +357,7 @@ def _marker(record: StoredRecord) -> str:
     marker = read_marker(Record(record.offset, record.timestamp_ms, record.key, record.value))
     if marker is None:
         number = int.from_bytes((record.key or b"")[2:4], "big", signed=True)
-        # Kafka 2.7 knows none but the two.
+        # Kafka 2.7 has only these two types.
         return f" controlType: UNKNOWN({number})"
     return f" endTxnMarker: {marker.marker_type.name} coordinatorEpoch: {marker.coordinator_epoch}"
 

@@ -69,6 +69,6 @@ class EpochCheck:
         return entries[index - 1].epoch if index else -1
 
     def _tell(self, text: str) -> None:
-        # One epoch that is wrong makes all that follow look wrong.
+        # After one wrong epoch, all later ones look wrong.
         self._is_told = True
         self._report.add(Kind.DAMAGE, self._path, text)

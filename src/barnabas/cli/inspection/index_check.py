@@ -69,7 +69,7 @@ class OffsetIndexCheck:
             self._tell(f"offset {entry.offset} is before position {entry.position}, to which the entry points")
 
     def _tell(self, text: str) -> None:
-        # One entry that is wrong makes most that follow wrong, too.
+        # After one wrong entry, most later ones look wrong.
         self._is_wrong = True
         self._complain(self._path, text)
 

@@ -90,7 +90,7 @@ class LogFile:
         """
         end = self.size if end_position is None else min(end_position, self.size)
         chunk, chunk_position = memoryview(b""), position
-        # As Kafka: what is not longer than a head is no batch.
+        # As in Kafka: a batch must be longer than its header.
         while end - position > _HEAD_BYTES:
             index = position - chunk_position
             if index + _HEAD_BYTES > len(chunk):

@@ -31,7 +31,7 @@ from barnabas.core.types import TopicPartition
 
 DUMPED_SUFFIXES = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
 
-# What every broker since Kafka 0.8 has in each of its log.dirs, once it ran for a moment.
+# Files that every broker since Kafka 0.8 writes to each of its log.dirs soon after its start.
 _DATA_DIRECTORY_FILES = ("meta.properties", "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
 
 _KINDS = "|".join(map(re.escape, DUMPED_SUFFIXES))
@@ -99,7 +99,7 @@ def list_log(path: Path) -> LogListing:
         try:
             status = entry.lstat()
         except FileNotFoundError:
-            # A broker that runs removed it meanwhile.
+            # A running broker removed it meanwhile.
             continue
         if not stat.S_ISREG(status.st_mode):
             (listing.irregular if is_name_of_log(entry.name) else listing.strangers).append(entry.name)

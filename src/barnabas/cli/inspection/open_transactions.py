@@ -53,11 +53,11 @@ def _state(listing: LogListing, start_offset: int, was_clean: bool) -> ProducerS
         is_empty = listing.sizes[listing.file(last, LOG_SUFFIX).name] == 0
         if was_clean and (offset > last or (offset == last and is_empty)):
             return state
-        # What a kill tore off the end may be what a snapshot was taken of.
+        # A snapshot may be of records that a kill has torn off the end.
         if _bring_up_to_date(listing, state, offset) >= offset:
             return state
     state = ProducerState()
-    # A log without any snapshot that was closed cleanly was written before there were producers.
+    # A cleanly closed log without a snapshot was written before Kafka had producer ids.
     if not was_clean or listing.snapshots:
         _bring_up_to_date(listing, state, start_offset)
     return state
@@ -88,7 +88,7 @@ def _bring_up_to_date(listing: LogListing, state: ProducerState, from_offset: in
                     if header.last_offset >= from_offset:
                         replay(file, position, header, state)
             except CorruptRecordsError:
-                # A file that was sized in advance ends in zeros; and what a kill tore, a recovery cuts off.
+                # A preallocated file ends in zeros; recovery truncates a torn end.
                 break
     return end_offset
 

@@ -29,7 +29,7 @@ from barnabas.wire.records.legacy import (
 )
 from barnabas.wire.records.record import iterate_records, read_payload
 
-# Whoever looks into a file wants to see what is in it: twice what a batch may hold.
+# Inspection should show oversized batches too: twice the limit of a broker.
 _MAX_UNCOMPRESSED_BYTES = 256 * 1024 * 1024
 _CODEC_NAMES = {int(codec): codec.name for codec in Codec}
 

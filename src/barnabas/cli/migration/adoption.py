@@ -51,9 +51,9 @@ from barnabas.wire.registry.znodes.topics import (
 
 _KEEP_EVERYTHING = {"retention.bytes": "-1", "retention.ms": "-1"}
 _COMPACTED = {"cleanup.policy": "compact"}
-# Ids that were handed out and never reached a log are not seen; ids are 64 bits wide, so room costs nothing.
+# Ids that were allocated but never reached a log are unknown; ids have 64 bits, so a margin costs nothing.
 _PRODUCER_ID_MARGIN = 1_000_000
-# One directory's name claims that there are all partitions below its own.
+# A directory's name implies that all partitions with lower numbers exist.
 _MOST_MISSING = 10_000
 
 
@@ -343,7 +343,7 @@ def _plan_topic(plan: AdoptionPlan, topic: str, logs: Mapping[TopicPartition, Lo
         if state is not None and plan.broker_id not in state.isr:
             behind.append(partition)
             continue
-        # Kafka makes a partition's log when it first leads it.
+        # Kafka creates a partition's log when it first leads it.
         if log is None and (state is not None or plan.source is None):
             missing.append(partition)
             if not allows_missing:

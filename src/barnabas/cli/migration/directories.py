@@ -145,7 +145,7 @@ def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers:
     try:
         entries = parse_lines(epochs or b"", 2, path / EPOCHS_FILE)
     except StorageError:
-        # Torn by a kill: it is rebuilt from the batches, whose headers are read below.
+        # Torn by a kill: the broker rebuilds it from the batches, whose headers are read below.
         entries = []
     facts.latest_epoch = max((int(epoch) for epoch, _ in entries), default=NO_EPOCH)
     for base_offset in listing.segments:
@@ -175,7 +175,7 @@ def _find_producers(facts: LogFacts, listing: LogListing, was_clean: bool) -> No
         snapshot_offset = offset
         for producer_id, _ in known.items():
             facts.highest_producer_id = max(facts.highest_producer_id, producer_id)
-    # A clean stop leaves a snapshot of the log's very end.
+    # A clean shutdown leaves a snapshot of the log end.
     if not was_clean or snapshot_offset < max(listing.segments, default=0):
         _read_headers(facts, listing, snapshot_offset)
 
@@ -216,7 +216,7 @@ def _find_transactional_producers(facts: LogFacts, listing: LogListing) -> None:
                         producer_id: int = _TRANSACTION_STATE.unpack_from(record.value)[1]
                         facts.highest_producer_id = max(facts.highest_producer_id, producer_id)
             except CorruptRecordsError:
-                # Torn by a kill: a recovery would cut it off.
+                # Torn by a kill: recovery would truncate it.
                 break
 
 
@@ -229,7 +229,7 @@ def _heads(path: Path, most: int | None = None) -> Iterator[tuple[bytes, int]]:
             file.seek(position)
             head = file.read(HEADER_BYTES)
             length = _OFFSET_AND_LENGTH.unpack_from(head)[1] if len(head) > MAGIC_POSITION else 0
-            # A file that was sized in advance ends in zeros.
+            # A preallocated file ends in zeros.
             if length <= 0 or head[MAGIC_POSITION] > MAGIC or position + LOG_OVERHEAD + length > size:
                 return
             yield head, position

@@ -103,7 +103,7 @@ def _signs(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Ite
 def _signs_of_tree(tree: Nodes) -> Iterator[Target]:
     if tree.get(paths.CLUSTER_ID) is not None:
         yield Target(_CLUSTER_IDS, f"{paths.CLUSTER_ID} is in the tree")
-    # Below 2.7-IV0 it says that features are off.
+    # Below 2.7-IV0 the node says that features are disabled.
     if b'"status":1' in (tree.get(_FEATURES_PATH) or b"").replace(b" ", b""):
         yield Target(_FEATURES, f"{_FEATURES_PATH} is in the tree")
     for topic in children(tree, paths.CONFIG_TOPICS):
@@ -118,7 +118,7 @@ def _settings_that_need(settings: Mapping[str, str]) -> Iterator[tuple[KafkaVers
         try:
             yield kafka_version(text), f"{MESSAGE_FORMAT_VERSION}={text}"
         except ConfigError:
-            # It is told as what this version can't do.
+            # Reported as a limit of this version.
             pass
     if settings.get(_COMPRESSION_TYPE) == _ZSTD:
         yield reader_of_batch(MAGIC, Codec.ZSTD), f"{_COMPRESSION_TYPE}={_ZSTD}"

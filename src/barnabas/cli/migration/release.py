@@ -269,7 +269,7 @@ class _Release:
         self._plan.changes.append(Change(Action.DELETE, f"topic {topic}"))
         settings = paths.topic_config(topic)
         if not self._states.is_adopted_tree and settings in self._theirs:
-            # Nobody here knew them, so nobody can have changed them: they go with their topic.
+            # This broker never had these settings, so it cannot have changed them: delete them with their topic.
             self._done.add(settings)
             self._deletes.add(settings)
 
@@ -293,7 +293,7 @@ class _Release:
             return ours
         theirs = decode_partition_state(self._theirs[path])
         if ours.leader != self._plan.broker_id:
-            # Nothing was appended here: whoever has the records will lead.
+            # This broker appended nothing: the broker with the records will lead.
             return None
         if (ours.leader, ours.isr) == (theirs.leader, theirs.isr):
             return ours if ours.leader_epoch > theirs.leader_epoch else None

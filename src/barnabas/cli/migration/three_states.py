@@ -70,7 +70,7 @@ class ThreeStates:
             here, there = path in self.began, _differ(self.began, self.theirs, path, says_same)
         else:
             is_left_alone = self._is_guess and not _differ(self.began, self.ours, path, says_same)
-            # A node without data only holds others.
+            # A node without data is only a parent of others.
             here, there = ours is not None and not is_left_alone, theirs is not None
         return _BY[here, there]
 

@@ -138,7 +138,7 @@ async def _read(registry: Registry, path: str) -> tuple[bytes | None, Stat, list
         data, stat = await registry.get(path)
         return data, stat, await registry.children(path) if stat.num_children else []
     except NoNodeError:
-        # It went while this was read.
+        # The node was deleted during the read.
         return None
 
 
@@ -163,13 +163,13 @@ class Adopted(NamedTuple):
         """Return whether a tree is the adopted tree."""
         if self.source is None:
             return False
-        # Registries of the first versions remember no more than the address.
+        # Registries of the first versions record only the address.
         return self.source == tree.source if self.tree_id is None else self.tree_id == tree.tree_id
 
 
 def encode_adopted(adopted: Adopted, now_ms: int) -> bytes:
     """Encode the data of the node `ADOPTED`."""
-    # Latin-1 gives every byte a character and back, whatever a node holds.
+    # Latin-1 maps every byte to a character and back, for any data.
     texts = {path: None if data is None else data.decode("latin-1") for path, data in adopted.nodes.items()}
     payload = {
         "version": 1,

@@ -38,7 +38,7 @@ from barnabas.wire.records.record import Record
 
 _OFFSET_AND_LENGTH = Struct(">qi")
 _VALUE_VERSION = Struct(">h")
-# The low byte of a batch's attributes, and all of a message's.
+# The low byte of a batch's attributes, and a message's whole attributes.
 _CODEC_POSITIONS = (17, 17, 22)
 _LEAST_HEAD_BYTES = 23
 
@@ -140,7 +140,7 @@ def batch_heads(data: mmap.mmap | bytes) -> Iterator[Batch]:
         offset, length = _OFFSET_AND_LENGTH.unpack_from(data, position)
         magic = data[position + MAGIC_POSITION]
         end = position + LOG_OVERHEAD + length
-        # A file that was sized in advance ends in zeros; what a kill tore is cut off at the next start.
+        # A preallocated file ends in zeros; the next start truncates a torn end.
         if length <= 0 or magic > MAGIC or end > size:
             return
         yield Batch(offset, magic, data[position + _CODEC_POSITIONS[magic]] & CODEC_MASK, position, end - position)
@@ -162,7 +162,7 @@ def _look_at_segment(
                 for record in iterate_any_records(data[batch.position : batch.position + batch.size]):
                     _look_at_value(needs, topic_partition, record, above)
             except CorruptRecordsError:
-                # What a kill tore is cut off at the next start.
+                # The next start truncates a torn end.
                 return
 
 
@@ -174,7 +174,7 @@ def _look_at_value(needs: Requirements, topic_partition: TopicPartition, record:
         is_group = isinstance(key, GroupKey)
         version = reader_of_value(is_group, _VALUE_VERSION.unpack_from(record.value)[0])
     except (ProtocolError, ConfigError):
-        # A marker of a transaction, or what no Kafka up to 2.7 wrote: the broker left it out, too.
+        # A transaction marker, or a record that no Kafka up to 2.7 wrote: the broker skipped it too.
         return
     if version <= above or not isinstance(key, GroupKey | OffsetKey):
         return

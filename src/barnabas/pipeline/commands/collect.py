@@ -1,4 +1,4 @@
-"""`barnabas pipeline collect`: this host's figures, and those of brokers and runs, into topics, until stopped."""
+"""`barnabas pipeline collect`: send metrics of this host, of brokers and of runs to topics, until stopped."""
 
 import argparse
 import platform
@@ -11,7 +11,7 @@ from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, add_cluster_op
 from barnabas.pipeline.runner.plan import PlanError
 
 NAME = "collect"
-HELP = "send this host's figures to a topic, and those of brokers and runs to another"
+HELP = "send metrics of this host, brokers and runs to topics"
 
 # Rules judge minutes: a minute in which nobody looked is one in which nobody is held.
 _LONGEST_INTERVAL_S = 30.0
@@ -20,16 +20,24 @@ _LONGEST_INTERVAL_S = 30.0
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    parser.add_argument("--topic", default="host-metrics", help="of the host's figures; default: %(default)s")
+    parser.add_argument("--topic", default="host-metrics", help="topic of the host's metrics; default: %(default)s")
     parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="of a topic that is made; default: %(default)s"
+        "--partitions", type=int, default=4, metavar="N", help="partitions of a new topic; default: %(default)s"
     )
-    parser.add_argument("--host", default="", metavar="NAME", help="this host's name (what it calls itself)")
+    parser.add_argument("--host", default="", metavar="NAME", help="name of this host (the system's host name)")
     parser.add_argument(
-        "--interval", type=float, default=10.0, metavar="S", help="between two looks; default: %(default)s s"
+        "--interval",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help="time between two measurements; default: %(default)s s",
     )
     parser.add_argument(
-        "--give-up", type=float, default=120.0, metavar="S", help="wait for a broker; default: %(default)s s"
+        "--give-up",
+        type=float,
+        default=120.0,
+        metavar="S",
+        help="exit after this long without contact to a broker; default: %(default)s s",
     )
     parser.add_argument(
         "--broker-metrics",
@@ -38,8 +46,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="URL",
-        help="look at the cluster as well: who is held by which quota, lag, partitions; and at a broker's own page of "
-        "figures, http://HOST:PORT/metrics; may be given for each broker",
+        help="also collect metrics of the cluster (throttled clients, lag, partitions) and of a broker's endpoint "
+        "http://HOST:PORT/metrics; may be given for each broker",
     )
     parser.add_argument(
         "--runs",
@@ -47,11 +55,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         const=f"{DEFAULT_DIRECTORY}/checkpoints",
         default="",
         metavar="DIR",
-        help="look at the runs of a checkpoint directory as well: how far behind they are, and whether they go on "
+        help="also collect the lag and progress of the runs of a checkpoint directory "
         f"({DEFAULT_DIRECTORY}/checkpoints)",
     )
     parser.add_argument(
-        "--broker-topic", default="broker-metrics", metavar="TOPIC", help="of these; default: %(default)s"
+        "--broker-topic",
+        default="broker-metrics",
+        metavar="TOPIC",
+        help="topic of the metrics of brokers and runs; default: %(default)s",
     )
 
 
@@ -103,12 +114,12 @@ def run(arguments: argparse.Namespace) -> int:
         topics = stack.enter_context(BrokerTopics(sender_options(arguments)))
         lines = tick_lines(host_name, arguments.interval, looks, host, lambda: is_stopped)
         done = feed(topics, plan, lines, warn=print)
-    print(f"done: {done.sent_count:,} figures")
+    print(f"done: {done.sent_count:,} metrics")
     return 0
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Refuse what can't be.
+    """Check the options.
 
     Raises:
         PlanError: a URL is none of a page, a directory is not here, or too much time is between two looks.

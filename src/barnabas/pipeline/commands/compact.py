@@ -1,4 +1,4 @@
-"""`barnabas pipeline compact JOB`: write the small files of a job's tables together into larger ones.
+"""`barnabas pipeline compact JOB`: merge the small files of a job's tables into larger ones.
 
 A run does it by itself every so many batches (`run --compact-every`), except for Parquet, where other readers may see a
 table between two steps (docs/pipeline/tables.md); stop the run before you compact that.
@@ -15,19 +15,25 @@ from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout
 from barnabas.pipeline.tables.table import MEGABYTE
 
 NAME = "compact"
-HELP = "write small files of tables together"
+HELP = "merge small files of tables"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("job", help="a job's name, or a .py file that declares one")
-    parser.add_argument("--table", action="append", default=[], metavar="NAME", help="only this one; load's are topics")
+    parser.add_argument(
+        "--table",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this table; tables of load are named by topic",
+    )
     parser.add_argument(
         "--target-mb",
         type=int,
         default=COMPACTED_FILE_BYTES // MEGABYTE,
         metavar="N",
-        help="size of the files that are written; default: %(default)s",
+        help="size of the new files; default: %(default)s",
     )
     add_table_options(parser)
     add_spark_options(parser)

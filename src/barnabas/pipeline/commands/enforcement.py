@@ -44,41 +44,41 @@ def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a quota of the accused, by Kafka's name "
+        help="quota for accused subjects, by Kafka's name "
         f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
     )
     group.add_argument(
         "--limit-for",
         default="1h",
         metavar="DURATION",
-        help="how long a limit lasts: 90s, 15m, 1h, 7d; default: %(default)s",
+        help="duration of a limit: 90s, 15m, 1h, 7d; default: %(default)s",
     )
     group.add_argument(
         "--enforce-what",
         default=",".join(ENFORCED),
         metavar="WHAT,...",
-        help="which verdicts count (%(default)s; declared_bot is possible, too)",
+        help="verdicts to enforce (%(default)s; also possible: declared_bot)",
     )
     group.add_argument(
         "--least-score",
         type=float,
         default=_DEFAULTS.least_score,
         metavar="N",
-        help="verdicts below this score (0 to 1) don't count; default: %(default)s",
+        help="ignore verdicts below this score (0 to 1); default: %(default)s",
     )
     group.add_argument(
         "--subject",
         action="append",
         default=[],
         metavar="KIND=ENTITY",
-        help="how subjects of a kind are named in Kafka: user, client-id, or one of them and :TEMPLATE, such as "
+        help="Kafka entity of a kind of subjects: user, client-id, or one of them with :TEMPLATE, such as "
         "address=client-id:web-{address} (user=user)",
     )
     group.add_argument(
         "--never",
         default="",
         metavar="NAME,...",
-        help="users and client ids that are never limited, besides the run's own",
+        help="users and client ids that are never limited, in addition to the run's own",
     )
     group.add_argument(
         "--most-limited",
@@ -133,7 +133,7 @@ def enforcement_followers(
             plan.kafka, policy, plan.run, arguments.audit_topic, lambda entry: say(line_of(entry)), warn
         )
     if _is_dry(arguments):
-        warn("dry run: nobody is limited; check the reported limits, then use --no-dry-run")
+        warn("dry run: no limits are set; check the reported limits, then use --no-dry-run")
     return followers
 
 

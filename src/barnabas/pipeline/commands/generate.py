@@ -1,8 +1,9 @@
-"""`barnabas pipeline generate`: a made-up social site, into topics or files, with the truth about it beside.
+"""`barnabas pipeline generate`: generate events of a social site into topics or files, with the ground truth.
 
 The same options give the same events everywhere: people, crawlers, spammers, credential stuffing, an outage, late and
-broken events (docs/pipeline/generator.md). Started again it goes on behind what is in the topics, as long as nobody
-else has written to them: each record's header `id` has its number in the stream, and `start` when that began.
+broken events (docs/pipeline/generator.md). When started again it continues after the events in the topics, if no other
+program has written to them: each record's header `id` has its number in the stream, and `start` the stream's start
+time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from barnabas.pipeline.sources.topics import LastRecord
 
 NAME = "generate"
-HELP = "make up a social site's events"
+HELP = "generate events of a social site"
 
 _BATCH_COUNT = 2_000
 _REPORT_COUNT = 10 * _BATCH_COUNT
@@ -37,19 +38,28 @@ _START_HEADER = "start"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
-    parser.add_argument("--access-log", type=Path, metavar="FILE", help="write the page views there, as web servers do")
-    parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
     parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="of topics that are made; default: %(default)s"
+        "--directory", type=Path, metavar="DIR", help="write files to this directory instead, one for each topic"
     )
     parser.add_argument(
-        "--seed", type=int, default=1922, metavar="N", help="another one is another site; default: %(default)s"
+        "--access-log",
+        type=Path,
+        metavar="FILE",
+        help="write the page views to this file, in the format of web servers",
     )
     parser.add_argument(
-        "--start", default="2026-03-06", metavar="TIME", help="of the first event, or now; default: %(default)s"
+        "--ground-truth", type=Path, metavar="FILE", help="write the actors and their actions to this file, as JSON"
     )
-    parser.add_argument("--duration", type=int, default=86_400, metavar="S", help="how long; default: %(default)s s")
+    parser.add_argument(
+        "--partitions", type=int, default=4, metavar="N", help="partitions of new topics; default: %(default)s"
+    )
+    parser.add_argument("--seed", type=int, default=1922, metavar="N", help="seed of the site; default: %(default)s")
+    parser.add_argument(
+        "--start", default="2026-03-06", metavar="TIME", help="time of the first event, or now; default: %(default)s"
+    )
+    parser.add_argument(
+        "--duration", type=int, default=86_400, metavar="S", help="duration of the stream; default: %(default)s s"
+    )
     parser.add_argument(
         "--rate", type=float, default=5.0, metavar="N", help="events/s on the site's clock; default: %(default)s"
     )
@@ -58,11 +68,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="X",
-        help="1: as in life, 60: an hour takes a minute; 0: as fast as can be; default: %(default)s",
+        help="speed: 1 for real time, 60 for an hour per minute, 0 for full speed; default: %(default)s",
     )
     parser.add_argument("--users", type=int, default=2_000, metavar="N", help="Default: %(default)s")
     parser.add_argument("--items", type=int, default=5_000, metavar="N", help="Default: %(default)s")
-    parser.add_argument("--quiet-day", action="store_true", help="nobody misbehaves, and nothing fails")
+    parser.add_argument("--quiet-day", action="store_true", help="leave out misbehaving clients and failures")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.directory}: a file for each topic, and {social.GROUND_TRUTH}")
         return 0
     count, there_count = _send(plan, arguments)
-    print(f"done: {count:,} events" + (f", {there_count:,} of them there already" if there_count else ""))
+    print(f"done: {count:,} events" + (f", {there_count:,} of them already there" if there_count else ""))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Options of how tables lie, and of what is done that they stay quick to read."""
+"""Options for the layout and the maintenance of tables."""
 
 import argparse
 import re
@@ -15,38 +15,38 @@ _COMPACT_EVERY = 100
 
 
 def add_layout_options(parser: argparse.ArgumentParser) -> None:
-    """Add how tables lie."""
-    group = parser.add_argument_group("how tables lie")
+    """Add the options for table layout."""
+    group = parser.add_argument_group("table layout")
     group.add_argument(
         "--partition-by",
         default="",
         metavar="WHAT,...",
-        help="what divides the files of tables that load makes: COLUMN, year(COLUMN), month(...), day(...), "
+        help="partition columns of tables created by load: COLUMN, year(COLUMN), month(...), day(...), "
         "hour(...), truncate(N, COLUMN); for Iceberg also bucket(N, COLUMN)",
     )
-    group.add_argument("--sort-by", default="", metavar="COLUMN,...", help="what sorts the rows in a file")
+    group.add_argument("--sort-by", default="", metavar="COLUMN,...", help="sort columns of the rows in a file")
     group.add_argument(
         "--file-size",
         default=f"{COMPACTED_FILE_BYTES // MEGABYTE}m",
         metavar="SIZE",
-        help="of files after compaction; default: %(default)s",
+        help="size of files after compaction; default: %(default)s",
     )
     group.add_argument(
         "--compact-every",
         metavar="N|TIME",
-        help="write small files together after so many batches, or after 10m, 1h; 0: never (100; Parquet and "
-        "PostgreSQL: 0)",
+        help="merge small files after this many batches, or after 10m, 1h; 0 for never (100; Parquet and PostgreSQL: "
+        "0)",
     )
     group.add_argument(
         "--keep-history",
         metavar="TIME|all",
-        help="for how long tables can be read as they were: older states go with a compaction, at most once an hour "
-        "(as the table's properties say: 7d for new ones of Delta, 6h of Iceberg)",
+        help="time for which earlier versions of tables can be read; older versions are deleted by a compaction, at "
+        "most once an hour (the table's properties: 7d for new Delta tables, 6h for Iceberg)",
     )
 
 
 def layout(arguments: argparse.Namespace) -> Layout:
-    """Return how tables are to lie.
+    """Return the layout of tables.
 
     Raises:
         PlanError: they can't.

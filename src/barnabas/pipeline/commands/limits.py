@@ -1,6 +1,6 @@
-"""`barnabas pipeline limits`: show whom enforcement limits, since when, until when and why; lift limits by hand.
+"""`barnabas pipeline limits`: show the limits of enforcement, their times and reasons; lift limits manually.
 
-Without an option it shows the limits in force, and the broker's value beside each one that has changed since.
+Without an option it shows the active limits, with the broker's value if that was changed since.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from barnabas.pipeline.enforcement.entry import Entity, Entry
 
 NAME = "limits"
-HELP = "show whom enforcement limits, and why; lift limits by hand"
+HELP = "show the limits of enforcement; lift limits manually"
 
 _CLIENT_ID = "barnabas-limits"
 _ALL = "all"
@@ -33,13 +33,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_cluster_options(parser)
     add_audit_option(parser)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--history", action="store_true", help="show all steps that were ever taken, dry runs included")
+    what.add_argument("--history", action="store_true", help="show all past steps, including dry runs")
     what.add_argument(
         "--lift",
         action="append",
         default=[],
         metavar="ENTITY",
-        help=f"lift limits now, and set none again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
+        help=f"lift limits now, and do not set them again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
     )
     what.add_argument(
         "--lift-expired", action="store_true", help="lift limits that expired while no run could lift them"
@@ -94,7 +94,7 @@ async def _current(arguments: argparse.Namespace, pool: Pool, audit: AuditTopic,
         lift(entry, found.get(entity.limited, {}), entry.then or then, now_ms, note) for entity, entry in lifted.items()
     ]
     if not await enforcer.do(acts):
-        raise PlanError("limits changed at the same moment: run the command again")
+        raise PlanError("limits changed at the same time: run the command again")
     print(f"{len(acts)} lifted")
     return 0
 
@@ -128,7 +128,7 @@ def _show(
             print(to_json(fields))
         return
     if not limited:
-        print("enforcement limits nobody")
+        print("no limits are set by enforcement")
         return
     for entity, entry in sorted(limited.items()):
         fields, limits = entry.to_json(), found.get(entity.limited, {})

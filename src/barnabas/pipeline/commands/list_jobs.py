@@ -1,4 +1,4 @@
-"""`barnabas pipeline list`: the jobs that there are, or all about one."""
+"""`barnabas pipeline list`: list the jobs, or show the details of one."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from barnabas.pipeline.catalogue import built_in_jobs, describe, find_job
 from barnabas.pipeline.job import Job, TableInput, TableOutput, TopicInput, TopicOutput
 
 NAME = "list"
-HELP = "list the jobs; with a name, all about one"
+HELP = "list the jobs, or show the details of one"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -39,7 +39,7 @@ _REMOVED = {
     "mirror": "mirror was removed: run `barnabas mirror` with the same --source, --target, --topics, --prefix and "
     "--name; it resumes where this command stopped (docs/clients/mirror.md)"
 }
-DESCRIPTION: Final = "Activity streams on Spark: from topics into topics, tables and a report."
+DESCRIPTION: Final = "Process topics with Spark: jobs, tables, a report."
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they mean."""
+"""Options that several commands share, and their parsing."""
 
 import argparse
 import re
@@ -19,7 +19,7 @@ FORMATS = ("delta", "iceberg", "parquet", "postgresql")
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    """Add how the cluster is reached."""
+    """Add the options for the connection to the cluster."""
     group = parser.add_argument_group("cluster")
     group.add_argument(
         "--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="Default: %(default)s"
@@ -28,33 +28,34 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
         "--command-config",
         type=Path,
         metavar="FILE",
-        help="Kafka client options, as a properties file of Kafka's tools",
+        help="properties file with Kafka client options, as of Kafka's tools",
     )
     group.add_argument(
         "--kafka-option",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="one Kafka client option (client.id, security.protocol, sasl.jaas.config, ...); over those of the file",
+        help="Kafka client option (client.id, security.protocol, sasl.jaas.config, ...); overrides the file",
     )
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Add where tables and checkpoints are."""
+    """Add the options for the locations of tables and checkpoints."""
     group = parser.add_argument_group("tables")
     group.add_argument(
         "--tables",
         default=f"{DEFAULT_DIRECTORY}/tables",
         metavar="PLACE",
-        help="a directory, local or at hdfs://, s3a://, gs:// or abfss://; postgresql://USER@HOST/DATABASE; for "
+        help="location of tables: a directory, local or at hdfs://, s3a://, gs:// or abfss://; "
+        "postgresql://USER@HOST/DATABASE; for "
         "Iceberg also CATALOG.NAMESPACE; default: %(default)s",
     )
-    group.add_argument("--format", choices=FORMATS, help="of tables (delta; in PostgreSQL its own)")
+    group.add_argument("--format", choices=FORMATS, help="format of tables (delta; postgresql in PostgreSQL)")
     group.add_argument(
         "--checkpoint",
         default=f"{DEFAULT_DIRECTORY}/checkpoints",
         metavar="DIR",
-        help="what else a run keeps, local or at such an address; default: %(default)s",
+        help="directory for the state of runs, local or at such an address; default: %(default)s",
     )
 
 
@@ -77,18 +78,20 @@ def settle_format(arguments: argparse.Namespace) -> None:
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
-    """Add how Spark is started."""
+    """Add the options for Spark."""
     group = parser.add_argument_group("Spark")
-    group.add_argument("--master", metavar="URL", help="local[N], spark://HOST:PORT, yarn, k8s://... (local[CORES])")
+    group.add_argument(
+        "--master", metavar="URL", help="Spark master: local[N], spark://HOST:PORT, yarn, k8s://... (local[CORES])"
+    )
     group.add_argument(
         "--conf",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a Spark setting; spark.jars, spark.jars.packages and spark.sql.extensions add to what is needed",
+        help="Spark setting; spark.jars, spark.jars.packages and spark.sql.extensions are added to the required ones",
     )
-    group.add_argument("--verbose", action="store_true", help="show what Spark's JVM says")
-    group.add_argument("--scratch", type=Path, metavar="DIR", help="Spark's temporary files (a temporary directory)")
+    group.add_argument("--verbose", action="store_true", help="show the log of Spark's JVM")
+    group.add_argument("--scratch", type=Path, metavar="DIR", help="directory for Spark's temporary files (a new one)")
 
 
 def session_options(arguments: argparse.Namespace) -> SessionOptions:

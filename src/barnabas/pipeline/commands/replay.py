@@ -1,7 +1,7 @@
-"""`barnabas pipeline replay FILE`: feed a log into topics, keyed and in order; goes on where the topics end.
+"""`barnabas pipeline replay FILE`: send a log to topics, keyed and in order; resumes after the last sent line.
 
 Kinds of logs: `access` (combined or common format, plain or gzip: views, clicks, searches, failed logins), `auth`
-(OpenSSH in syslog: logins) and `service` (what a service says). A line that gives no event goes to a dead-letter topic.
+(OpenSSH in syslog: logins) and `service` (log lines of a service). A line without an event goes to a dead-letter topic.
 """
 
 from __future__ import annotations
@@ -24,33 +24,43 @@ if TYPE_CHECKING:
     from barnabas.pipeline.sources.lines import RawLine, SourceLine
 
 NAME = "replay"
-HELP = "feed a log into topics"
+HELP = "send a log to topics"
 
 _KINDS = ("access", "auth", "service")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("file", help="plain or gzip; - is standard input")
-    parser.add_argument("--kind", choices=_KINDS, default="access", help="of log; default: %(default)s")
+    parser.add_argument("file", help="log file, plain or gzip; - for standard input")
+    parser.add_argument("--kind", choices=_KINDS, default="access", help="kind of the log; default: %(default)s")
     add_cluster_options(parser)
-    parser.add_argument("--topic", action="append", default=[], metavar="TYPE=TOPIC", help="for events of a type")
+    parser.add_argument("--topic", action="append", default=[], metavar="TYPE=TOPIC", help="topic for events of a type")
     parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="of topics that are made; default: %(default)s"
+        "--partitions", type=int, default=4, metavar="N", help="partitions of new topics; default: %(default)s"
     )
     parser.add_argument("--event-format", choices=("json", "avro"), default="json", help="Default: %(default)s")
     parser.add_argument(
-        "--rate", type=float, default=0.0, metavar="N", help="lines/s; 0: no limit; default: %(default)s"
+        "--rate", type=float, default=0.0, metavar="N", help="lines/s; 0 for no limit; default: %(default)s"
     )
-    parser.add_argument("--follow", action="store_true", help="go on with what is added to the file, rotated or not")
-    parser.add_argument("--append", action="store_true", help="into topics that hold something else, too")
     parser.add_argument(
-        "--site", default="", metavar="HOST", help="access: this site's own host (the most common referrer's)"
+        "--follow", action="store_true", help="continue with lines appended to the file, also after rotation"
     )
-    parser.add_argument("--year", type=int, metavar="YEAR", help="auth: of the first line, where lines have none")
-    parser.add_argument("--service", default="", metavar="NAME", help="service: which one (the file's name)")
+    parser.add_argument("--append", action="store_true", help="write also to topics with other contents")
     parser.add_argument(
-        "--give-up", type=float, default=120.0, metavar="S", help="wait for a broker; default: %(default)s s"
+        "--site", default="", metavar="HOST", help="for access: host name of the site (the most common referrer)"
+    )
+    parser.add_argument(
+        "--year", type=int, metavar="YEAR", help="for auth: year of the first line, if lines have no year"
+    )
+    parser.add_argument(
+        "--service", default="", metavar="NAME", help="for service: name of the service (the file's name)"
+    )
+    parser.add_argument(
+        "--give-up",
+        type=float,
+        default=120.0,
+        metavar="S",
+        help="exit after this long without contact to a broker; default: %(default)s s",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""`barnabas pipeline report`: an HTML page of what the jobs have found, which needs nothing but a browser."""
+"""`barnabas pipeline report`: write the results of the jobs to a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from barnabas.pipeline.report.data import Lag
 
 NAME = "report"
-HELP = "write an HTML page of what the jobs have found"
+HELP = "write the results of the jobs to an HTML page"
 TITLE = "Activity report"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="Default: %(default)s")
-    parser.add_argument("--title", default=TITLE, help="of the page; default: %(default)s")
+    parser.add_argument("--title", default=TITLE, help="title of the page; default: %(default)s")
     add_table_options(parser)
     add_spark_options(parser)
 

@@ -1,8 +1,8 @@
-"""`barnabas pipeline rewind JOB --to WHERE`: let a stopped run go on from an earlier place; its later rows go.
+"""`barnabas pipeline rewind JOB --to WHERE`: reset a stopped run to an earlier position, and delete its later rows.
 
-Each table of facts is cut: the rows of records at and after the place go, in one commit with the new offsets. What is
-derived is computed anew by the next run. A job that keeps state goes on from the place with no state: its windows fill
-anew, and rows under the same keys take the place of the older ones; so go back by a window more than you need.
+In each table of facts, the rows of records at and after the position are deleted, in one commit with the new offsets.
+The next run computes derived tables again. A job with state continues from the position without state: its windows fill
+again, and rows with the same keys replace the older ones. So go back one window further than you need.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAME = "rewind"
-HELP = "let a stopped run go on from an earlier place"
+HELP = "reset a stopped run to an earlier position"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,12 +38,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", required=True, metavar="WHERE", help="a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest"
     )
-    parser.add_argument("--as", dest="run_name", default="", metavar="RUN", help="the run's name (the job's)")
-    parser.add_argument("--topics", default="", metavar="TOPIC,...", help="of a job that reads any")
-    parser.add_argument("--topic", action="append", default=[], metavar="NAME=TOPIC", help="as the run has it")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument("--as", dest="run_name", default="", metavar="RUN", help="name of the run (the job's)")
+    parser.add_argument("--topics", default="", metavar="TOPIC,...", help="topics of a job that reads any")
     parser.add_argument(
-        "--give-up", type=float, default=10.0, metavar="S", help="wait for the run's end; default: %(default)s s"
+        "--topic", action="append", default=[], metavar="NAME=TOPIC", help="topic of an input or output, as in the run"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only print the planned changes")
+    parser.add_argument(
+        "--give-up",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help="longest time to wait for the run's end; default: %(default)s s",
     )
     add_cluster_options(parser)
     add_table_options(parser)
@@ -55,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     job = find_job(arguments.job)
     to = parse_bound(arguments.to)
     if to is None or to.is_latest:
-        raise PlanError("--to: a time, offsets, or earliest")
+        raise PlanError(f"--to {arguments.to}: must be a time, offsets, or earliest")
     plan = RunPlan(
         job,
         kafka_options(arguments, f"barnabas-{job.name}"),

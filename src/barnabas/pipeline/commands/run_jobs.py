@@ -1,8 +1,8 @@
-"""`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or have come to an end.
+"""`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or finished.
 
-A cluster that can't be reached at the start is told before Spark is started; one that goes away later is waited for.
-Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches or before Spark was up; 1 failed; 2 can't run
-as asked, or records were lost and the run is to stop then; 130 stopped at once by a second signal.
+If a cluster can't be reached at the start, the command fails before it starts Spark; if it becomes unreachable later,
+the run waits for it. Exit codes: 0 finished, or stopped by SIGINT or SIGTERM between two batches or before Spark was
+up; 1 failed; 2 invalid options, or records were lost with --on-data-loss stop; 130 stopped at once by a second signal.
 """
 
 from __future__ import annotations
@@ -60,136 +60,154 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("jobs", nargs="+", metavar="JOB", help="a job's name, or a .py file that declares one")
     add_cluster_options(parser)
     add_table_options(parser)
-    what = parser.add_argument_group("what is read and written")
+    what = parser.add_argument_group("input and output")
     what.add_argument(
-        "--topics", default="", metavar="TOPIC,...", help="of a job that reads any; /PATTERN/ is one, too"
+        "--topics",
+        default="",
+        metavar="TOPIC,...",
+        help="topics to read, for a job that reads any: names, or /PATTERN/",
     )
     what.add_argument(
         "--by-key",
         action="append",
         default=[],
         metavar="TOPIC,...",
-        help="of load: such topics, too; their tables hold the latest row of each record key, and a record without a "
-        "value takes the row away",
+        help="for load: more topics, whose tables keep only the latest row of each record key; a record without a "
+        "value deletes the row",
     )
     what.add_argument(
         "--keep-deleted",
         action="store_true",
-        help="with --by-key: mark the row in _deleted, in place of taking it away",
+        help="with --by-key: mark the row in _deleted instead of deleting it",
     )
     what.add_argument(
         "--topic",
         action="append",
         default=[],
         metavar="NAME=TOPIC",
-        help="another topic for an input or output; another place for a table that is read",
+        help="another topic for an input or output, or another location for an input table",
     )
     what.add_argument(
         "--table",
         action="append",
         default=[],
         metavar="NAME=PLACE",
-        help="another place for one of the tables, which may be one that somebody else has made; load's are topics",
+        help="another location for a table, also one made by another program; tables of load are named by topic",
     )
     what.add_argument(
         "--isolation-level",
         choices=ISOLATION_LEVELS,
-        help=f"which records of transactions are read; over the Kafka client options; default: {COMMITTED}",
+        help=f"records of transactions to read; overrides the Kafka client options; default: {COMMITTED}",
     )
     what.add_argument(
-        "--event-format", choices=("json", "avro"), default="json", help="of the topics; default: %(default)s"
+        "--event-format",
+        choices=("json", "avro"),
+        default="json",
+        help="format of the topics' values; default: %(default)s",
     )
     what.add_argument(
         "--schema-registry",
         metavar="URL|DIR",
-        help="values have a schema registry's frame: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; login "
-        "and TLS are Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
+        help="schema registry of the values: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; set login and "
+        "TLS by Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
     )
     what.add_argument(
         "--envelope",
         choices=("debezium",),
         default="",
-        help="of load: values are Debezium's changes to rows, as JSON; with --by-key the table is as the database's, "
-        "without it has a row for each change, with its _op",
+        help="for load: values are Debezium's row changes as JSON; with --by-key the table equals the database's, "
+        "without it the table has a row for each change, with its _op",
     )
-    what.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a job's parameter")
+    what.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter of a job")
     what.add_argument(
         "--as",
         dest="run_name",
         default="",
         metavar="RUN",
-        help="this run's name (the job's): two runs "
-        "with two names may write the same tables at the same time, as a backfill does beside a load",
+        help="name of this run (the job's): runs with different names may write the same tables at the same time, such "
+        "as a backfill beside a load",
     )
-    ends = parser.add_argument_group("where to begin and to end (a time, offsets as JSON, earliest, latest)")
-    ends.add_argument("--from-time", metavar="WHERE", help="begin here, where the run has come nowhere yet (earliest)")
-    ends.add_argument("--until", metavar="WHERE", help="end when all before this is done")
+    ends = parser.add_argument_group("start and end (a time, offsets as JSON, earliest, latest)")
+    ends.add_argument(
+        "--from-time", metavar="WHERE", help="start here in partitions without progress of the run (earliest)"
+    )
+    ends.add_argument("--until", metavar="WHERE", help="exit after all records before this are processed")
     ends.add_argument("--once", action="store_true", help="process what is available, then exit")
     pace = parser.add_argument_group("pace")
     pace.add_argument(
-        "--trigger",
-        type=float,
-        metavar="S",
-        help="seconds between batches (one and a half times as one takes, 1 to 10)",
+        "--trigger", type=float, metavar="S", help="seconds between batches (one and a half times as one takes, 1 to 10)"
     )
     pace.add_argument(
         "--refresh",
         type=float,
         default=10.0,
         metavar="S",
-        help="seconds between two computations of what is derived from a job's tables; default: %(default)s",
+        help="seconds between two refreshes of a job's derived tables; default: %(default)s",
     )
     pace.add_argument(
         "--keep-facts",
         metavar="AGE",
-        help="of jobs that sum up their facts by hour or day: delete those that are older (30d, 12h); default: none",
+        help="for jobs that aggregate their facts by hour or day: delete facts older than this (30d, 12h); default: "
+        "none",
     )
-    pace.add_argument("--max-bytes-per-s", type=float, default=0.0, metavar="N", help="by the measured size of records")
-    pace.add_argument("--max-messages-per-s", type=float, default=0.0, metavar="N", help="of all partitions together")
+    pace.add_argument(
+        "--max-bytes-per-s",
+        type=float,
+        default=0.0,
+        metavar="N",
+        help="limit of bytes/s, by the measured size of records",
+    )
+    pace.add_argument(
+        "--max-messages-per-s", type=float, default=0.0, metavar="N", help="limit of messages/s, over all partitions"
+    )
     pace.add_argument(
         "--max-rate-per-partition",
         type=float,
         default=0.0,
         metavar="N",
-        help="messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+        help="limit of messages/s for each partition, as spark.streaming.kafka.maxRatePerPartition of DStreams",
     )
     pace.add_argument(
         "--ignore-quotas",
         action="store_true",
-        help="do not size batches by the quotas of this user and client.id: brokers alone hold what is faster",
+        help="do not size batches by the quotas of this user and client.id; only brokers throttle then",
     )
     add_layout_options(parser)
-    care = parser.add_argument_group("when something is wrong")
+    care = parser.add_argument_group("failures")
     care.add_argument(
         "--on-data-loss",
         choices=[each.value for each in OnDataLoss],
         default="stop",
-        help="when records are gone before they were read: stop, or note the ranges in a table and go on; "
+        help="if records were deleted before they were read: stop, or record the ranges in a table and continue; "
         "default: %(default)s",
     )
     care.add_argument(
         "--on-registry-failure",
         choices=("wait", "dead-letter"),
         default="wait",
-        help="when the schema registry is away or gives no schema: records wait for it, at most --give-up, or go to "
-        "the dead letters; default: %(default)s",
+        help="if the schema registry is unreachable or lacks a schema: wait for it, at most --give-up, or write the "
+        "records to the dead letters; default: %(default)s",
     )
     care.add_argument(
         "--delivery",
         choices=[each.value for each in Delivery],
         default="exactly-once",
-        help="of rows into tables; default: %(default)s",
+        help="guarantee for rows in tables; default: %(default)s",
     )
     care.add_argument(
-        "--give-up", type=float, default=120.0, metavar="S", help="wait for a cluster; default: %(default)s s"
+        "--give-up",
+        type=float,
+        default=120.0,
+        metavar="S",
+        help="exit after this long without contact to a cluster; default: %(default)s s",
     )
     add_enforcement_options(parser)
     add_spark_options(parser)
     add_seen_options(parser)
     parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="write the page of barnabas pipeline report when the jobs end"
+        "--report", type=Path, metavar="FILE", help="write the page of barnabas pipeline report at the end"
     )
-    parser.add_argument("--no-summary", action="store_true", help="do not show what the jobs found when they end")
+    parser.add_argument("--no-summary", action="store_true", help="do not print a summary of the results at the end")
     parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
 
 
@@ -200,7 +218,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_plan(plan)
     names = [plan.run for plan in plans]
     if len(set(names)) < len(names):
-        raise PlanError("the same job twice: run it twice with different names (--as)")
+        raise PlanError("the same job is named twice: run it in two commands with different names (--as)")
 
     def say(text: str) -> None:
         tell(arguments, "enforcement", text=text)

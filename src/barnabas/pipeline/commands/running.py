@@ -1,4 +1,4 @@
-"""What commands that go on until they are stopped share: how they are stopped, and what they say."""
+"""Code shared by commands that run until they are stopped: signals and output."""
 
 import argparse
 import json
@@ -41,16 +41,16 @@ class Stopper:
             raise KeyboardInterrupt
         self._is_stopped, self._stopped_s = True, now_s
         if not self._is_begun:
-            print("stopped before Spark was up: nothing was read", file=sys.stderr, flush=True)
+            print("stopped before Spark was started: nothing was read", file=sys.stderr, flush=True)
             raise SystemExit(0)
-        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
+        print("stopping after this batch; a second signal stops at once", file=sys.stderr, flush=True)
 
 
 def add_seen_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is seen of a run."""
-    seen = parser.add_argument_group("what is seen")
-    seen.add_argument("--metrics-port", type=int, metavar="PORT", help="serve Prometheus metrics there")
-    seen.add_argument("--json", action="store_true", help="one JSON object a line")
+    """Add the options for the output of a run."""
+    seen = parser.add_argument_group("output")
+    seen.add_argument("--metrics-port", type=int, metavar="PORT", help="serve Prometheus metrics on this port")
+    seen.add_argument("--json", action="store_true", help="print one JSON object per line")
 
 
 def serve_metrics(arguments: argparse.Namespace) -> Metrics:

@@ -1,4 +1,4 @@
-"""`barnabas pipeline status`: what the runs of a checkpoint directory are doing, without starting Spark."""
+"""`barnabas pipeline status`: show the state of the runs of a checkpoint directory, without starting Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 NAME = "status"
-HELP = "what runs are doing, and how far behind they are"
+HELP = "show the state and lag of runs"
 
 _WIDEST = 10_000
 
@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="Default: %(default)s",
     )
-    parser.add_argument("--partitions", action="store_true", help="each partition's position and lag, too")
+    parser.add_argument("--partitions", action="store_true", help="also show the position and lag of each partition")
     parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
 
 
@@ -45,12 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if "://" in str(arguments.checkpoint):
         raise PlanError(
-            "status reads checkpoints on this machine alone; a run's metrics tell of others (--metrics-port)"
+            "status can only read checkpoints on this machine; use a run's metrics for others (--metrics-port)"
         )
     found = [each for each in statuses(arguments.checkpoint) if arguments.run in (None, each["run"])]
     if not found:
         what = f"no run {arguments.run}" if arguments.run else "no run"
-        raise PlanError(f"{arguments.checkpoint} holds the status of {what}")
+        raise PlanError(f"{arguments.checkpoint} contains the status of {what}")
     if arguments.json:
         print(json.dumps(found, indent=2))
     else:

@@ -1,4 +1,4 @@
-"""What jobs found, as tables in a terminal."""
+"""Results of jobs, as tables in a terminal."""
 
 from __future__ import annotations
 

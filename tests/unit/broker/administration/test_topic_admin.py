@@ -185,13 +185,13 @@ async def test_who_does_not_wait_is_told_so_even_where_the_topics_are_there(clus
     [
         (
             GROUP_OFFSETS_TOPIC,
-            "consumer groups can't work: offsets.topic.replication.factor needs 2 brokers, found 1; "
+            "consumer groups can't work: offsets.topic.replication.factor is 2, and so many brokers are not there (1); "
             "set it to 1 or run more brokers",
         ),
         (
             TRANSACTION_STATE_TOPIC,
-            "transactions can't work: transaction.state.log.replication.factor needs 2 brokers, found 1; set it to 1 "
-            "or run more brokers",
+            "transactions can't work: transaction.state.log.replication.factor is 2, and so many brokers are not there "
+            "(1); set it to 1 or run more brokers",
         ),
     ],
 )

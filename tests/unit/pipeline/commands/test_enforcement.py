@@ -37,7 +37,7 @@ def test_nothing_is_enforced_unless_asked_for():
 def test_it_is_a_dry_run_unless_told_otherwise():
     found, warnings = policies("--enforce")
     assert found["security"].is_dry
-    assert warnings == ["dry run: nobody is limited; check the reported limits, then use --no-dry-run"]
+    assert warnings == ["dry run: no limits are set; check the reported limits, then use --no-dry-run"]
     assert policies("--enforce", "--dry-run")[0]["security"].is_dry
     found, warnings = policies("--enforce", "--no-dry-run")
     assert not found["security"].is_dry
