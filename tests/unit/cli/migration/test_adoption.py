@@ -193,8 +193,7 @@ def test_a_directory_from_before_cluster_ids_gets_one() -> None:
     assert plan.cluster_id == decode_cluster_id(plan.nodes[paths.CLUSTER_ID]) == NEW_ID
     assert plan.has_made_up_id
     assert (
-        "/data: has no cluster id (Kafka before 2.4 stores it only in ZooKeeper): "
-        f"its new cluster id is {NEW_ID}"
+        f"/data: has no cluster id (Kafka before 2.4 stores it only in ZooKeeper): its new cluster id is {NEW_ID}"
     ) in texts(plan.findings, Kind.NOTE)
     plan = plan_adoption([directory(cluster_id=None)], tree({}), NEW_ID)
     assert (plan.cluster_id, plan.has_made_up_id) == (CLUSTER, False)
