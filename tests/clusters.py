@@ -18,6 +18,8 @@ from tools.wheel import compiled_environment
 
 # Three brokers of Kafka and their ZooKeeper take about a gigabyte.
 _JVM_OPTIONS = ("-Xmx256m",)
+# The last broker of a cluster asks three times for other leaders; by default with 5 s between.
+SOON_STOPPED = {"controlled.shutdown.retry.backoff.ms": "100"}
 
 
 class Member(Protocol):

@@ -161,6 +161,8 @@ class Cluster:
                 "group.id": "tests",
                 "isolation.level": "read_committed",
                 "enable.partition.eof": True,
+                # The end is told by a fetch that finds nothing.
+                "fetch.wait.max.ms": 10,
                 "enable.auto.commit": False,
             }
         )

@@ -36,6 +36,8 @@ _RECORD_BYTES = 104_700
 SMALL_ANSWERS = {"replica.fetch.max.bytes": "100000", "replica.fetch.response.max.bytes": "100000"}
 # What a throttle lets through at once, and what came before the first look, is not in the rate that is held.
 _LEAD_IN_S = 1.5
+# One window's worth: a rate begins anew when it is set.
+_AT_ONCE_S = 1.0
 
 
 class Held(NamedTuple):
@@ -43,12 +45,15 @@ class Held(NamedTuple):
 
     Attributes:
         rates: By the rate that was set: bytes per second that were copied, and over how many seconds.
+        excess: By how much the bytes that were copied since a rate was set exceed what it allows, in parts of that; of
+            the rate that was exceeded most.
         longest_ack_s: Of writes to the partition that stays.
         ack_count: How many of these there were.
         isr_changes: How often those in sync with it were others.
     """
 
     rates: list[tuple[int, float, float]]
+    excess: float
     longest_ack_s: float
     ack_count: int
     isr_changes: int
@@ -102,11 +107,11 @@ async def _wait(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def _measure(members: Members, seconds: float) -> tuple[float, float]:
-    """Return bytes per second that are copied, and over how many seconds.
+async def _measure(members: Members, seconds: float) -> tuple[float, float, tuple[float, int]]:
+    """Return bytes per second that are copied, over how many seconds, and the last look: when, and what was there.
 
-    It is the median of the rates of all spans of a quarter of the time. A throttle limits a mean over seconds, so a
-    follower that stood still before, as after an error, catches up at once: that is no rate that is held.
+    The rate is the median of the rates of all spans of a quarter of the time. A throttle limits a mean over seconds, so
+    a follower that stood still before, as after an error, catches up at once: that is no rate that is held.
     """
     await asyncio.sleep(_LEAD_IN_S)
     began, looks = time.monotonic(), list[tuple[float, int]]()
@@ -119,7 +124,8 @@ async def _measure(members: Members, seconds: float) -> tuple[float, float]:
         later = next((look for look in looks if look[0] >= first_s + span_s), None)
         if later is not None:
             rates.append((later[1] - first_bytes) / (later[0] - first_s))
-    return statistics.median(rates), looks[-1][0] - began
+    # The time after the look: a process that is stopped between the two has seen no rate that is too high.
+    return statistics.median(rates), looks[-1][0] - began, (time.monotonic(), looks[-1][1])
 
 
 class _Staying:
@@ -153,23 +159,30 @@ async def hold(members: Members, rate: int, seconds: float, tell: Callable[[str]
         await TopicAdmin(pool).create_topic(NewTopic(TOPIC, assignments={0: [1, 2], 1: [1, 2]}))
         await fill(pool, int(size))
         await throttle(pool, rate)
+        set_s, set_bytes = time.monotonic(), 0
         staying = _Staying(members)
         writing = asyncio.create_task(staying.run())
         await ReplicaAdmin(pool).alter_reassignments({MOVED: [2, 3]})
         await _wait(lambda: _has_begun(members))
-        rates = []
+        rates, excesses = [], []
         for number, (each, for_s) in enumerate(plan):
             if number:
                 await throttle(pool, each)
-            measured, taken = await _measure(members, for_s)
+                set_s, set_bytes = time.monotonic(), copied_bytes(members)
+            measured, taken, (last_s, last_bytes) = await _measure(members, for_s)
             rates.append((each, measured, taken))
-            tell(f"throttle {each:,} B/s: {measured:,.0f} B/s over {taken:.1f} s, {measured / each - 1:+.1%}")
+            # A median hides a throttle that is in force for half of the time.
+            excesses.append((last_bytes - set_bytes) / (each * (last_s - set_s + _AT_ONCE_S)) - 1)
+            tell(
+                f"throttle {each:,} B/s: {measured:,.0f} B/s over {taken:.1f} s, {measured / each - 1:+.1%}; "
+                f"since it was set {excesses[-1]:+.1%} of what it allows"
+            )
         await throttle(pool, None)
         await _wait(lambda: _is_over(pool))
         staying.is_ending = True
         await writing
     tell(f"{staying.ack_count} writes with acks=all, {staying.longest_ack_s * 1000:.0f} ms at the longest")
-    return Held(rates, staying.longest_ack_s, staying.ack_count, staying.isr_changes)
+    return Held(rates, max(excesses), staying.longest_ack_s, staying.ack_count, staying.isr_changes)
 
 
 def main() -> None:
@@ -186,7 +199,7 @@ def main() -> None:
     ):
         held = asyncio.run(hold(members, options.rate, options.seconds, print))
     print(json.dumps(held._asdict() | {"worst": held.worst}))
-    sys.exit(held.worst > 0.05 or held.isr_changes > 0)
+    sys.exit(held.worst > 0.05 or held.excess > 0.05 or held.isr_changes > 0)
 
 
 if __name__ == "__main__":

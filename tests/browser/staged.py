@@ -163,9 +163,10 @@ def _be_held(servers: str) -> Producer:
 @contextmanager
 def _lost_member(broker: Broker, servers: str) -> Iterator[None]:
     """Let a group lose a member whose heartbeats do not come any more."""
-    session = {"session_timeout_ms": 1_000, "heartbeat_interval_ms": 100}
+    soon = {"heartbeat_interval_ms": 100}
+    session = {"session_timeout_ms": 1_000, **soon}
     with (
-        _reader(servers, "reports", "visits", "reporter-1") as first,
+        _reader(servers, "reports", "visits", "reporter-1", **soon) as first,
         _reader(servers, "reports", "visits", "reporter-2", **session) as second,
     ):
         until(lambda: len(first.assignment()) == 1 == len(second.assignment()) or first.poll(0.05) or second.poll(0.05))

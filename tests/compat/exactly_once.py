@@ -101,6 +101,8 @@ class Topics:
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
+                # The end is told by a fetch that finds nothing.
+                "fetch.wait.max.ms": 10,
                 "log_level": 0,
                 "metadata.recovery.strategy": "none",
             }

@@ -150,6 +150,8 @@ def _run_transactions(servers: str, seed: int) -> None:
 
 def _run_group(servers: str, group: str, topics: list[str]) -> None:
     settings = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"}
+    # They hear of each other by heartbeats.
+    settings["heartbeat.interval.ms"] = "100"
     members = [Consumer({**settings, "enable.auto.commit": False}) for _ in range(5)]
     deadline = time.monotonic() + PATIENCE_S
     for member in members:

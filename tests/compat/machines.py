@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from barnabas.testing.cluster import member_config
+from tests.clusters import SOON_STOPPED
 from tests.commands import run
 from tests.compat.reading import until
 from tests.patience import PATIENCE_S
@@ -24,6 +25,7 @@ from tools.kafka.server import free_port, quick_jvm_options
 
 _RUNBOOK = Path(__file__).parents[2] / "docs/replacing.md"
 _SETTINGS = {
+    **SOON_STOPPED,
     "zookeeper.session.timeout.ms": "6000",
     "group.initial.rebalance.delay.ms": "0",
     # Kafka's are made at each start, for each partition of each log.
@@ -87,6 +89,8 @@ class Machine:
         scripts = {
             "kafka-server-start.sh": f"{kafka} $2 >>kafka.log 2>&1 </dev/null & echo $! >kafka.pid",
             "kafka-server-stop.sh": "kill -s TERM $(cat kafka.pid)",
+            # The runbook looks once a second, for somebody who watches.
+            "sleep": "exec $(command -pv sleep) 0.5",
         }
         for name, script in scripts.items():
             path = self.directory / "bin" / name

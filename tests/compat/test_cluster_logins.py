@@ -16,7 +16,8 @@ from tests.patience import PATIENCE_S
 PARTITION_COUNT = 4
 
 
-@pytest.mark.parametrize("mechanism", [CERTIFICATES, "PLAIN"])
+# Ours meet by certificates in tests/integration/test_cluster_logins.py, Java's clients ours in test_tls.py.
+@pytest.mark.parametrize("mechanism", [pytest.param(CERTIFICATES, marks=pytest.mark.whole), "PLAIN"])
 def test_kafka_and_ours_follow_each_other_over_tls(mechanism: str, tmp_path: Path, connect: str, name: str) -> None:
     login = Login(tmp_path, connect, mechanism)
     # Nobody is killed: sessions may outlive a slow start.

@@ -13,25 +13,10 @@ from tests.compat.old_consumers.site import ClusterSite
 PRODUCER = {"request.required.acks": -1, "retry.backoff.ms": 100, "message.send.max.retries": 300}
 
 
-def test_a_mixed_group_shares_partitions_while_a_broker_comes_and_one_is_killed(tmp_path: Path) -> None:
+def test_a_mixed_group_and_a_producer_go_on_while_a_broker_comes_and_one_is_killed(tmp_path: Path) -> None:
     with ClusterSite(tmp_path) as site:
-        for topic, count in TOPICS.items():
+        for topic, count in {**TOPICS, "p": 3}.items():
             site.create_topic(topic, count)
-        with PlayedGroup(site, "g", TOPICS, tmp_path, seed=1) as group:
-            group.join("java", 2)
-            group.join("python")
-            site.add_broker()
-            # The new partitions have replicas on the new broker, too.
-            group.grow("a", 6)
-            site.members[2].kill()
-            group.settle()
-            group.join("python")
-            assert group.finish() == []
-
-
-def test_the_producer_writes_to_all_partitions_while_a_broker_comes_and_one_is_killed(tmp_path: Path) -> None:
-    with ClusterSite(tmp_path) as site:
-        site.create_topic("p", 3)
         written: list[int] = []
 
         def write(producer: Producer) -> None:
@@ -39,12 +24,22 @@ def test_the_producer_writes_to_all_partitions_while_a_broker_comes_and_one_is_k
                 producer.send("p", b"%d" % number, [b"%d" % number])
                 written.append(number)
 
-        with Producer({"zookeeper.connect": site.connect, **PRODUCER}) as producer:
+        with (
+            PlayedGroup(site, "g", TOPICS, tmp_path, seed=1) as group,
+            Producer({"zookeeper.connect": site.connect, **PRODUCER}) as producer,
+        ):
             write(producer)
+            group.join("java", 2)
+            group.join("python")
             site.add_broker()
             write(producer)
+            # The new partitions have replicas on the new broker, too.
+            group.grow("a", 6)
             site.members[2].kill()
             write(producer)
+            group.settle()
+            group.join("python")
+            assert group.finish() == []
             site.members[2].restart()
             write(producer)
         found = values_of(servers_of(site.members), "p")

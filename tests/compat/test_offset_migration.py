@@ -11,6 +11,12 @@ from tests.compat.old_consumers.migration import migrate
 from tests.compat.old_consumers.site import REGISTRIES
 
 
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the command look at the offsets twice a second, as often as members commit."""
+    monkeypatch.setattr("barnabas.cli.groups_migrate._SAMPLE_S", 0.5)
+
+
 def test_two_members_move_their_offsets_to_kafka_and_back() -> None:
     # Where members stop committing to one of the stores.
     kills = ("kafka", "zookeeper again")

@@ -128,6 +128,9 @@ def read_all(broker: RunningBroker, topics: list[str]) -> Seen:
     )
     seen: Seen = {topic: {} for topic in topics}
     left = set(topics)
+    # Who knows no leader yet asks where the beginning is half a second later.
+    for topic in topics:
+        consumer.list_topics(topic, timeout=PATIENCE_S)
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in topics])
     deadline = time.monotonic() + PATIENCE_S
     while left:

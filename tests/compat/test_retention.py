@@ -129,6 +129,9 @@ def errors(broker: RunningBroker, topic: str) -> list[str]:
     return [asyncio.run(fetch(broker, topic, offset)).name for offset in range(END_OFFSET)]
 
 
+# Ten segments without a broker: tests/unit/broker/log/test_log_retention.py, tests/property/test_retention.py; a broker
+# that looks for them by a simulated clock: tests/simulation/test_loop_and_disk.py.
+@pytest.mark.whole
 def test_the_size_counts_what_the_time_has_left(broker: RunningBroker, client: Client) -> None:
     now_ms = int(time.time() * 1000)
     for case, settings in CASES.items():

@@ -59,6 +59,8 @@ class Side(Cluster):
         """Give all records that read_committed sees, by partition and in order."""
         partition_count = self.partition_count(topic)
         consumer = reader(self.address, "nobody")
+        # Who knows no leader yet asks where the beginning is half a second later.
+        consumer.list_topics(topic, timeout=PATIENCE_S)
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partition_count)])
         try:
             return read_to_ends(consumer, partition_count)
@@ -75,6 +77,8 @@ def reader(address: str, group: str) -> Consumer:
             "isolation.level": "read_committed",
             "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
+            # The end is told by a fetch that finds nothing.
+            "fetch.wait.max.ms": 10,
             "enable.auto.commit": False,
         }
     )

@@ -17,7 +17,7 @@ from barnabas.clients.pool import Pool
 from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority, Certified
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
-from tests.clusters import create_topic, servers_of, wait_for_in_sync, wait_for_members
+from tests.clusters import SOON_STOPPED, create_topic, servers_of, wait_for_in_sync, wait_for_members
 from tests.compat.reading import until
 from tests.meeting import PASSWORD, PLAIN, SCRAM, USER, Meeting
 from tests.patience import PATIENCE_S
@@ -66,6 +66,7 @@ class Place:
             "replica.lag.time.max.ms": "3000",
             # One that was killed starts again when its session has ended.
             "zookeeper.session.timeout.ms": "3000",
+            **SOON_STOPPED,
         }
         if self.mechanism == "certificates":
             settings["listener.name.brokers.ssl.client.auth"] = "required"

@@ -102,8 +102,8 @@ def test_a_limit_is_set_once_and_holds_on_each_broker_for_itself(members: Member
 
 
 def test_a_topic_that_a_feeder_makes_has_as_many_replicas_as_the_cluster_gives(members: Members) -> None:
-    with BrokerTopics({"bootstrap.servers": servers_of(members)}) as topics:
-        assert topics.create({"fed": 2}) == {"fed": 2}
+    topics = BrokerTopics({"bootstrap.servers": servers_of(members)})
+    assert topics.create({"fed": 2}) == {"fed": 2}
     assert [len(each.replicas) for each in partitions_of(servers_of(members), "fed").values()] == [3, 3]
 
 

@@ -35,6 +35,10 @@ def test_a_killed_broker_of_a_source_or_target_loses_and_doubles_nothing(tmp_pat
         sides = alone, three
         for side in sides:
             side.create(TOPIC, PARTITION_COUNT)
+        for broker_id, member in members.items():
+            # A broker answers for a topic once the controller has told it of it.
+            asyncio.run(leader_of({broker_id: member}, TOPIC, PARTITION_COUNT - 1))
+        for side in sides:
             side.feed(TOPIC, _COUNT, chance)
         into, out_of = command(alone, three, "--topics", TOPIC), command(three, alone, "--topics", TOPIC)
         with running(into) as first, running(out_of) as second:

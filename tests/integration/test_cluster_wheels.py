@@ -25,6 +25,8 @@ def compiler() -> None:
     wheel.compiled_environment()
 
 
+# test_wheel.py runs the compiled hot path; test_cluster.py and test_cluster_mirror.py have such kills.
+@pytest.mark.whole
 def test_pure_and_compiled_brokers_replicate_and_fail_over(tmp_path: Path) -> None:
     with (
         Registry() as registry,

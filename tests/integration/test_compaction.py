@@ -40,7 +40,9 @@ def write(
 
 
 def read(broker: Broker) -> list[tuple[int, bytes, bytes]]:
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "enable.partition.eof": True})
+    # The end is told by a fetch that finds nothing.
+    ends = {"enable.partition.eof": True, "fetch.wait.max.ms": 10}
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", **ends})
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
     found = []
     while True:

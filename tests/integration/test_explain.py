@@ -67,6 +67,7 @@ def records(servers: str, topic: str, count: int, partition: int = 0) -> None:
 def reader(servers: str, topic: str, client_id: str = "reader") -> Iterator[Consumer]:
     """A member of the group named as the topic is, which joins as it is polled and commits when it is told to."""
     settings = {"group.id": topic, "client.id": client_id, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    settings["heartbeat.interval.ms"] = 100
     consumer = Consumer({"bootstrap.servers": servers, **settings, **_QUIET})
     try:
         consumer.subscribe([topic])

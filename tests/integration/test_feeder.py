@@ -17,7 +17,7 @@ import pytest
 from barnabas.clients import Admin, Consumer, Pool
 from barnabas.clients.admin import EARLIEST, LATEST
 from barnabas.core.types import TopicPartition
-from barnabas.pipeline.sources.access_log_events import ACCESS_LOG_EVENTS, AccessLogPlan, access_log_lines
+from barnabas.pipeline.sources.access_log_events import ACCESS_LOG_EVENTS, access_log_lines
 from barnabas.pipeline.sources.feeder import FeedPlan, OtherLogError, feed, records_of
 from barnabas.pipeline.sources.lines import file_lines
 from barnabas.pipeline.sources.social import SitePlan
@@ -29,8 +29,8 @@ from tests.patience import PATIENCE_S
 PARTITION_COUNT = 12
 LINE_COUNT = 6_000
 KILL_COUNTS = [3, pytest.param(8, marks=pytest.mark.whole)]
-SITE = AccessLogPlan("theatre.example")
-PLAN = FeedPlan(ACCESS_LOG_EVENTS, ACCESS_LOG_EVENTS[0], partition_count=PARTITION_COUNT, give_up_s=PATIENCE_S)
+SITE = "theatre.example"
+PLAN = FeedPlan(ACCESS_LOG_EVENTS, partition_count=PARTITION_COUNT, give_up_s=PATIENCE_S)
 TOPICS = ("page-views", "clicks", "searches", "logins", "page-views.dlq")
 COUNTS = dict.fromkeys(TOPICS, PARTITION_COUNT)
 
@@ -40,8 +40,8 @@ import dataclasses, sys
 from pathlib import Path
 from tests.integration.test_feeder import PLAN, SITE, BrokerTopics, access_log_lines, feed, file_lines
 plan = dataclasses.replace(PLAN, lines_per_s=float(sys.argv[3]))
-with BrokerTopics({"bootstrap.servers": sys.argv[1]}) as topics:
-    feed(topics, plan, access_log_lines(file_lines(Path(sys.argv[2])), SITE))
+topics = BrokerTopics({"bootstrap.servers": sys.argv[1]})
+feed(topics, plan, access_log_lines(file_lines(Path(sys.argv[2])), SITE))
 """
 
 
@@ -104,19 +104,19 @@ def without_repeats(ids: dict[TopicPartition, list[str]]) -> dict[TopicPartition
 
 
 def test_every_event_is_there_once_in_order(broker: Broker, access_log: Path) -> None:
-    with BrokerTopics({"bootstrap.servers": broker.bootstrap_servers}) as topics:
-        for _ in range(2):
-            progress = feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
-            assert (progress.line_count, progress.refused_count) == (LINE_COUNT, LINE_COUNT // 100)
-            assert read(broker) == expected(access_log)
+    topics = BrokerTopics({"bootstrap.servers": broker.bootstrap_servers})
+    for _ in range(2):
+        progress = feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
+        assert (progress.line_count, progress.refused_count) == (LINE_COUNT, LINE_COUNT // 100)
+        assert read(broker) == expected(access_log)
 
 
 def test_another_log_is_refused(broker: Broker, access_log: Path) -> None:
-    with BrokerTopics({"bootstrap.servers": broker.bootstrap_servers}) as topics:
+    topics = BrokerTopics({"bootstrap.servers": broker.bootstrap_servers})
+    feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
+    access_log.write_text(access_log.read_text() + "\n")
+    with pytest.raises(OtherLogError, match="append"):
         feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
-        access_log.write_text(access_log.read_text() + "\n")
-        with pytest.raises(OtherLogError, match="append"):
-            feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
 
 
 @pytest.mark.parametrize("kill_count", KILL_COUNTS)

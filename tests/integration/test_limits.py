@@ -42,17 +42,17 @@ from tests.integration.test_http import get
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 
-pytestmark = pytest.mark.alone
-
 MOST_MS = 50
 # What `yardstick` takes where MOST_MS holds.
 YARDSTICK_MS = 6.0
 TOPICS = [f"t{number}" for number in range(1_000)]
 CONNECTION_COUNT, MEMBER_COUNT = 5_000, 500
-GROUP_COUNTS = [2_000, pytest.param(10_000, marks=pytest.mark.whole)]
+WHOLE = [pytest.mark.whole, pytest.mark.alone]
+GROUP_COUNTS = [2_000, pytest.param(10_000, marks=WHOLE)]
 # Half of the descriptors are for partitions; and a few remain for others.
 MOST_PARTITIONS, DESCRIPTOR_COUNT = 9_900, 20_000
-LARGE_COUNTS = [1_500, pytest.param(5_000, marks=pytest.mark.whole)]
+# The partitions of one topic, and of each of 49 others.
+PARTITION_COUNTS = [(1_500, 5), pytest.param(5_000, 100, marks=WHOLE)]
 SMALL_COUNT = 49
 TOPIC_RESOURCE = 2
 METRICS_PORT = free_port()
@@ -60,7 +60,7 @@ COMES_LATER = (14, 15, 16)
 TIMEOUT_MS = int(PATIENCE_S * 1_000)
 CONFIG = {
     "offsets.topic.num.partitions": "1",
-    "group.initial.rebalance.delay.ms": "3000",
+    "group.initial.rebalance.delay.ms": "1000",
     "auto.create.topics.enable": "false",
 }
 
@@ -190,13 +190,13 @@ def test_a_thousand_topics_in_one_request(broker):
     assert ask(broker, MetadataRequest(None), 4).topics == []
 
 
-@pytest.mark.parametrize("large", LARGE_COUNTS)
-def test_very_many_partitions(broker, large):
+@pytest.mark.parametrize(("large", "each"), PARTITION_COUNTS)
+def test_very_many_partitions(broker, large, each):
     small = [f"s{number}" for number in range(SMALL_COUNT)]
-    partition_count = large + SMALL_COUNT * (large // 50)
+    partition_count = large + SMALL_COUNT * each
     with no_stall(broker):
         create(broker, ["large"], large)
-        create(broker, small, large // 50)
+        create(broker, small, each)
     with no_stall(broker):
         answer = ask(broker, MetadataRequest(None), 9)
         assert sum(len(topic.partitions) for topic in answer.topics) == partition_count
@@ -277,7 +277,7 @@ def test_five_hundred_members_and_very_many_groups(broker, group_count):
             beats = [HeartbeatRequest("g", 1, member_id) for member_id in ids]
             assert {each.error_code for each in ask_all(sockets, beats, 2)} == {0}
         with no_stall(broker):
-            described = ask(broker, DescribeGroupsRequest(["g"] * 300), 5).groups
+            described = ask(broker, DescribeGroupsRequest(["g"] * 60), 5).groups
             assert {len(group.members) for group in described} == {MEMBER_COUNT}
     with no_stall(broker), connect(broker) as sock:
         for number in range(group_count):

@@ -122,6 +122,8 @@ def write_with_kafka(server: KafkaServer, topic: str, count: int) -> None:
 
 def count_with_kafka(server: KafkaServer, topic: str, end_offset: int) -> int:
     consumer = Consumer({"bootstrap.servers": server.bootstrap_servers, "group.id": "g", "check.crcs": True})
+    # Who knows no leader yet asks where the beginning is half a second later.
+    consumer.list_topics(topic, timeout=PATIENCE_S)
     consumer.assign([Assignment(topic, 0, OFFSET_BEGINNING)])
     seen = 0
     while True:

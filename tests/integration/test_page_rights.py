@@ -99,6 +99,12 @@ def test_the_pipelines_runs_are_told_to_who_may_see_their_topics(world: World, u
         assert (letters, alerts) == ([], [])
 
 
+@pytest.fixture(autouse=True)
+def looks_soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `barnabas explain` take its second look at what moves sooner than after two seconds: nothing moves here."""
+    monkeypatch.setattr("barnabas.explain.gather._LOOKS_APART_S", 0.2)
+
+
 def of_each_user(work: Callable[[str], set[str]], users: Iterable[str]) -> dict[str, set[str]]:
     with ThreadPoolExecutor(8) as pool:
         return dict(zip(users, pool.map(work, users), strict=True))

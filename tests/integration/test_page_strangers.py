@@ -127,7 +127,7 @@ def test_what_a_closed_connection_sent_is_forgotten_at_once(running: Running) ->
 def test_who_sends_slowly_is_closed_and_keeps_nobody_out(running: Running) -> None:
     port, _ = running
     post = b"POST /logout HTTP/1.1\r\nhost: 127.0.0.1\r\nsec-fetch-site: same-origin\r\ncontent-length: 1000\r\n"
-    post += b"content-type: application/x-www-form-urlencoded\r\n\r\nx"
+    post += b"connection: close\r\ncontent-type: application/x-www-form-urlencoded\r\n\r\nx"
     with ExitStack() as stack:
         slow = []
         for each in (b"", b"G", GOOD[:-2], post):

@@ -29,8 +29,9 @@ def registry() -> Iterator[str]:
 @pytest.mark.alone
 def test_a_throttle_is_held_halved_and_doubled_and_what_is_in_sync_does_not_wait(registry: str, tmp_path: Path) -> None:
     with cluster_of(("barnabas",) * 3, tmp_path, f"{registry}/held", SMALL_ANSWERS) as members:
-        held = asyncio.run(hold(members, 2_000_000, 4))
+        held = asyncio.run(hold(members, 2_000_000, 4, print))
     assert held.worst < 0.1, held
+    assert held.excess <= 0, held
     assert held.isr_changes == 0
     # A hundred of them would take a minute if each waited as what lags does.
     assert held.ack_count > 100

@@ -208,6 +208,8 @@ def committed_values(broker: Broker, topic: str) -> list[bytes]:
             "bootstrap.servers": broker.bootstrap_servers,
             "group.id": "reader",
             "enable.partition.eof": True,
+            # The end is told by a fetch that finds nothing.
+            "fetch.wait.max.ms": 10,
             "isolation.level": "read_committed",
         }
     )

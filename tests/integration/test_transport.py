@@ -283,7 +283,7 @@ def test_a_half_sent_frame_is_one_log_line(caplog):
 
 def test_silent_connections_are_closed():
     async def scenario():
-        server = Server(max_idle_ms=1_000)
+        server = Server(max_idle_ms=100)
         reader, writer = await server.connect()
         assert await reader.read() == b""
         writer.close()
@@ -347,7 +347,7 @@ def test_half_frames_beyond_the_memory_wait_and_all_are_answered():
 
 def test_a_silent_half_frame_makes_room_for_those_that_wait_for_memory():
     async def scenario():
-        server = Server(max_idle_ms=1_000, memory_bytes=0)
+        server = Server(max_idle_ms=100, memory_bytes=0)
         silent = await server.connect()
         silent[1].write(framed(b"s" * 500_000)[:400_000])
         await until(lambda: server.memory.used_bytes)
@@ -400,7 +400,7 @@ def test_who_pipelines_waits_for_the_others_turns():
 
 def test_a_connection_whose_answer_never_comes_is_idle_too():
     async def scenario():
-        server = Server(lambda connection, payload: connection.pause(Pause.ANSWER), max_idle_ms=1_000)
+        server = Server(lambda connection, payload: connection.pause(Pause.ANSWER), max_idle_ms=100)
         reader, writer = await server.connect()
         writer.write(framed(b"wait"))
         assert await reader.read() == b""

@@ -24,7 +24,7 @@ from barnabas.pipeline.jobs.security.facts import FACTS
 from barnabas.pipeline.jobs.security.judging import VERDICTS
 from barnabas.pipeline.jobs.security.visitors import NO_AGENT, visitor_figures, with_shares
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
-from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
+from barnabas.pipeline.sources.access_log_events import access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine
 from barnabas.pipeline.sources.social import Shares, SitePlan, Truth
 from tests.pipeline.activity import Event, tables_of
@@ -146,7 +146,7 @@ def log_score(spark: SparkSession, path: Path) -> LogScore:
     """Run the job over an access log; beside it the rules of behaviour alone, over all agents."""
     lines = list(read_lines(path))
     views = [view for number, text in lines if (view := parse_line(number, text)) is not None]
-    plan = AccessLogPlan(most_common_site(path))
+    plan = most_common_site(path)
     raw = (RawLine("log", number, text) for number, text in lines)
     events: Iterator[Event] = (event for line in access_log_lines(raw, plan) for event in line.events)
     facts = facts_of(spark, JOB, tables_of(JOB, events))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from unittest.mock import patch
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
@@ -17,6 +18,7 @@ from barnabas.clients.admin import NewTopic
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.job import Job
+from barnabas.pipeline.runner import supervisor
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Fields = Mapping[str, object]
+
+# The supervisor's defaults, 0.2 s and 1 s, would be most of the time of a run of ten records.
+_POLL_S, _FIRST_RETRY_S = 0.02, 0.1
 
 
 class Site:
@@ -145,9 +150,10 @@ class Site:
         is_stopped: Callable[[], bool] = lambda: False,
         followers: Mapping[str, Follower] | None = None,
     ) -> JobRun:
-        (done,) = run_jobs(
-            self.spark, [plan], self.metrics, self.figures.append, self.warnings.append, is_stopped, followers
-        )
+        with patch.multiple(supervisor, _POLL_S=_POLL_S, _FIRST_RETRY_S=_FIRST_RETRY_S):
+            (done,) = run_jobs(
+                self.spark, [plan], self.metrics, self.figures.append, self.warnings.append, is_stopped, followers
+            )
         return done
 
     def rows(self, job: Job, table: str, *columns: str, table_format: str = "delta") -> list[tuple[Any, ...]]:

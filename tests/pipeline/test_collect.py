@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,9 +18,8 @@ from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.jobs.operations import JOB
-from barnabas.pipeline.sources.broker import BrokerLook
+from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
 from barnabas.pipeline.sources.broker_figures import clients_near_limits
-from barnabas.pipeline.sources.broker_requests import AskedBrokers
 from tests.compat.conftest import TARGET, RunningBroker, StartBroker
 from tests.patience import PATIENCE_S
 from tests.pipeline.site import Site
@@ -90,7 +89,7 @@ def test_alert_names_the_client_that_is_held_and_the_limit(
         broker, lambda pool: QuotaStateAdmin(pool).alter_limits(Limited(None, CLIENT_ID), {"producer_byte_rate": LIMIT})
     )
     ask(broker, lambda pool: produce(pool, "t", 300), CLIENT_ID)
-    with AskedBrokers(broker.bootstrap_servers) as brokers:
+    with closing(AskedBrokers(broker.bootstrap_servers)) as brokers:
         wait(lambda: bool(clients_near_limits(brokers.quotas_in_use() or ())))
         topics = ("--topic", host_topic, "--broker-topic", broker_topic)
         at = ("--bootstrap-server", broker.bootstrap_servers, "--broker-metrics", f"http://{http}/metrics")
@@ -121,7 +120,7 @@ def test_lag_and_partitions_are_told_of_any_cluster(cluster: RunningBroker, name
         assert await Admin(pool).offsets([TopicPartition(name, 0)], LATEST) == {TopicPartition(name, 0): 30}
 
     warnings: list[str] = []
-    with AskedBrokers(cluster.bootstrap_servers) as brokers:
+    with closing(AskedBrokers(cluster.bootstrap_servers)) as brokers:
         ask(cluster, fall_behind)
         look = BrokerLook(brokers, [], warnings.append)
         for _ in range(4):
@@ -135,7 +134,7 @@ def test_lag_and_partitions_are_told_of_any_cluster(cluster: RunningBroker, name
 def test_brokers_that_are_away_are_told_of_in_a_line() -> None:
     warnings: list[str] = []
     port = free_port()
-    with AskedBrokers(f"127.0.0.1:{port}") as brokers:
+    with closing(AskedBrokers(f"127.0.0.1:{port}")) as brokers:
         look = BrokerLook(brokers, [f"http://127.0.0.1:{port}/metrics"], warnings.append)
         assert {what: fields["value"] for _, what, fields in look()} == {"cluster:clients_left_out": 0}
     assert len(warnings) == 3

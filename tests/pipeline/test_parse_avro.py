@@ -27,9 +27,9 @@ FIRST = EventType(
     1,
     "id",
     (
-        Field("text", Kind.STRING, "", is_required=True),
-        Field("number", Kind.INT, ""),
-        Field("figure", Kind.DOUBLE, ""),
+        Field("text", Kind.STRING, is_required=True),
+        Field("number", Kind.INT),
+        Field("figure", Kind.DOUBLE),
     ),
 )
 SECOND = EventType(
@@ -39,8 +39,8 @@ SECOND = EventType(
     "id",
     (
         *FIRST.own_fields,
-        Field("flag", Kind.BOOLEAN, "", is_required=True, since=2),
-        Field("seen", Kind.TIME, "", since=2),
+        Field("flag", Kind.BOOLEAN, is_required=True, since=2),
+        Field("seen", Kind.TIME, since=2),
     ),
 )
 OLD = encode_avro(FIRST, {"id": "1", "time": TIME, "text": "é", "number": -5, "figure": 1.5})
@@ -87,7 +87,7 @@ def test_what_is_broken_says_why(spark: SparkSession) -> None:
         (header + b"\xff" * 40, "the body is no e of version 1"),
         # A length that nothing could hold.
         (header + b"\x02e\x04\xfe\xff\xff\xff\xff\xff\x7f", "the body is no e of version 1"),
-        (header + body.replace(b"\x02e", b"\x02f", 1), "field 'type' is not 'e': f"),
+        (header + body.replace(b"\x02e", b"\x02f", 1), "field 'type' is not 'e': \"f\""),
         (header + body.replace(b"\x02e\x02", b"\x02e\x00", 1), "field 'version' is not 1 or more"),
         (header + body.replace("é".encode(), b"\xc3\x28"), "field 'text' is no UTF-8"),
         (

@@ -61,7 +61,10 @@ def refreshed(facts: DataFrame, accused: DataFrame | None = None, /, **parameter
     """Compute what is derived from facts, and verdicts."""
     all_parameters = {**JOB.defaults(), **parameters}
     read = {} if accused is None else {"verdicts": accused}
-    hours = digest({"ranking_facts": facts, **read}, all_parameters)
+    # As a run does it: results are computed from digests that are written down.
+    hours = {
+        name: rows.localCheckpoint() for name, rows in digest({"ranking_facts": facts, **read}, all_parameters).items()
+    }
     return {**read, **hours, **refresh(hours, all_parameters)}
 
 

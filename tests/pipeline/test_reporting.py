@@ -19,7 +19,7 @@ from barnabas.pipeline.job import PLACE, TopicInput, Value
 from barnabas.pipeline.jobs.reporting import DAYS, JOB, RESULTS, funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
-from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
+from barnabas.pipeline.sources.access_log_events import access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine
 from tests.pipeline.literal_events import facts_of, verdicts
 from tests.pipeline.reporting_sql import Reckoning, Rows
@@ -317,7 +317,7 @@ def test_every_number_equals_it_with_the_clicks_searches_and_logins_of_the_log(
     log.write_bytes(gzip.decompress(real_access_log.read_bytes()))
     site = most_common_site(log)
     raw = (RawLine("log", number, text) for number, text in read_lines(log))
-    found = list(access_log_lines(raw, AccessLogPlan(site)))
+    found = list(access_log_lines(raw, site))
     events = [{"type": kind.name, **fields} for line in found for kind, fields in line.events]
     reckoning = Reckoning(log, [], JOB.defaults(), steps_of(JOB.defaults()), site)
     refused = sum(line.refused is not None for line in found)

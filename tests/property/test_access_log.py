@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, parse_line, read_lines
-from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines
+from barnabas.pipeline.sources.access_log_events import access_log_lines
 from barnabas.pipeline.sources.lines import RawLine
 from tests.access_log_counts import count_file, count_views
 
@@ -181,7 +181,7 @@ def assert_agree_on(log: Path) -> None:
     for number, text in lines:
         assert_agree(text)
         view = parse_line(number, text)
-        (line,) = access_log_lines([RawLine("log", number, text)], AccessLogPlan())
+        (line,) = access_log_lines([RawLine("log", number, text)])
         assert (line.refused is None) == (view is not None)
         for event_type, fields in line.events:
             assert len(encode_json(event_type, fields)) < MOST_EVENT_BYTES

@@ -13,7 +13,8 @@ from barnabas.broker.server.main import parser
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command, module_of
 from barnabas.cli.parser import command_parser
 from barnabas.core.command_line import HELP_OPTIONS, CommandParser, shown_name
-from barnabas.pipeline.commands.main import DESCRIPTION, commands
+from barnabas.pipeline.commands.main import COMMANDS as PIPELINE_COMMANDS
+from barnabas.pipeline.commands.main import DESCRIPTION
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 
 KAFKA_TOOLS = Path(__file__).with_name("kafka_tools.md")
@@ -24,8 +25,8 @@ _HEAD = """# The command line
 Generated from the commands by `scripts/generate`.
 
 `barnabas` is one command with subcommands; options have the names of Kafka's own tools where those have them. Results
-go to stdout, everything else (progress, notes, errors) to stderr. On a terminal results are tables, or a line for each
-cell if the terminal is too narrow for the longest words. In a pipe they are plain columns, and with `--json` JSON for
+go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables, or a line for each
+cell if the terminal is too narrow for the longest words; in a pipe they are plain columns, and with `--json` JSON for
 scripts. An error is one line that says what to do, and exit code 1.
 `barnabas pipeline` has [more exit codes](pipeline/running.md#stopping).
 
@@ -38,7 +39,7 @@ name of one of Kafka's shell tools, such as `kafka-console-consumer.sh`, prints 
 Two commands need more than a plain install ([README](../README.md#use-it)): `perf` needs the extra `clients`
 (`pip install '.[clients]'` in a checkout) and `pipeline` the extra `pipeline`. All commands that take
 `--bootstrap-server` work with any Kafka cluster, except `quotas explain`, `quotas top` and `quotas simulate`, which
-need Barnabas brokers.
+only Barnabas answers.
 
 | command | what it does |
 | --- | --- |
@@ -93,9 +94,9 @@ def _document() -> str:
 
 def _pipeline() -> Iterator[str]:
     yield f"\n## barnabas pipeline\n\n{DESCRIPTION} It needs `pip install '.[pipeline]'` in a checkout; "
-    yield "[pipeline/running.md](pipeline/running.md) has details.\n"
-    for name, module in commands().items():
-        made = pipeline_parser(module)
+    yield "[pipeline/running.md](pipeline/running.md) tells more.\n"
+    for name in PIPELINE_COMMANDS:
+        made = pipeline_parser(name)
         yield f"\n### barnabas pipeline {name}\n\n{made.description}\n\n"
         yield from _options(made)
 

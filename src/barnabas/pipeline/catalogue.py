@@ -25,11 +25,7 @@ def built_in_jobs() -> dict[str, Job]:
 
 
 def find_job(name: str) -> Job:
-    """Return a job by its name, or by the Python file that declares it.
-
-    Raises:
-        NoSuchJobError: there is none.
-    """
+    """Return a job by its name, or by the Python file that declares it; raise NoSuchJobError if there is none."""
     if name.endswith(".py"):
         return _job_of_file(Path(name))
     known = built_in_jobs()

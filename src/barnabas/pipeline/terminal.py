@@ -1,15 +1,13 @@
 """Tables as people see them on a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from barnabas.core.peer_text import on_one_line
 from barnabas.core.tables import column_widths, record_lines
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _LONGEST_CELL = 70
 
@@ -22,16 +20,10 @@ def print_table(
     *,
     can_drop_last: bool = False,
 ) -> None:
-    """Print a small table: numbers to the right, long values shortened.
+    """Print a small table: numbers to the right, long values shortened; a line for each cell if the terminal is narrow.
 
-    A terminal that is too narrow for the longest words gets a line for each cell.
-
-    Args:
-        can_drop_last: Leave out the last column, such as a bar, if the others fit without it.
+    If `can_drop_last`, the last column, such as a bar, is left out before that.
     """
-    from rich.table import Table
-    from rich.text import Text
-
     texts = [[on_one_line(_shown(value)) for value in row] for row in rows]
     # Each column has a frame and two spaces.
     widths = column_widths(columns, texts, console.width - 3 * len(columns) - 1)

@@ -36,6 +36,8 @@ def member_config(broker_id: int, zookeeper_connect: str, broker_count: int = 3)
         "zookeeper.connection.timeout.ms": "60000",
         # A killed one is found dead soon.
         "zookeeper.session.timeout.ms": "3000",
+        # The last one to stop finds no other leaders, and asks three times.
+        "controlled.shutdown.retry.backoff.ms": "100",
     }
 
 

@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
+from tests.compat.clients.model import FETCH_WAIT_MS, HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
 from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
@@ -81,6 +81,7 @@ class AioKafkaClient:
                 enable_auto_commit=False,
                 session_timeout_ms=SESSION_TIMEOUT_MS,
                 heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+                fetch_max_wait_ms=FETCH_WAIT_MS,
                 metadata_max_age_ms=1_000,
                 group_instance_id=instance,
             )

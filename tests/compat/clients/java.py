@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
+from tests.compat.clients.model import FETCH_WAIT_MS, HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
 from tools.kafka.java import compiled, start_java
 
 _DRIVER = Path(__file__).parents[1] / "java" / "ClientDriver.java"
@@ -93,6 +93,7 @@ class JavaClient:
             enable_auto_commit="false",
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+            fetch_max_wait_ms=FETCH_WAIT_MS,
             **({} if instance is None else {"group_instance_id": instance}),
             **({"partition_assignment_strategy": _COOPERATIVE} if is_cooperative else {}),
             **({"client_rack": rack} if rack else {}),

@@ -7,7 +7,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
-from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
+from tests.compat.clients.model import FETCH_WAIT_MS, HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
 from tests.patience import PATIENCE_S
 
 # A join takes milliseconds; where it takes longer than this, asking again does no harm.
@@ -70,6 +70,7 @@ class KafkaPythonClient:
             enable_auto_commit=False,
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+            fetch_max_wait_ms=FETCH_WAIT_MS,
             metadata_max_age_ms=1_000,
             group_instance_id=instance,
             **({"partition_assignment_strategy": (CooperativeStickyAssignor,)} if is_cooperative else {}),

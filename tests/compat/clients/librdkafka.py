@@ -8,7 +8,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaExcep
 from confluent_kafka import Message as RdMessage
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
-from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
+from tests.compat.clients.model import FETCH_WAIT_MS, HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
 from tests.patience import PATIENCE_S
 
 
@@ -70,6 +70,7 @@ class LibrdkafkaClient:
                 "enable.auto.commit": False,
                 "session.timeout.ms": SESSION_TIMEOUT_MS,
                 "heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
+                "fetch.wait.max.ms": FETCH_WAIT_MS,
                 "topic.metadata.refresh.interval.ms": 1_000,
                 **({} if instance is None else {"group.instance.id": instance}),
                 **({"partition.assignment.strategy": "cooperative-sticky"} if is_cooperative else {}),

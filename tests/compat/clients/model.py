@@ -5,6 +5,8 @@ from typing import NamedTuple, Protocol
 
 SESSION_TIMEOUT_MS = 30_000
 HEARTBEAT_INTERVAL_MS = 500
+# What a client asks for behind a fetch waits for its answer; by default half a second.
+FETCH_WAIT_MS = 50
 
 
 class Message(NamedTuple):

@@ -34,7 +34,7 @@ SETTINGS = {
     "rebalance.backoff.ms": "500",
     # Beside a killed member they try until its session has expired.
     "rebalance.max.retries": "100",
-    "zookeeper.session.timeout.ms": "6000",
+    "zookeeper.session.timeout.ms": "4000",
     "zookeeper.connection.timeout.ms": "60000",
     "zookeeper.sync.time.ms": "200",
     "refresh.leader.backoff.ms": "100",

@@ -156,7 +156,7 @@ class Site:
             config["zookeeper.connect"] = connect
         else:
             connect = f"127.0.0.1:{free_port()}"
-            config["barnabas.registry.listeners"] = connect
+            config |= {"barnabas.registry.listeners": connect, "barnabas.registry.min.session.timeout.ms": "2000"}
         return self._stack.enter_context(Broker(config=config)), connect
 
     def _wait_for_coordinator(self) -> None:

@@ -18,7 +18,7 @@ from barnabas.core.build import compiled_modules
 from barnabas.core.command_line import ENVIRONMENT
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.pipeline.commands.main import commands as pipeline_commands
+from barnabas.pipeline.commands.main import COMMANDS as PIPELINE_COMMANDS
 from barnabas.pipeline.commands.main import main as pipeline_main
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 
@@ -90,7 +90,7 @@ PARSERS = {
     f"{name} {below}".strip(): command_parser(f"{name} {below}".strip(), *reversed(find_command(name, below)))
     for name, below in _COMMANDS
 }
-PARSERS |= {f"pipeline {name}": pipeline_parser(module) for name, module in pipeline_commands().items()}
+PARSERS |= {f"pipeline {name}": pipeline_parser(name) for name in PIPELINE_COMMANDS}
 PARSERS |= {"broker": broker_parser().complete()}
 
 

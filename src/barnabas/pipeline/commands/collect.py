@@ -1,17 +1,27 @@
-"""`barnabas pipeline collect`: send metrics of this host, of brokers and of runs to topics, until stopped."""
+"""`barnabas pipeline collect`: this host's figures, and those of brokers and runs, into topics, until stopped."""
 
 import argparse
 import platform
 import signal
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import FrameType
 
-from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, add_cluster_options, feeder_security, sender_options
+from barnabas.pipeline.commands.options import (
+    DEFAULT_DIRECTORY,
+    Options,
+    add_cluster_options,
+    feeder_security,
+    sender_options,
+)
+from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
 from barnabas.pipeline.runner.plan import PlanError
-
-NAME = "collect"
-HELP = "send metrics of this host, brokers and runs to topics"
+from barnabas.pipeline.sources.broker import AskedBrokers, BrokerLook
+from barnabas.pipeline.sources.feeder import FeedPlan, feed
+from barnabas.pipeline.sources.host import HostLook
+from barnabas.pipeline.sources.lines import Look, tick_lines
+from barnabas.pipeline.sources.run_status import run_look
+from barnabas.pipeline.sources.topics import BrokerTopics
 
 # Rules judge minutes: a minute in which nobody looked is one in which nobody is held.
 _LONGEST_INTERVAL_S = 30.0
@@ -20,67 +30,36 @@ _LONGEST_INTERVAL_S = 30.0
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    parser.add_argument("--topic", default="host-metrics", help="topic of the host's metrics; default: %(default)s")
-    parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="partitions of a new topic; default: %(default)s"
-    )
-    parser.add_argument("--host", default="", metavar="NAME", help="name of this host (the system's host name)")
-    parser.add_argument(
-        "--interval",
-        type=float,
-        default=10.0,
-        metavar="S",
-        help="time between two measurements; default: %(default)s s",
-    )
-    parser.add_argument(
-        "--give-up",
-        type=float,
-        default=120.0,
-        metavar="S",
-        help="exit after this long without contact to a broker; default: %(default)s s",
-    )
-    parser.add_argument(
+    options = Options(parser)
+    options.value("--topic", "TOPIC", "of the host's figures", "host-metrics")
+    options.value("--partitions", "N", "of a topic that is made", 4)
+    options.value("--host", "NAME", "this host's name (what it calls itself)", "")
+    options.value("--interval", "S", "between two looks", 10.0, unit=" s")
+    options.value("--give-up", "S", "wait for a broker", 120.0, unit=" s")
+    options.add(
         "--broker-metrics",
         nargs="?",
         const="",
         action="append",
         default=[],
         metavar="URL",
-        help="also collect metrics of the cluster (throttled clients, lag, partitions) and of a broker's endpoint "
-        "http://HOST:PORT/metrics; may be given for each broker",
+        help="look at the cluster as well: who is held by which quota, lag, partitions; and at a broker's own page of "
+        "figures, http://HOST:PORT/metrics; may be given for each broker",
     )
-    parser.add_argument(
+    options.value(
         "--runs",
+        "DIR",
+        "look at the runs of a checkpoint directory as well: how far behind they are, and whether they go on "
+        f"({DEFAULT_DIRECTORY}/checkpoints)",
+        "",
         nargs="?",
         const=f"{DEFAULT_DIRECTORY}/checkpoints",
-        default="",
-        metavar="DIR",
-        help="also collect the lag and progress of the runs of a checkpoint directory "
-        f"({DEFAULT_DIRECTORY}/checkpoints)",
     )
-    parser.add_argument(
-        "--broker-topic",
-        default="broker-metrics",
-        metavar="TOPIC",
-        help="topic of the metrics of brokers and runs; default: %(default)s",
-    )
+    options.value("--broker-topic", "TOPIC", "of these", "broker-metrics")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: an option can't be what it is.
-    """
-    from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
-    from barnabas.pipeline.sources.broker import BrokerLook
-    from barnabas.pipeline.sources.broker_requests import AskedBrokers
-    from barnabas.pipeline.sources.feeder import FeedPlan, feed
-    from barnabas.pipeline.sources.host import HostLook, ThisHost
-    from barnabas.pipeline.sources.run_status import RunLook
-    from barnabas.pipeline.sources.ticks import Look, tick_lines
-    from barnabas.pipeline.sources.topics import BrokerTopics
-
+    """Run the command; raise PlanError if an option can't be what it is."""
     check(arguments)
     security = feeder_security(arguments)
     is_stopped = False
@@ -92,38 +71,33 @@ def run(arguments: argparse.Namespace) -> int:
         is_stopped = True
 
     signal.signal(signal.SIGTERM, stop)
-    host_name, host = arguments.host or platform.node(), ThisHost()
-    looks: list[Look] = [HostLook(host_name, host)]
+    host_name = arguments.host or platform.node()
+    looks: list[Look] = [HostLook(host_name)]
     topics_by_type = {HOST_METRIC: arguments.topic}
     with ExitStack() as stack:
         if arguments.broker_metrics:
-            brokers = stack.enter_context(AskedBrokers(arguments.bootstrap_server, security))
+            brokers = stack.enter_context(closing(AskedBrokers(arguments.bootstrap_server, security)))
             looks.append(BrokerLook(brokers, [url for url in arguments.broker_metrics if url], print))
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
         if arguments.runs:
-            looks.append(RunLook(Path(arguments.runs)))
+            looks.append(run_look(Path(arguments.runs)))
             topics_by_type[BROKER_METRIC] = arguments.broker_topic
         plan = FeedPlan(
             tuple(topics_by_type),
-            HOST_METRIC,
             {event_type.name: topic for event_type, topic in topics_by_type.items()},
             arguments.partitions,
             give_up_s=arguments.give_up,
             may_append=True,
         )
-        topics = stack.enter_context(BrokerTopics(sender_options(arguments)))
-        lines = tick_lines(host_name, arguments.interval, looks, host, lambda: is_stopped)
+        topics = BrokerTopics(sender_options(arguments))
+        lines = tick_lines(host_name, arguments.interval, looks, lambda: is_stopped)
         done = feed(topics, plan, lines, warn=print)
-    print(f"done: {done.sent_count:,} metrics")
+    print(f"done: {done.sent_count:,} figures")
     return 0
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Check the options.
-
-    Raises:
-        PlanError: a URL is none of a page, a directory is not here, or too much time is between two looks.
-    """
+    """Raise PlanError if a URL is not of a page, a directory is not here, or looks are too far apart."""
     for url in arguments.broker_metrics:
         if url and not url.startswith(("http://", "https://")):
             raise PlanError(f"--broker-metrics {url}: it must be http://HOST:PORT/metrics (barnabas.http.listeners)")

@@ -1,4 +1,4 @@
-"""`barnabas pipeline compact JOB`: merge the small files of a job's tables into larger ones.
+"""`barnabas pipeline compact JOB`: write the small files of a job's tables together into larger ones.
 
 A run does it by itself every so many batches (`run --compact-every`), except for Parquet, where other readers may see a
 table between two steps (docs/pipeline/tables.md); stop the run before you compact that.
@@ -7,47 +7,34 @@ table between two steps (docs/pipeline/tables.md); stop the run before you compa
 import argparse
 
 from barnabas.pipeline.catalogue import find_job
-from barnabas.pipeline.commands.options import add_spark_options, add_table_options, session_options, tables_place
+from barnabas.pipeline.commands.options import (
+    Options,
+    add_spark_options,
+    add_table_options,
+    session_options,
+    tables_place,
+)
 from barnabas.pipeline.job import TableOutput
+from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout
+from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import MEGABYTE
-
-NAME = "compact"
-HELP = "merge small files of tables"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("job", help="a job's name, or a .py file that declares one")
-    parser.add_argument(
-        "--table",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only this table; tables of load are named by topic",
-    )
-    parser.add_argument(
-        "--target-mb",
-        type=int,
-        default=COMPACTED_FILE_BYTES // MEGABYTE,
-        metavar="N",
-        help="size of the new files; default: %(default)s",
-    )
+    options = Options(parser)
+    options.add("job", help="a job's name, or a .py file that declares one")
+    options.values("--table", "NAME", "only this one; load's are topics")
+    options.value("--target-mb", "N", "size of the files that are written", COMPACTED_FILE_BYTES // MEGABYTE)
     add_table_options(parser)
     add_spark_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: the job has no such table, or none is there.
-    """
-    from barnabas.pipeline.runner.outputs import table_location
-    from barnabas.pipeline.tables.places import open_table
-
+    """Run the command; raise PlanError if the job has no such table, or none is there."""
     job = find_job(arguments.job)
     names = [each.name for each in job.outputs if isinstance(each, TableOutput)]
     if "*" in names:

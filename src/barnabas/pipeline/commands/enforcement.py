@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.clients.security import client_security
 from barnabas.core.errors import ConfigError
-from barnabas.pipeline.commands.options import pairs, parse_duration
+from barnabas.pipeline.commands.options import Options, names, pairs, parse_duration
 from barnabas.pipeline.enforcement.audit import AUDIT_TOPIC
 from barnabas.pipeline.enforcement.policy import (
     ACCUSATIONS,
@@ -31,73 +31,47 @@ _DEFAULTS = Policy()
 
 def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of enforcement."""
-    group = parser.add_argument_group("enforcement (security; docs/pipeline/enforcement.md)")
-    group.add_argument("--enforce", action="store_true", help="turn verdicts into limits that expire")
-    group.add_argument(
+    options = Options(parser, "enforcement (security; docs/pipeline/enforcement.md)")
+    options.flag("--enforce", "turn verdicts into limits that expire")
+    options.add(
         "--dry-run",
         action=argparse.BooleanOptionalAction,
         default=None,
         help="only report what would be limited, and write it to the audit topic (the default)",
     )
-    group.add_argument(
+    options.values(
         "--limit",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="quota for accused subjects, by Kafka's name "
+        "NAME=VALUE",
+        "a quota of the accused, by Kafka's name "
         f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
     )
-    group.add_argument(
-        "--limit-for",
-        default="1h",
-        metavar="DURATION",
-        help="duration of a limit: 90s, 15m, 1h, 7d; default: %(default)s",
-    )
-    group.add_argument(
+    options.value("--limit-for", "DURATION", "how long a limit lasts: 90s, 15m, 1h, 7d", "1h")
+    options.value(
         "--enforce-what",
-        default=",".join(ENFORCED),
-        metavar="WHAT,...",
-        help="verdicts to enforce (%(default)s; also possible: declared_bot)",
+        "WHAT,...",
+        "which verdicts count (%(default)s; declared_bot is possible, too)",
+        ",".join(ENFORCED),
     )
-    group.add_argument(
-        "--least-score",
-        type=float,
-        default=_DEFAULTS.least_score,
-        metavar="N",
-        help="ignore verdicts below this score (0 to 1); default: %(default)s",
-    )
-    group.add_argument(
+    options.value("--least-score", "N", "verdicts below this score (0 to 1) don't count", _DEFAULTS.least_score)
+    options.values(
         "--subject",
-        action="append",
-        default=[],
-        metavar="KIND=ENTITY",
-        help="Kafka entity of a kind of subjects: user, client-id, or one of them with :TEMPLATE, such as "
+        "KIND=ENTITY",
+        "how subjects of a kind are named in Kafka: user, client-id, or one of them and :TEMPLATE, such as "
         "address=client-id:web-{address} (user=user)",
     )
-    group.add_argument(
-        "--never",
-        default="",
-        metavar="NAME,...",
-        help="users and client ids that are never limited, in addition to the run's own",
-    )
-    group.add_argument(
+    options.value("--never", "NAME,...", "users and client ids that are never limited, besides the run's own", "")
+    options.value(
         "--most-limited",
-        type=int,
-        default=_DEFAULTS.most,
-        metavar="N",
-        help="maximum number of limited users and client ids (%(default)s); the highest scores first",
+        "N",
+        "maximum number of limited users and client ids (%(default)s); the highest scores first",
+        _DEFAULTS.most,
     )
-    add_audit_option(group)
+    add_audit_option(options)
 
 
-def add_audit_option(parser: argparse._ActionsContainer) -> None:
+def add_audit_option(options: Options) -> None:
     """Add the name of the audit topic."""
-    parser.add_argument(
-        "--audit-topic",
-        default=AUDIT_TOPIC,
-        metavar="TOPIC",
-        help="topic with all steps of enforcement; default: %(default)s",
-    )
+    options.value("--audit-topic", "TOPIC", "topic with all steps of enforcement", AUDIT_TOPIC)
 
 
 def enforcement_followers(
@@ -108,32 +82,30 @@ def enforcement_followers(
 ) -> dict[str, Follower]:
     """Return followers that enforce the verdicts of runs, by the run's name; none without `--enforce`.
 
-    Args:
-        arguments: Of the command.
-        plans: The runs.
-        say: Called with a line for each step.
-        warn: Called with each warning, one line.
-
-    Raises:
-        PlanError: an option is invalid.
+    `say` is called with a line for each step; raise PlanError if an option is invalid.
     """
     if not arguments.enforce:
         if arguments.dry_run is not None:
             raise PlanError("--dry-run and --no-dry-run need --enforce")
         return {}
-    judging = [plan for plan in plans if _has_verdicts(plan)]
-    if not judging:
-        raise PlanError("--enforce needs a job that gives verdicts: run security --enforce")
-    from barnabas.pipeline.enforcement.follower import EnforcementFollower
+    from barnabas.pipeline.enforcement.follower import VERDICTS, EnforcementFollower
 
-    followers: dict[str, Follower] = {}
-    for plan in judging:
-        policy = _policy(arguments, plan.kafka)
-        followers[plan.run] = EnforcementFollower(
-            plan.kafka, policy, plan.run, arguments.audit_topic, lambda entry: say(line_of(entry)), warn
+    followers: dict[str, Follower] = {
+        plan.run: EnforcementFollower(
+            plan.kafka,
+            _policy(arguments, plan.kafka),
+            plan.run,
+            arguments.audit_topic,
+            lambda entry: say(line_of(entry)),
+            warn,
         )
-    if _is_dry(arguments):
-        warn("dry run: no limits are set; check the reported limits, then use --no-dry-run")
+        for plan in plans
+        if any(isinstance(output, TableOutput) and output.name == VERDICTS for output in plan.job.outputs)
+    }
+    if not followers:
+        raise PlanError("--enforce needs a job that gives verdicts: run security --enforce")
+    if arguments.dry_run is not False:
+        warn("dry run: nobody is limited; check the reported limits, then use --no-dry-run")
     return followers
 
 
@@ -147,12 +119,6 @@ def line_of(entry: Entry) -> str:
     return f"{said['step']} {entry.entity}{what}{note}: {verdict.what} {verdict.subject}: {verdict.why}"
 
 
-def _has_verdicts(plan: RunPlan) -> bool:
-    from barnabas.pipeline.enforcement.follower import VERDICTS
-
-    return any(isinstance(output, TableOutput) and output.name == VERDICTS for output in plan.job.outputs)
-
-
 def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
     try:
         limits = parse_limits(pairs(arguments.limit, "--limit")) or dict(_DEFAULTS.limits)
@@ -160,7 +126,7 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
         entities = {kind: parse_template(kind, text) for kind, text in subjects.items()} or _DEFAULTS.entities
     except PolicyError as error:
         raise PlanError(str(error)) from None
-    enforced = _names(arguments.enforce_what)
+    enforced = names(arguments.enforce_what)
     for what in enforced:
         if what not in ACCUSATIONS:
             raise PlanError(f"verdict {what!r} does not exist: use {', '.join(ACCUSATIONS)}")
@@ -174,18 +140,10 @@ def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
         enforced,
         arguments.least_score,
         entities,
-        _DEFAULTS.never | frozenset(_names(arguments.never)) | _own_names(kafka.options),
+        _DEFAULTS.never | frozenset(names(arguments.never)) | _own_names(kafka.options),
         arguments.most_limited,
-        _is_dry(arguments),
+        arguments.dry_run is not False,
     )
-
-
-def _is_dry(arguments: argparse.Namespace) -> bool:
-    return arguments.dry_run is not False
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _own_names(options: Mapping[str, str]) -> frozenset[str]:

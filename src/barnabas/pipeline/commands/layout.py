@@ -1,10 +1,10 @@
-"""Options for the layout and the maintenance of tables."""
+"""Options of how tables lie, and of what is done that they stay quick to read."""
 
 import argparse
 import re
 from math import inf
 
-from barnabas.pipeline.commands.options import parse_duration
+from barnabas.pipeline.commands.options import Options, names, parse_duration
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.upkeep import Every
 from barnabas.pipeline.tables.layout import COMPACTED_FILE_BYTES, Layout, parse_divisions
@@ -15,49 +15,39 @@ _COMPACT_EVERY = 100
 
 
 def add_layout_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for table layout."""
-    group = parser.add_argument_group("table layout")
-    group.add_argument(
+    """Add how tables lie."""
+    options = Options(parser, "how tables lie")
+    options.value(
         "--partition-by",
-        default="",
-        metavar="WHAT,...",
-        help="partition columns of tables created by load: COLUMN, year(COLUMN), month(...), day(...), "
+        "WHAT,...",
+        "what divides the files of tables that load makes: COLUMN, year(COLUMN), month(...), day(...), "
         "hour(...), truncate(N, COLUMN); for Iceberg also bucket(N, COLUMN)",
+        "",
     )
-    group.add_argument("--sort-by", default="", metavar="COLUMN,...", help="sort columns of the rows in a file")
-    group.add_argument(
-        "--file-size",
-        default=f"{COMPACTED_FILE_BYTES // MEGABYTE}m",
-        metavar="SIZE",
-        help="size of files after compaction; default: %(default)s",
-    )
-    group.add_argument(
+    options.value("--sort-by", "COLUMN,...", "what sorts the rows in a file", "")
+    options.value("--file-size", "SIZE", "of files after compaction", f"{COMPACTED_FILE_BYTES // MEGABYTE}m")
+    options.value(
         "--compact-every",
-        metavar="N|TIME",
-        help="merge small files after this many batches, or after 10m, 1h; 0 for never (100; Parquet and PostgreSQL: "
-        "0)",
+        "N|TIME",
+        "write small files together after so many batches, or after 10m, 1h; 0: never (100; Parquet and PostgreSQL: 0)",
     )
-    group.add_argument(
+    options.value(
         "--keep-history",
-        metavar="TIME|all",
-        help="time for which earlier versions of tables can be read; older versions are deleted by a compaction, at "
-        "most once an hour (the table's properties: 7d for new Delta tables, 6h for Iceberg)",
+        "TIME|all",
+        "for how long tables can be read as they were: older states go with a compaction, at most once an hour "
+        "(as the table's properties say: 7d for new ones of Delta, 6h of Iceberg)",
     )
 
 
 def layout(arguments: argparse.Namespace) -> Layout:
-    """Return the layout of tables.
-
-    Raises:
-        PlanError: they can't.
-    """
+    """Return how tables are to lie; raise PlanError if they can't."""
     try:
         divided_by = parse_divisions(arguments.partition_by)
     except TableError as error:
         raise PlanError(f"--partition-by: {error}") from None
     return Layout(
         divided_by,
-        tuple(name.strip() for name in arguments.sort_by.split(",") if name.strip()),
+        names(arguments.sort_by),
         _parse_size(arguments.file_size),
         _kept_s(arguments.keep_history),
     )

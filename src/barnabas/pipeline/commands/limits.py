@@ -1,28 +1,23 @@
-"""`barnabas pipeline limits`: show the limits of enforcement, their times and reasons; lift limits manually.
+"""`barnabas pipeline limits`: show whom enforcement limits, since when, until when and why; lift limits by hand.
 
-Without an option it shows the active limits, with the broker's value if that was changed since.
+Without an option it shows the limits in force, and the broker's value beside each one that has changed since.
 """
-
-from __future__ import annotations
 
 import argparse
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from barnabas.clients import Pool
+from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.core.peer_text import on_one_line, to_json
 from barnabas.pipeline.commands.enforcement import add_audit_option, line_of
-from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
+from barnabas.pipeline.commands.options import Options, add_cluster_options, feeder_security
+from barnabas.pipeline.enforcement.audit import AuditTopic
+from barnabas.pipeline.enforcement.decision import holding, lift
+from barnabas.pipeline.enforcement.enforcer import Enforcer
+from barnabas.pipeline.enforcement.entry import Entity, Entry, Step, parse_entity
+from barnabas.pipeline.enforcement.policy import Policy
 from barnabas.pipeline.runner.plan import PlanError
-
-if TYPE_CHECKING:
-    from barnabas.clients import Pool
-    from barnabas.clients.admin_quota_states import Limited
-    from barnabas.pipeline.enforcement.audit import AuditTopic
-    from barnabas.pipeline.enforcement.entry import Entity, Entry
-
-NAME = "limits"
-HELP = "show the limits of enforcement; lift limits manually"
 
 _CLIENT_ID = "barnabas-limits"
 _ALL = "all"
@@ -31,35 +26,25 @@ _ALL = "all"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_cluster_options(parser)
-    add_audit_option(parser)
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--history", action="store_true", help="show all past steps, including dry runs")
-    what.add_argument(
+    options = Options(parser)
+    add_audit_option(options)
+    what = Options(parser.add_mutually_exclusive_group())
+    what.flag("--history", "show all steps that were ever taken, dry runs included")
+    what.values(
         "--lift",
-        action="append",
-        default=[],
-        metavar="ENTITY",
-        help=f"lift limits now, and do not set them again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
+        "ENTITY",
+        f"lift limits now, and set none again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
     )
-    what.add_argument(
-        "--lift-expired", action="store_true", help="lift limits that expired while no run could lift them"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line, with the evidence")
+    what.flag("--lift-expired", "lift limits that expired while no run could lift them")
+    options.flag("--json", "one JSON object a line, with the evidence")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: an argument of --lift is not an entity, or not limited by enforcement.
-    """
+    """Run the command; raise PlanError if an argument of --lift is not an entity, or not limited by enforcement."""
     return asyncio.run(_run(arguments))
 
 
 async def _run(arguments: argparse.Namespace) -> int:
-    from barnabas.clients import Pool
-    from barnabas.pipeline.enforcement.audit import AuditTopic
-
     security = feeder_security(arguments)
     async with Pool(arguments.bootstrap_server, _CLIENT_ID, security=security) as pool:
         audit = AuditTopic(pool, arguments.audit_topic)
@@ -68,40 +53,29 @@ async def _run(arguments: argparse.Namespace) -> int:
             for entry in entries:
                 print(to_json(entry.to_json()) if arguments.json else _text(entry))
             return 0
-        return await _current(arguments, pool, audit, entries)
-
-
-async def _current(arguments: argparse.Namespace, pool: Pool, audit: AuditTopic, entries: Sequence[Entry]) -> int:
-    from barnabas.clients.admin_quota_states import QuotaStateAdmin
-    from barnabas.pipeline.enforcement.decision import holding, lift
-    from barnabas.pipeline.enforcement.enforcer import Enforcer
-    from barnabas.pipeline.enforcement.entry import Step
-    from barnabas.pipeline.enforcement.policy import Policy
-
-    limited = holding({entry.entity: entry for entry in entries if not entry.is_dry})
-    found = await QuotaStateAdmin(pool).limits() if limited else {}
-    now_ms = pool.env.clock.now_ms()
-    if arguments.lift:
-        lifted, then, note = _named(arguments.lift, limited), Step.PARDONED, "by hand"
-    elif arguments.lift_expired:
-        lifted = {entity: entry for entity, entry in limited.items() if now_ms >= entry.until_ms}
-        then, note = Step.LIFTED, "expired"
-    else:
-        _show(arguments, limited, found, now_ms)
+        limited = holding({entry.entity: entry for entry in entries if not entry.is_dry})
+        found = await QuotaStateAdmin(pool).limits() if limited else {}
+        now_ms = pool.env.clock.now_ms()
+        if arguments.lift:
+            lifted, then, note = _named(arguments.lift, limited), Step.PARDONED, "by hand"
+        elif arguments.lift_expired:
+            lifted = {entity: entry for entity, entry in limited.items() if now_ms >= entry.until_ms}
+            then, note = Step.LIFTED, "expired"
+        else:
+            _show(arguments, limited, found, now_ms)
+            return 0
+        enforcer = Enforcer(pool, audit, Policy(is_dry=False), _CLIENT_ID, lambda entry: print(_text(entry)))
+        acts = [
+            lift(entry, found.get(entity.limited, {}), entry.then or then, now_ms, note)
+            for entity, entry in lifted.items()
+        ]
+        if not await enforcer.do(acts):
+            raise PlanError("limits changed at the same moment: run the command again")
+        print(f"{len(acts)} lifted")
         return 0
-    enforcer = Enforcer(pool, audit, Policy(is_dry=False), _CLIENT_ID, lambda entry: print(_text(entry)))
-    acts = [
-        lift(entry, found.get(entity.limited, {}), entry.then or then, now_ms, note) for entity, entry in lifted.items()
-    ]
-    if not await enforcer.do(acts):
-        raise PlanError("limits changed at the same time: run the command again")
-    print(f"{len(acts)} lifted")
-    return 0
 
 
 def _named(wanted: Sequence[str], limited: dict[Entity, Entry]) -> dict[Entity, Entry]:
-    from barnabas.pipeline.enforcement.entry import parse_entity
-
     if _ALL in wanted:
         return limited
     found = {}
@@ -128,7 +102,7 @@ def _show(
             print(to_json(fields))
         return
     if not limited:
-        print("no limits are set by enforcement")
+        print("enforcement limits nobody")
         return
     for entity, entry in sorted(limited.items()):
         fields, limits = entry.to_json(), found.get(entity.limited, {})

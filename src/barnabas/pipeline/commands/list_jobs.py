@@ -1,19 +1,21 @@
-"""`barnabas pipeline list`: list the jobs, or show the details of one."""
+"""`barnabas pipeline list`: the jobs that there are, or all about one."""
 
 import argparse
 import json
 
-from barnabas.pipeline.catalogue import built_in_jobs, describe, find_job
-from barnabas.pipeline.job import Job, TableInput, TableOutput, TopicInput, TopicOutput
+from rich.console import Console
+from rich.table import Table
 
-NAME = "list"
-HELP = "list the jobs, or show the details of one"
+from barnabas.pipeline.catalogue import built_in_jobs, describe, find_job
+from barnabas.pipeline.commands.options import Options
+from barnabas.pipeline.job import Job, TableInput, TableOutput, TopicInput, TopicOutput
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("job", nargs="?", help="a job's name, or a .py file that declares one")
-    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
+    options = Options(parser)
+    options.add("job", nargs="?", help="a job's name, or a .py file that declares one")
+    options.flag("--json", "as JSON, for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,9 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_table(jobs: list[Job]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     for head in ("job", "does", "reads", "writes"):
         table.add_column(head, overflow="fold")

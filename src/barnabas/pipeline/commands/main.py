@@ -8,7 +8,6 @@ import logging
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from types import ModuleType
 from typing import Final
 
 from barnabas.core.build import install_hint
@@ -17,29 +16,30 @@ from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
 from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.pipeline.commands.options import settle_format
-from barnabas.pipeline.demo.children import ChildFailedError
-from barnabas.pipeline.demo.remedies import remedy_of
+from barnabas.pipeline.demo.children import ChildFailedError, remedy_of
 
-_COMMANDS = (
-    "demo",
-    "list_jobs",
-    "run_jobs",
-    "status",
-    "limits",
-    "rewind",
-    "report",
-    "compact",
-    "replay",
-    "generate",
-    "collect",
-)
+# Each command is a module of its name; importing only the wanted one keeps the others' libraries out.
+COMMANDS: Final = {
+    "demo": "a broker, a replayed log, Spark jobs and a report in one",
+    "list": "list the jobs; with a name, all about one",
+    "run": "run jobs",
+    "status": "what runs are doing, and how far behind they are",
+    "limits": "show whom enforcement limits, and why; lift limits by hand",
+    "rewind": "let a stopped run go on from an earlier place",
+    "report": "write an HTML page of what the jobs have found",
+    "compact": "write small files of tables together",
+    "replay": "feed a log into topics",
+    "generate": "make up a social site's events",
+    "collect": "send this host's figures to a topic, and those of brokers and runs to another",
+}
+_MODULES: Final = {"list": "list_jobs", "run": "run_jobs"}
 FAILED, REFUSED, STOPPED = 1, 2, 130
 # Removed commands, each with its replacement.
 _REMOVED = {
     "mirror": "mirror was removed: run `barnabas mirror` with the same --source, --target, --topics, --prefix and "
     "--name; it resumes where this command stopped (docs/clients/mirror.md)"
 }
-DESCRIPTION: Final = "Process topics with Spark: jobs, tables, a report."
+DESCRIPTION: Final = "Activity streams on Spark: from topics into topics, tables and a report."
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -89,16 +89,11 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error), code)
 
 
-def commands() -> dict[str, ModuleType]:
-    """Return the module of each command by its name."""
-    modules = [import_module(f"barnabas.pipeline.commands.{each}") for each in _COMMANDS]
-    return {module.NAME: module for module in modules}
-
-
-def parser(command: ModuleType) -> CommandParser:
+def parser(name: str) -> CommandParser:
     """Return the parser of a command's options."""
+    command = import_module(f"barnabas.pipeline.commands.{_MODULES.get(name, name)}")
     text = " ".join((command.__doc__ or "").partition(": ")[2].split())
-    made = CommandParser(f"barnabas pipeline {command.NAME}", text[:1].upper() + text[1:])
+    made = CommandParser(f"barnabas pipeline {name}", text[:1].upper() + text[1:])
     command.add_options(made)
     made.set_defaults(run_command=command.run)
     return made.complete()
@@ -106,15 +101,14 @@ def parser(command: ModuleType) -> CommandParser:
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace | None:
     """Return a command's options, or None after printing the list of commands. Raises CliUsageError."""
-    known = commands()
     name, *rest = arguments or ["--help"]
-    if name in known:
-        return parser(known[name]).parse_args(rest)
+    if name in COMMANDS:
+        return parser(name).parse_args(rest)
     if name in HELP_OPTIONS or (name.startswith("-") and not {*HELP_OPTIONS}.isdisjoint(rest)):
-        show_commands("pipeline ", DESCRIPTION, {each: module.HELP for each, module in known.items()})
+        show_commands("pipeline ", DESCRIPTION, COMMANDS)
         return None
     what = f"option: {name}" if name.startswith("-") else f"command '{name}'"
-    raise CliUsageError(f"No such {what}{did_you_mean(name, known)}")
+    raise CliUsageError(f"No such {what}{did_you_mean(name, COMMANDS)}")
 
 
 def _code_of(error: Exception) -> int | None:

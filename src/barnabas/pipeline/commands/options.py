@@ -1,8 +1,10 @@
-"""Options that several commands share, and their parsing."""
+"""Options that several commands have, and what they mean."""
 
 import argparse
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from barnabas.clients import positions
 from barnabas.clients.librdkafka import librdkafka_options
@@ -18,53 +20,72 @@ DEFAULT_DIRECTORY = "pipeline-data"
 FORMATS = ("delta", "iceberg", "parquet", "postgresql")
 
 
+class Options:
+    """Adds options to a parser, in a group if that has a title.
+
+    The type of a value is that of its default. The help ends with the default, unless that is empty, zero or none, or
+    the help has it already.
+    """
+
+    def __init__(self, parser: argparse._ActionsContainer, title: str = "") -> None:
+        self.add = (parser.add_argument_group(title) if title else parser).add_argument
+
+    def value(self, name: str, metavar: str, help: str, default: object = None, **more: Any) -> None:
+        """Add an option that has a value; `unit` is that of the default, other arguments are those of argparse."""
+        unit = more.pop("unit", "")
+        if default and "%(default)" not in help:
+            help = f"{help}; default: %(default)s{unit}" if help else f"Default: %(default)s{unit}"
+        kind = str if default is None else type(default)
+        self.add(name, default=default, help=help, **{"type": kind, "metavar": metavar or None, **more})
+
+    def values(self, name: str, metavar: str, help: str) -> None:
+        """Add an option that may be given several times."""
+        self.add(name, action="append", default=[], metavar=metavar, help=help)
+
+    def choice(self, name: str, choices: Iterable[str], help: str, default: str | None = None) -> None:
+        """Add an option that has one of some values."""
+        self.value(name, "", help, default, choices=tuple(choices))
+
+    def flag(self, name: str, help: str) -> None:
+        """Add an option without a value."""
+        self.add(name, action="store_true", help=help)
+
+
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the connection to the cluster."""
-    group = parser.add_argument_group("cluster")
-    group.add_argument(
-        "--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="Default: %(default)s"
-    )
-    group.add_argument(
-        "--command-config",
-        type=Path,
-        metavar="FILE",
-        help="properties file with Kafka client options, as of Kafka's tools",
-    )
-    group.add_argument(
+    """Add how the cluster is reached."""
+    options = Options(parser, "cluster")
+    options.value("--bootstrap-server", "HOST:PORT,...", "", "127.0.0.1:9092")
+    options.value("--command-config", "FILE", "Kafka client options, as a properties file of Kafka's tools", type=Path)
+    options.values(
         "--kafka-option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="Kafka client option (client.id, security.protocol, sasl.jaas.config, ...); overrides the file",
+        "NAME=VALUE",
+        "one Kafka client option (client.id, security.protocol, sasl.jaas.config, ...); over those of the file",
     )
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the locations of tables and checkpoints."""
-    group = parser.add_argument_group("tables")
-    group.add_argument(
+    """Add where tables and checkpoints are."""
+    options = Options(parser, "tables")
+    options.value(
         "--tables",
-        default=f"{DEFAULT_DIRECTORY}/tables",
-        metavar="PLACE",
-        help="location of tables: a directory, local or at hdfs://, s3a://, gs:// or abfss://; "
-        "postgresql://USER@HOST/DATABASE; for "
-        "Iceberg also CATALOG.NAMESPACE; default: %(default)s",
+        "PLACE",
+        "a directory, local or at hdfs://, s3a://, gs:// or abfss://; postgresql://USER@HOST/DATABASE; for "
+        "Iceberg also CATALOG.NAMESPACE",
+        f"{DEFAULT_DIRECTORY}/tables",
     )
-    group.add_argument("--format", choices=FORMATS, help="format of tables (delta; postgresql in PostgreSQL)")
-    group.add_argument(
-        "--checkpoint",
-        default=f"{DEFAULT_DIRECTORY}/checkpoints",
-        metavar="DIR",
-        help="directory for the state of runs, local or at such an address; default: %(default)s",
+    options.choice("--format", FORMATS, "of tables (delta; in PostgreSQL its own)")
+    options.value(
+        "--checkpoint", "DIR", "what else a run keeps, local or at such an address", f"{DEFAULT_DIRECTORY}/checkpoints"
     )
+
+
+def add_parent_option(parser: argparse.ArgumentParser) -> None:
+    """Add the process that the command ends with."""
+    parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
 
 
 def settle_format(arguments: argparse.Namespace) -> None:
-    """Take the format of tables, where a command has any, from their place if it is not told.
-
-    Raises:
-        PlanError: there can be no tables of that format.
-    """
+    """Take the format of tables from their place if it is not told; raise PlanError if they can't have that format."""
     if "format" not in arguments:
         return
     is_postgresql = arguments.tables.startswith("postgresql://")
@@ -78,20 +99,16 @@ def settle_format(arguments: argparse.Namespace) -> None:
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for Spark."""
-    group = parser.add_argument_group("Spark")
-    group.add_argument(
-        "--master", metavar="URL", help="Spark master: local[N], spark://HOST:PORT, yarn, k8s://... (local[CORES])"
-    )
-    group.add_argument(
+    """Add how Spark is started."""
+    options = Options(parser, "Spark")
+    options.value("--master", "URL", "local[N], spark://HOST:PORT, yarn, k8s://... (local[CORES])")
+    options.values(
         "--conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="Spark setting; spark.jars, spark.jars.packages and spark.sql.extensions are added to the required ones",
+        "KEY=VALUE",
+        "a Spark setting; spark.jars, spark.jars.packages and spark.sql.extensions add to what is needed",
     )
-    group.add_argument("--verbose", action="store_true", help="show the log of Spark's JVM")
-    group.add_argument("--scratch", type=Path, metavar="DIR", help="directory for Spark's temporary files (a new one)")
+    options.flag("--verbose", "show what Spark's JVM says")
+    options.value("--scratch", "DIR", "Spark's temporary files (a temporary directory)", type=Path)
 
 
 def session_options(arguments: argparse.Namespace) -> SessionOptions:
@@ -133,8 +150,7 @@ def absolute(place: str) -> str:
 def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions:
     """Return the cluster of a command; `client.id` is the given one unless the options name another.
 
-    Raises:
-        PlanError: an option is no NAME=VALUE, or the file can't be read.
+    Raise PlanError if an option is invalid, or the file can't be read.
     """
     options = {"client.id": client_id}
     if arguments.command_config is not None:
@@ -150,11 +166,7 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
 
 
 def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
-    """Return the security of a command that feeds topics, by the same options.
-
-    Raises:
-        PlanError: an option is no NAME=VALUE, or they can't be.
-    """
+    """Return the security of a command that feeds topics; raise PlanError if an option is invalid."""
     try:
         security = client_security(kafka_options(arguments, "").options)
         if security is not None:
@@ -166,11 +178,7 @@ def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
 
 
 def sender_options(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return librdkafka's settings of a command that sends records, by the same options.
-
-    Raises:
-        PlanError: an option is invalid, or librdkafka does not support it.
-    """
+    """Return librdkafka's settings of a command that sends records; raise PlanError if it does not support one."""
     kafka = kafka_options(arguments, "barnabas-feeder")
     try:
         options = librdkafka_options(kafka.bootstrap_servers, kafka.options)
@@ -180,11 +188,7 @@ def sender_options(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def pairs(texts: list[str], option: str) -> dict[str, str]:
-    """Read NAME=VALUE options.
-
-    Raises:
-        PlanError: one is none.
-    """
+    """Read NAME=VALUE options; raise PlanError if one is none."""
     result = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -194,12 +198,13 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     return result
 
 
-def parse_duration(text: str) -> int:
-    """Read a duration, as milliseconds: a number of seconds, or one with s, m, h or d behind it.
+def names(text: str) -> tuple[str, ...]:
+    """Read names with commas between."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
-    Raises:
-        PlanError: it is none.
-    """
+
+def parse_duration(text: str) -> int:
+    """Read a number of seconds, or one with s, m, h or d behind it, as milliseconds; raise PlanError if it is none."""
     match = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if match is None or int(match[1]) == 0:
         raise PlanError(f"{text!r} is no duration; write 90s, 15m, 1h or 7d")
@@ -207,9 +212,5 @@ def parse_duration(text: str) -> int:
 
 
 def parse_bound(text: str | None) -> Bound | None:
-    """Read where to begin or end: earliest, latest, a time, or offsets as JSON.
-
-    Raises:
-        PlanError: it is none of these.
-    """
+    """Read earliest, latest, a time, or offsets as JSON; raise PlanError if it is none of these."""
     return None if text is None else positions.parse_bound(text)

@@ -1,10 +1,8 @@
-"""`barnabas pipeline replay FILE`: send a log to topics, keyed and in order; resumes after the last sent line.
+"""`barnabas pipeline replay FILE`: feed a log into topics, keyed and in order; goes on where the topics end.
 
 Kinds of logs: `access` (combined or common format, plain or gzip: views, clicks, searches, failed logins), `auth`
-(OpenSSH in syslog: logins) and `service` (log lines of a service). A line without an event goes to a dead-letter topic.
+(OpenSSH in syslog: logins) and `service` (what a service says). A line that gives no event goes to a dead-letter topic.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -13,64 +11,40 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from barnabas.pipeline.commands.options import add_cluster_options, pairs, sender_options
+from barnabas.pipeline.commands.options import Options, add_cluster_options, add_parent_option, pairs, sender_options
+from barnabas.pipeline.events import EventType
 from barnabas.pipeline.runner.plan import PlanError
-
-if TYPE_CHECKING:
-    from barnabas.pipeline.events import EventType
-    from barnabas.pipeline.sources.feeder import FeedProgress
-    from barnabas.pipeline.sources.lines import RawLine, SourceLine
-
-NAME = "replay"
-HELP = "send a log to topics"
-
-_KINDS = ("access", "auth", "service")
+from barnabas.pipeline.sources import access_log_events as access
+from barnabas.pipeline.sources import auth_log as auth
+from barnabas.pipeline.sources import service_log as service
+from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, feed
+from barnabas.pipeline.sources.lines import RawLine, SourceLine, file_lines, followed_lines, stream_lines
+from barnabas.pipeline.sources.topics import BrokerTopics
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("file", help="log file, plain or gzip; - for standard input")
-    parser.add_argument("--kind", choices=_KINDS, default="access", help="kind of the log; default: %(default)s")
+    options = Options(parser)
+    options.add("file", help="plain or gzip; - is standard input")
+    options.choice("--kind", ("access", "auth", "service"), "of log", "access")
     add_cluster_options(parser)
-    parser.add_argument("--topic", action="append", default=[], metavar="TYPE=TOPIC", help="topic for events of a type")
-    parser.add_argument(
-        "--partitions", type=int, default=4, metavar="N", help="partitions of new topics; default: %(default)s"
-    )
-    parser.add_argument("--event-format", choices=("json", "avro"), default="json", help="Default: %(default)s")
-    parser.add_argument(
-        "--rate", type=float, default=0.0, metavar="N", help="lines/s; 0 for no limit; default: %(default)s"
-    )
-    parser.add_argument(
-        "--follow", action="store_true", help="continue with lines appended to the file, also after rotation"
-    )
-    parser.add_argument("--append", action="store_true", help="write also to topics with other contents")
-    parser.add_argument(
-        "--site", default="", metavar="HOST", help="for access: host name of the site (the most common referrer)"
-    )
-    parser.add_argument(
-        "--year", type=int, metavar="YEAR", help="for auth: year of the first line, if lines have no year"
-    )
-    parser.add_argument(
-        "--service", default="", metavar="NAME", help="for service: name of the service (the file's name)"
-    )
-    parser.add_argument(
-        "--give-up",
-        type=float,
-        default=120.0,
-        metavar="S",
-        help="exit after this long without contact to a broker; default: %(default)s s",
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
+    options.values("--topic", "TYPE=TOPIC", "for events of a type")
+    options.value("--partitions", "N", "of topics that are made", 4)
+    options.choice("--event-format", ("json", "avro"), "", "json")
+    options.value("--rate", "N", "lines/s; 0: no limit; default: %(default)s", 0.0)
+    options.flag("--follow", "go on with what is added to the file, rotated or not")
+    options.flag("--append", "into topics that hold something else, too")
+    options.value("--site", "HOST", "access: this site's own host (the most common referrer's)", "")
+    options.value("--year", "YEAR", "auth: of the first line, where lines have none", type=int)
+    options.value("--service", "NAME", "service: which one (the file's name)", "")
+    options.value("--give-up", "S", "wait for a broker", 120.0, unit=" s")
+    options.flag("--json", "one JSON object a line")
+    add_parent_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from barnabas.pipeline.sources.feeder import FeedPlan, feed
-    from barnabas.pipeline.sources.topics import BrokerTopics
-
     topics = pairs(arguments.topic, "--topic")
     event_types, lines = _source(arguments)
     known = {event_type.name for event_type in event_types}
@@ -80,7 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
     plan = FeedPlan(
         event_types,
-        event_types[0],
         topics,
         arguments.partitions,
         arguments.event_format,
@@ -98,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
             refused_count=progress.refused_count,
         )
 
-    with BrokerTopics(sender_options(arguments)) as broker:
-        done = feed(broker, plan, lines, report, lambda text: _tell(arguments, "warning", text=text))
+    broker = BrokerTopics(sender_options(arguments))
+    done = feed(broker, plan, lines, report, lambda text: _tell(arguments, "warning", text=text))
     _tell(arguments, "done", line_count=done.line_count, refused_count=done.refused_count)
     return 0
 
@@ -108,27 +81,20 @@ def _source(arguments: argparse.Namespace) -> tuple[tuple[EventType, ...], Itera
     path = Path(arguments.file)
     raw = _raw_lines(arguments, path)
     if arguments.kind == "access":
-        from barnabas.pipeline.sources import access_log_events as access
-
         site = arguments.site or (None if arguments.file == "-" or arguments.follow else access.most_common_site(path))
-        return access.ACCESS_LOG_EVENTS, access.access_log_lines(raw, access.AccessLogPlan(site))
+        return access.ACCESS_LOG_EVENTS, access.access_log_lines(raw, site)
     if arguments.kind == "auth":
-        from barnabas.pipeline.sources import auth_log as auth
-
         if arguments.year is None and (arguments.file == "-" or arguments.follow):
             year = datetime.now(UTC).year
         else:
             year = auth.first_year(path) if arguments.year is None else arguments.year
-        return auth.AUTH_LOG_EVENTS, auth.auth_log_lines(raw, auth.AuthLogPlan(year))
-    from barnabas.pipeline.sources import service_log as service
+        return auth.AUTH_LOG_EVENTS, auth.auth_log_lines(raw, year)
 
     name = arguments.service or ("stdin" if arguments.file == "-" else path.stem)
-    return service.SERVICE_LOG_EVENTS, service.service_log_lines(raw, service.ServiceLogPlan(name, platform.node()))
+    return service.SERVICE_LOG_EVENTS, service.service_log_lines(raw, name, platform.node())
 
 
 def _raw_lines(arguments: argparse.Namespace, path: Path) -> Iterator[RawLine]:
-    from barnabas.pipeline.sources.lines import file_lines, followed_lines, stream_lines
-
     if arguments.file == "-":
         return stream_lines(sys.stdin.buffer)
     return followed_lines(path) if arguments.follow else file_lines(path)

@@ -1,4 +1,4 @@
-"""`barnabas pipeline report`: write the results of the jobs to a self-contained HTML page."""
+"""`barnabas pipeline report`: an HTML page of what the jobs have found, which needs nothing but a browser."""
 
 from __future__ import annotations
 
@@ -9,36 +9,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import built_in_jobs
-from barnabas.pipeline.commands.options import add_spark_options, add_table_options, session_options, tables_place
+from barnabas.pipeline.commands.options import (
+    Options,
+    add_spark_options,
+    add_table_options,
+    session_options,
+    tables_place,
+)
 from barnabas.pipeline.job import TableOutput
+from barnabas.pipeline.report.collect import collect
+from barnabas.pipeline.report.data import Lag
+from barnabas.pipeline.report.page import render
+from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.sources.run_status import statuses
+from barnabas.pipeline.tables.places import open_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from barnabas.pipeline.report.data import Lag
 
-NAME = "report"
-HELP = "write the results of the jobs to an HTML page"
 TITLE = "Activity report"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="Default: %(default)s")
-    parser.add_argument("--title", default=TITLE, help="title of the page; default: %(default)s")
+    options = Options(parser)
+    options.value("--output", "FILE", "", Path("report.html"), type=Path)
+    options.value("--title", "", "of the page", TITLE)
     add_table_options(parser)
     add_spark_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: there is no table of a job.
-    """
+    """Run the command; raise PlanError if there is no table of a job."""
     with session_for(session_options(arguments), [], print) as (spark, _):
         tables = _tables(spark, tables_place(arguments), arguments.format)
         if not tables:
@@ -49,9 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def write_report(output: Path, tables: Mapping[str, DataFrame], checkpoint: str, title: str = TITLE) -> str:
     """Write the page of these tables and of the lag of a checkpoint's runs; return a line for people."""
-    from barnabas.pipeline.report.collect import collect
-    from barnabas.pipeline.report.page import render
-
     lags = _lags(Path(checkpoint)) if "://" not in checkpoint else []
     page = render(collect(tables, title=title, made_at=datetime.now(UTC), lags=lags))
     output.write_text(page)
@@ -60,9 +62,6 @@ def write_report(output: Path, tables: Mapping[str, DataFrame], checkpoint: str,
 
 def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, DataFrame]:
     """Return all tables of the package's jobs that are there, by name."""
-    from barnabas.pipeline.runner.outputs import table_location
-    from barnabas.pipeline.tables.places import open_table
-
     found = {}
     for job in built_in_jobs().values():
         for output in job.outputs:
@@ -76,8 +75,6 @@ def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, Dat
 
 def _lags(checkpoint: Path) -> list[Lag]:
     """Return how far behind the runs of a checkpoint directory were when they last said so."""
-    from barnabas.pipeline.report.data import Lag
-
     return [
         Lag(status["run"], topic, int(number), count)
         for status in statuses(checkpoint)

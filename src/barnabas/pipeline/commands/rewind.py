@@ -1,56 +1,43 @@
-"""`barnabas pipeline rewind JOB --to WHERE`: reset a stopped run to an earlier position, and delete its later rows.
+"""`barnabas pipeline rewind JOB --to WHERE`: let a stopped run go on from an earlier place; its later rows go.
 
-In each table of facts, the rows of records at and after the position are deleted, in one commit with the new offsets.
-The next run computes derived tables again. A job with state continues from the position without state: its windows fill
-again, and rows with the same keys replace the older ones. So go back one window further than you need.
+Each table of facts is cut: the rows of records at and after the place go, in one commit with the new offsets. What is
+derived is computed anew by the next run. A job that keeps state goes on from the place with no state: its windows fill
+anew, and rows under the same keys take the place of the older ones; so go back by a window more than you need.
 """
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING
+from contextlib import closing
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.options import (
+    Options,
     absolute,
     add_cluster_options,
     add_spark_options,
     add_table_options,
     kafka_options,
+    names,
     pairs,
     parse_bound,
     session_options,
     tables_place,
 )
+from barnabas.pipeline.runner.cluster import Cluster
+from barnabas.pipeline.runner.figures import Metrics
 from barnabas.pipeline.runner.plan import PlanError, RunPlan
 from barnabas.pipeline.runner.session import session_for
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-NAME = "rewind"
-HELP = "reset a stopped run to an earlier position"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("job", help="a job's name, or a .py file that declares one")
-    parser.add_argument(
-        "--to", required=True, metavar="WHERE", help="a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest"
-    )
-    parser.add_argument("--as", dest="run_name", default="", metavar="RUN", help="name of the run (the job's)")
-    parser.add_argument("--topics", default="", metavar="TOPIC,...", help="topics of a job that reads any")
-    parser.add_argument(
-        "--topic", action="append", default=[], metavar="NAME=TOPIC", help="topic of an input or output, as in the run"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only print the planned changes")
-    parser.add_argument(
-        "--give-up",
-        type=float,
-        default=10.0,
-        metavar="S",
-        help="longest time to wait for the run's end; default: %(default)s s",
-    )
+    options = Options(parser)
+    options.add("job", help="a job's name, or a .py file that declares one")
+    options.value("--to", "WHERE", "a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest", required=True)
+    options.value("--as", "RUN", "the run's name (the job's)", "", dest="run_name")
+    options.value("--topics", "TOPIC,...", "of a job that reads any", "")
+    options.values("--topic", "NAME=TOPIC", "as the run has it")
+    options.flag("--dry-run", "only say what would be done")
+    options.value("--give-up", "S", "wait for the run's end", 10.0, unit=" s")
     add_cluster_options(parser)
     add_table_options(parser)
     add_spark_options(parser)
@@ -61,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     job = find_job(arguments.job)
     to = parse_bound(arguments.to)
     if to is None or to.is_latest:
-        raise PlanError(f"--to {arguments.to}: must be a time, offsets, or earliest")
+        raise PlanError("--to: a time, offsets, or earliest")
     plan = RunPlan(
         job,
         kafka_options(arguments, f"barnabas-{job.name}"),
@@ -70,26 +57,15 @@ def run(arguments: argparse.Namespace) -> int:
         absolute(arguments.checkpoint),
         arguments.run_name or job.name,
         pairs(arguments.topic, "--topic"),
-        tuple(text.strip() for text in arguments.topics.split(",") if text.strip()),
+        names(arguments.topics),
         start=to,
         give_up_s=arguments.give_up,
     )
-    with session_for(session_options(arguments), [plan], print) as (spark, _):
-        return _rewind(spark, plan, arguments.dry_run)
+    with session_for(session_options(arguments), [plan], print) as (spark, _), closing(Cluster(plan.kafka)) as cluster:
+        from barnabas.pipeline.runner.job_run import JobRun
 
-
-def _rewind(spark: SparkSession, plan: RunPlan, is_dry: bool) -> int:
-    from barnabas.pipeline.runner.cluster import Cluster
-    from barnabas.pipeline.runner.figures import Metrics
-    from barnabas.pipeline.runner.job_run import JobRun
-
-    cluster = Cluster(plan.kafka)
-    try:
-        job_run = JobRun(spark, plan, cluster, Metrics(), lambda figures: None, print)
-        for line in job_run.rewind(is_dry):
+        for line in JobRun(spark, plan, cluster, Metrics(), lambda figures: None, print).rewind(arguments.dry_run):
             print(line)
-    finally:
-        cluster.close()
-    if is_dry:
+    if arguments.dry_run:
         print("nothing was changed (--dry-run)")
     return 0

@@ -1,28 +1,30 @@
-"""`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or finished.
+"""`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or have come to an end.
 
-If a cluster can't be reached at the start, the command fails before it starts Spark; if it becomes unreachable later,
-the run waits for it. Exit codes: 0 finished, or stopped by SIGINT or SIGTERM between two batches or before Spark was
-up; 1 failed; 2 invalid options, or records were lost with --on-data-loss stop; 130 stopped at once by a second signal.
+A cluster that can't be reached at the start is told before Spark is started; one that goes away later is waited for.
+Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches or before Spark was up; 1 failed; 2 can't run
+as asked, or records were lost and the run is to stop then; 130 stopped at once by a second signal.
 """
-
-from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from barnabas.core.errors import ConfigError
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
 from barnabas.pipeline.commands.layout import add_layout_options, compact_every, layout
 from barnabas.pipeline.commands.options import (
+    Options,
     absolute,
     add_cluster_options,
+    add_parent_option,
     add_spark_options,
     add_table_options,
     kafka_options,
+    names,
     pairs,
     parse_bound,
     parse_duration,
@@ -30,9 +32,10 @@ from barnabas.pipeline.commands.options import (
     table_place,
     tables_place,
 )
+from barnabas.pipeline.commands.report import write_report
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.events.schema_registry import SchemaRegistry, registry_settings
-from barnabas.pipeline.job import Job
+from barnabas.pipeline.job import Frames, Job, Parameters
 from barnabas.pipeline.runner.cluster import COMMITTED, ISOLATION, ISOLATION_LEVELS, check_reachable
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import (
@@ -45,170 +48,107 @@ from barnabas.pipeline.runner.plan import (
     parse_value,
 )
 from barnabas.pipeline.runner.session import session_for
+from barnabas.pipeline.terminal import print_table
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from barnabas.pipeline.runner.follower import Follower
-
-NAME = "run"
-HELP = "run jobs"
+_SUMMARY_ROWS = 10
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("jobs", nargs="+", metavar="JOB", help="a job's name, or a .py file that declares one")
+    Options(parser).add("jobs", nargs="+", metavar="JOB", help="a job's name, or a .py file that declares one")
     add_cluster_options(parser)
     add_table_options(parser)
-    what = parser.add_argument_group("input and output")
-    what.add_argument(
-        "--topics",
-        default="",
-        metavar="TOPIC,...",
-        help="topics to read, for a job that reads any: names, or /PATTERN/",
-    )
-    what.add_argument(
+    what = Options(parser, "what is read and written")
+    what.value("--topics", "TOPIC,...", "of a job that reads any; /PATTERN/ is one, too", "")
+    what.values(
         "--by-key",
-        action="append",
-        default=[],
-        metavar="TOPIC,...",
-        help="for load: more topics, whose tables keep only the latest row of each record key; a record without a "
-        "value deletes the row",
+        "TOPIC,...",
+        "of load: such topics, too; their tables hold the latest row of each record key, and a record without a "
+        "value takes the row away",
     )
-    what.add_argument(
-        "--keep-deleted",
-        action="store_true",
-        help="with --by-key: mark the row in _deleted instead of deleting it",
-    )
-    what.add_argument(
-        "--topic",
-        action="append",
-        default=[],
-        metavar="NAME=TOPIC",
-        help="another topic for an input or output, or another location for an input table",
-    )
-    what.add_argument(
+    what.flag("--keep-deleted", "with --by-key: mark the row in _deleted, in place of taking it away")
+    what.values("--topic", "NAME=TOPIC", "another topic for an input or output; another place for a table that is read")
+    what.values(
         "--table",
-        action="append",
-        default=[],
-        metavar="NAME=PLACE",
-        help="another location for a table, also one made by another program; tables of load are named by topic",
+        "NAME=PLACE",
+        "another place for one of the tables, which may be one that somebody else has made; load's are topics",
     )
-    what.add_argument(
+    what.choice(
         "--isolation-level",
-        choices=ISOLATION_LEVELS,
-        help=f"records of transactions to read; overrides the Kafka client options; default: {COMMITTED}",
+        ISOLATION_LEVELS,
+        f"which records of transactions are read; over the Kafka client options; default: {COMMITTED}",
     )
-    what.add_argument(
-        "--event-format",
-        choices=("json", "avro"),
-        default="json",
-        help="format of the topics' values; default: %(default)s",
-    )
-    what.add_argument(
+    what.choice("--event-format", ("json", "avro"), "of the topics", "json")
+    what.value(
         "--schema-registry",
-        metavar="URL|DIR",
-        help="schema registry of the values: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; set login and "
-        "TLS by Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
+        "URL|DIR",
+        "values have a schema registry's frame: http(s)://HOST:PORT, or a folder with ID.avsc and ID.json; login "
+        "and TLS are Kafka client options (basic.auth.user.info, schema.registry.ssl.*)",
     )
-    what.add_argument(
+    what.choice(
         "--envelope",
-        choices=("debezium",),
-        default="",
-        help="for load: values are Debezium's row changes as JSON; with --by-key the table equals the database's, "
-        "without it the table has a row for each change, with its _op",
+        ("debezium",),
+        "of load: values are Debezium's changes to rows, as JSON; with --by-key the table is as the database's, "
+        "without it has a row for each change, with its _op",
+        "",
     )
-    what.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter of a job")
-    what.add_argument(
+    what.values("--set", "NAME=VALUE", "a job's parameter")
+    what.value(
         "--as",
+        "RUN",
+        "this run's name (the job's): two runs with two names may write the same tables at the same time, as a "
+        "backfill does beside a load",
+        "",
         dest="run_name",
-        default="",
-        metavar="RUN",
-        help="name of this run (the job's): runs with different names may write the same tables at the same time, such "
-        "as a backfill beside a load",
     )
-    ends = parser.add_argument_group("start and end (a time, offsets as JSON, earliest, latest)")
-    ends.add_argument(
-        "--from-time", metavar="WHERE", help="start here in partitions without progress of the run (earliest)"
-    )
-    ends.add_argument("--until", metavar="WHERE", help="exit after all records before this are processed")
-    ends.add_argument("--once", action="store_true", help="process what is available, then exit")
-    pace = parser.add_argument_group("pace")
-    pace.add_argument(
-        "--trigger", type=float, metavar="S", help="seconds between batches (one and a half times as one takes, 1 to 10)"
-    )
-    pace.add_argument(
-        "--refresh",
-        type=float,
-        default=10.0,
-        metavar="S",
-        help="seconds between two refreshes of a job's derived tables; default: %(default)s",
-    )
-    pace.add_argument(
+    ends = Options(parser, "where to begin and to end (a time, offsets as JSON, earliest, latest)")
+    ends.value("--from-time", "WHERE", "begin here, where the run has come nowhere yet (earliest)")
+    ends.value("--until", "WHERE", "end when all before this is done")
+    ends.flag("--once", "end when all is done that is there now")
+    pace = Options(parser, "pace")
+    pace.value("--trigger", "S", "seconds between batches (one and a half times as one takes, 1 to 10)", type=float)
+    pace.value("--refresh", "S", "seconds between two computations of what is derived from a job's tables", 10.0)
+    pace.value(
         "--keep-facts",
-        metavar="AGE",
-        help="for jobs that aggregate their facts by hour or day: delete facts older than this (30d, 12h); default: "
-        "none",
+        "AGE",
+        "of jobs that sum up their facts by hour or day: delete those that are older (30d, 12h); default: none",
     )
-    pace.add_argument(
-        "--max-bytes-per-s",
-        type=float,
-        default=0.0,
-        metavar="N",
-        help="limit of bytes/s, by the measured size of records",
-    )
-    pace.add_argument(
-        "--max-messages-per-s", type=float, default=0.0, metavar="N", help="limit of messages/s, over all partitions"
-    )
-    pace.add_argument(
+    pace.value("--max-bytes-per-s", "N", "by the measured size of records", 0.0)
+    pace.value("--max-messages-per-s", "N", "of all partitions together", 0.0)
+    pace.value(
         "--max-rate-per-partition",
-        type=float,
-        default=0.0,
-        metavar="N",
-        help="limit of messages/s for each partition, as spark.streaming.kafka.maxRatePerPartition of DStreams",
+        "N",
+        "messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+        0.0,
     )
-    pace.add_argument(
+    pace.flag(
         "--ignore-quotas",
-        action="store_true",
-        help="do not size batches by the quotas of this user and client.id; only brokers throttle then",
+        "do not size batches by the quotas of this user and client.id: brokers alone hold what is faster",
     )
     add_layout_options(parser)
-    care = parser.add_argument_group("failures")
-    care.add_argument(
+    care = Options(parser, "when something is wrong")
+    care.choice(
         "--on-data-loss",
-        choices=[each.value for each in OnDataLoss],
-        default="stop",
-        help="if records were deleted before they were read: stop, or record the ranges in a table and continue; "
-        "default: %(default)s",
+        [each.value for each in OnDataLoss],
+        "when records are gone before they were read: stop, or note the ranges in a table and go on",
+        "stop",
     )
-    care.add_argument(
+    care.choice(
         "--on-registry-failure",
-        choices=("wait", "dead-letter"),
-        default="wait",
-        help="if the schema registry is unreachable or lacks a schema: wait for it, at most --give-up, or write the "
-        "records to the dead letters; default: %(default)s",
+        ("wait", "dead-letter"),
+        "when the schema registry is away or gives no schema: records wait for it, at most --give-up, or go to "
+        "the dead letters",
+        "wait",
     )
-    care.add_argument(
-        "--delivery",
-        choices=[each.value for each in Delivery],
-        default="exactly-once",
-        help="guarantee for rows in tables; default: %(default)s",
-    )
-    care.add_argument(
-        "--give-up",
-        type=float,
-        default=120.0,
-        metavar="S",
-        help="exit after this long without contact to a cluster; default: %(default)s s",
-    )
+    care.choice("--delivery", [each.value for each in Delivery], "of rows into tables", "exactly-once")
+    care.value("--give-up", "S", "wait for a cluster", 120.0, unit=" s")
     add_enforcement_options(parser)
     add_spark_options(parser)
     add_seen_options(parser)
-    parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="write the page of barnabas pipeline report at the end"
-    )
-    parser.add_argument("--no-summary", action="store_true", help="do not print a summary of the results at the end")
-    parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
+    others = Options(parser)
+    others.value("--report", "FILE", "write the page of barnabas pipeline report when the jobs end", type=Path)
+    others.flag("--no-summary", "do not show what the jobs found when they end")
+    add_parent_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -216,64 +156,56 @@ def run(arguments: argparse.Namespace) -> int:
     plans = [_plan(arguments, find_job(name)) for name in arguments.jobs]
     for plan in plans:
         check_plan(plan)
-    names = [plan.run for plan in plans]
-    if len(set(names)) < len(names):
-        raise PlanError("the same job is named twice: run it in two commands with different names (--as)")
+    if len({plan.run for plan in plans}) < len(plans):
+        raise PlanError("the same job twice: run it twice with different names (--as)")
 
-    def say(text: str) -> None:
-        tell(arguments, "enforcement", text=text)
+    def warn(text: str) -> None:
+        tell(arguments, "warning", text=text)
 
-    followers = enforcement_followers(arguments, plans, say, lambda text: tell(arguments, "warning", text=text))
+    followers = enforcement_followers(arguments, plans, lambda text: tell(arguments, "enforcement", text=text), warn)
     stopper = Stopper()
     check_reachable(plans[0].kafka)
     if not arguments.json:
         print("starting Spark", flush=True)
-    session = session_for(session_options(arguments), plans, lambda text: tell(arguments, "warning", text=text))
-    with session as (spark, seconds):
+    with session_for(session_options(arguments), plans, warn) as (spark, seconds):
+        from barnabas.pipeline.runner.supervisor import run_jobs
+
         stopper.begin()
         tell(arguments, "session", seconds=seconds)
-        return _run_in_session(arguments, spark, plans, stopper, followers)
-
-
-def _run_in_session(
-    arguments: argparse.Namespace,
-    spark: SparkSession,
-    plans: list[RunPlan],
-    stopper: Stopper,
-    followers: Mapping[str, Follower],
-) -> int:
-    from barnabas.pipeline.runner.supervisor import run_jobs
-
-    runs = run_jobs(
-        spark,
-        plans,
-        serve_metrics(arguments),
-        reporter(arguments),
-        lambda text: tell(arguments, "warning", text=text),
-        stopper.is_stopped,
-        followers,
-    )
-    for each in runs:
-        tell(
-            arguments,
-            "done",
-            run=each.plan.run,
-            record_count=each.figures.record_count,
-            dead_letter_count=each.figures.dead_letter_count,
-            lag=each.figures.lag_count,
-        )
-    if not arguments.no_summary and not arguments.json:
-        from barnabas.pipeline.commands.summary import print_summary
-
+        metrics = serve_metrics(arguments)
+        runs = run_jobs(spark, plans, metrics, reporter(arguments), warn, stopper.is_stopped, followers)
         for each in runs:
-            print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
-    if arguments.report is not None:
-        from barnabas.pipeline.commands.report import write_report
-
-        tables = {name: table for each in runs for name, table in each.tables().items()}
-        write_report(arguments.report, tables, arguments.checkpoint)
-        tell(arguments, "report", file=str(arguments.report), table_count=len(tables))
+            tell(
+                arguments,
+                "done",
+                run=each.plan.run,
+                record_count=each.figures.record_count,
+                dead_letter_count=each.figures.dead_letter_count,
+                lag=each.figures.lag_count,
+            )
+        if not arguments.no_summary and not arguments.json:
+            for each in runs:
+                _print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
+        if arguments.report is not None:
+            tables = {name: table for each in runs for name, table in each.tables().items()}
+            write_report(arguments.report, tables, arguments.checkpoint)
+            tell(arguments, "report", file=str(arguments.report), table_count=len(tables))
     return 0
+
+
+def _print_summary(job: Job, tables: Frames, parameters: Parameters) -> None:
+    """Print the summaries of a job, the first rows of each."""
+    if job.summarize is None:
+        return
+
+    console = Console()
+    derived = {output.name for output in job.outputs} & set(tables)
+    if not derived:
+        console.print(f"{job.name}: nothing yet")
+        return
+    for summary in job.summarize(tables, parameters):
+        rows = summary.rows.limit(_SUMMARY_ROWS).collect()
+        print_table(console, summary.title, summary.rows.columns, rows)
 
 
 def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
@@ -294,8 +226,8 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
     is_own = takes_any or len(arguments.jobs) == 1
     lies = layout(arguments)
     defaults = job.defaults()
-    by_key = tuple(text.strip() for text in ",".join(arguments.by_key).split(",") if text.strip())
-    named = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
+    by_key = names(",".join(arguments.by_key))
+    named = names(arguments.topics)
     named += tuple(topic for topic in by_key if topic not in named)
     kafka = kafka_options(arguments, f"barnabas-{job.name}")
     if arguments.isolation_level:

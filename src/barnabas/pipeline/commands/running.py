@@ -1,4 +1,4 @@
-"""Code shared by commands that run until they are stopped: signals and output."""
+"""What commands that go on until they are stopped share: how they are stopped, and what they say."""
 
 import argparse
 import json
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from barnabas.core.peer_text import on_lines, to_json
+from barnabas.pipeline.commands.options import Options
 from barnabas.pipeline.runner.figures import Figures, Metrics
 
 REPEATED_S = 0.5
@@ -41,22 +42,20 @@ class Stopper:
             raise KeyboardInterrupt
         self._is_stopped, self._stopped_s = True, now_s
         if not self._is_begun:
-            print("stopped before Spark was started: nothing was read", file=sys.stderr, flush=True)
+            print("stopped before Spark was up: nothing was read", file=sys.stderr, flush=True)
             raise SystemExit(0)
-        print("stopping after this batch; a second signal stops at once", file=sys.stderr, flush=True)
+        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
 
 
 def add_seen_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the output of a run."""
-    seen = parser.add_argument_group("output")
-    seen.add_argument("--metrics-port", type=int, metavar="PORT", help="serve Prometheus metrics on this port")
-    seen.add_argument("--json", action="store_true", help="print one JSON object per line")
+    """Add what is seen of a run."""
+    seen = Options(parser, "what is seen")
+    seen.value("--metrics-port", "PORT", "serve Prometheus metrics there", type=int)
+    seen.flag("--json", "one JSON object a line")
 
 
 def serve_metrics(arguments: argparse.Namespace) -> Metrics:
     """Return metrics, served where that is asked for."""
-    from barnabas.pipeline.runner.figures import Metrics
-
     metrics = Metrics()
     if arguments.metrics_port is not None:
         port = metrics.serve(arguments.metrics_port)

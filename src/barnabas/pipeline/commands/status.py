@@ -1,56 +1,42 @@
-"""`barnabas pipeline status`: show the state of the runs of a checkpoint directory, without starting Spark."""
-
-from __future__ import annotations
+"""`barnabas pipeline status`: what the runs of a checkpoint directory are doing, without starting Spark."""
 
 import argparse
 import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, Options
 from barnabas.pipeline.runner.plan import PlanError
 from barnabas.pipeline.sources.run_status import statuses
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-NAME = "status"
-HELP = "show the state and lag of runs"
 
 _WIDEST = 10_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("run", nargs="?", help="only this run")
-    parser.add_argument(
-        "--checkpoint",
-        type=Path,
-        default=Path(DEFAULT_DIRECTORY, "checkpoints"),
-        metavar="DIR",
-        help="Default: %(default)s",
-    )
-    parser.add_argument("--partitions", action="store_true", help="also show the position and lag of each partition")
-    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
+    options = Options(parser)
+    options.add("run", nargs="?", help="only this run")
+    options.value("--checkpoint", "DIR", "", Path(DEFAULT_DIRECTORY, "checkpoints"), type=Path)
+    options.flag("--partitions", "each partition's position and lag, too")
+    options.flag("--json", "as JSON, for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command.
-
-    Raises:
-        PlanError: there is nothing to tell of.
-    """
+    """Run the command; raise PlanError if there is nothing to tell of."""
     if "://" in str(arguments.checkpoint):
         raise PlanError(
-            "status can only read checkpoints on this machine; use a run's metrics for others (--metrics-port)"
+            "status reads checkpoints on this machine alone; a run's metrics tell of others (--metrics-port)"
         )
     found = [each for each in statuses(arguments.checkpoint) if arguments.run in (None, each["run"])]
     if not found:
         what = f"no run {arguments.run}" if arguments.run else "no run"
-        raise PlanError(f"{arguments.checkpoint} contains the status of {what}")
+        raise PlanError(f"{arguments.checkpoint} holds the status of {what}")
     if arguments.json:
         print(json.dumps(found, indent=2))
     else:
@@ -59,8 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
-    from rich.console import Console
-
     console = Console()
     _print_runs(console, [_cells(each) for each in found])
     for each in found:
@@ -119,9 +103,6 @@ def _print_runs(console: Console, rows: list[dict[str, str]]) -> None:
 
 
 def _table(names: list[str], rows: list[dict[str, str]]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False)
     for name in names:
         is_text = name in ("run", "state", "topic")

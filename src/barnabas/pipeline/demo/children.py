@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from barnabas.pipeline.demo.remedies import disk_failure_among, remedy_of
-
 _STOP_TIMEOUT_S = 30.0
 _LOOK_EVERY_S = 0.05
 _MAX_FAILURES = 3
@@ -24,6 +22,21 @@ _REFUSED = 2
 # A Java stack trace may follow the cause.
 _TAIL_BYTES = 64 << 10
 _SHOWN_LINES = 10
+
+# Failures are known by the system's own texts, which are the same in Python and in Java: a child's last words are all
+# that the demo has of it.
+# What a process says of these ended it, and ends the next one. Not so a port: Spark tries one after the other.
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+
+_AGAIN = "then run the same command again"
+_REMEDIES = {
+    errno.ENOSPC: f"make room on that disk, {_AGAIN}",
+    errno.EDQUOT: f"make room within the disk's quota, {_AGAIN}",
+    errno.EFBIG: f"raise the limit of file sizes (ulimit -f), {_AGAIN}",
+    errno.EROFS: "give a --directory that can be written to",
+    errno.EACCES: "give a --directory that can be written to",
+    errno.EADDRINUSE: "run the same command again: it takes another port",
+}
 
 
 class ChildFailedError(Exception):
@@ -91,10 +104,9 @@ class Child:
         return True
 
     def end(self) -> str:
-        """Wait for the process, and return how it ended; empty if in good order.
+        """Wait for the process, and return how it ended: empty if in good order.
 
-        Raises:
-            ChildFailedError: it failed, and starting it again does not help.
+        Raise ChildFailedError if it failed, and starting it again does not help.
         """
         assert self._process is not None
         code = self._process.wait()
@@ -102,7 +114,7 @@ class Child:
             return f"was killed (signal {-code})" if code else ""
         lines = self._last_lines()
         self._failure_count += 1
-        cause = disk_failure_among(lines)
+        cause = _disk_failure_among(lines)
         if cause is None and code != _REFUSED and self._failure_count < _MAX_FAILURES:
             return f"ended with code {code}"
         cause = cause or (lines[-1] if lines else f"exit code {code}")
@@ -132,3 +144,14 @@ class Child:
         # On a full disk the process could not write its error.
         is_full = os.statvfs(self._log).f_bavail == 0
         return [*lines, os.strerror(errno.ENOSPC)] if is_full else lines
+
+
+def remedy_of(text: str) -> str | None:
+    """Return the remedy for a failure; None where none is known."""
+    return next((remedy for number, remedy in _REMEDIES.items() if os.strerror(number) in text), None)
+
+
+def _disk_failure_among(lines: Sequence[str]) -> str | None:
+    """Return the last line that tells of a disk which can't be written to: trying again does not mend that."""
+    texts = [os.strerror(number) for number in _DISK_ERRORS]
+    return next((line for line in reversed(lines) if any(text in line for text in texts)), None)

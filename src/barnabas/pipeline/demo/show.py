@@ -6,8 +6,6 @@ at any moment: the replay resumes where the topics end, and the jobs resume wher
 view is lost or loaded twice: the demo counts the views of the log and of the table, and compares.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -20,18 +18,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+from rich.console import Console
 
 from barnabas.core.command_line import ENVIRONMENT
 from barnabas.pipeline.demo.children import Child
 from barnabas.pipeline.demo.directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
 from barnabas.pipeline.events.types import PAGE_VIEW
-from barnabas.pipeline.sources.access_log import Survey, parse_line, read_lines, survey
+from barnabas.pipeline.sources.access_log import parse_line, read_lines
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from barnabas.pipeline.terminal import print_table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 DEFAULT_DIRECTORY = Path("demo-data")
 JOBS = ("load", "reporting", "ranking", "security")
@@ -53,6 +50,14 @@ _SETTINGS = (
 
 # Views by minute and page.
 Counts = Counter[tuple[str, str]]
+
+
+class Log(NamedTuple):
+    """An access log; `first_other` are number and text of the first line that is no view."""
+
+    line_count: int
+    first_other: tuple[int, str] | None
+    counts: Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +84,12 @@ def run_demo(plan: DemoPlan, console: Console) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     with directory.lock():
-        log = plan.access_log or directory.sample
+        path = plan.access_log or directory.sample
         if plan.access_log is None:
-            write_access_log(MADE_UP, log)
-        run, found = _prepare(plan, directory, log, console)
-        processes = _Processes(plan, directory, log, found, console)
+            write_access_log(MADE_UP, path)
+        log = read_log(path)
+        run = _prepare(plan, directory, path, log, console)
+        processes = _Processes(plan, directory, path, log.line_count, console)
         try:
             processes.run()
         except KeyboardInterrupt:
@@ -91,26 +97,27 @@ def run_demo(plan: DemoPlan, console: Console) -> int:
             return _INTERRUPTED
         finally:
             processes.stop()
-        code = _compare(plan, directory, log, console)
+        code = _compare(plan, directory, path, log.counts, console)
         directory.save(replace(run, state=COMPLETE))
         return code
 
 
-def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Console) -> tuple[Run, Survey]:
-    """Read the log, and resume the run in the directory or begin a new one."""
-    digest, found = digest_of(log), survey(log)
+def _prepare(plan: DemoPlan, directory: DemoDirectory, path: Path, log: Log, console: Console) -> Run:
+    """Resume the run in the directory, or begin a new one."""
     other = ""
-    if found.first_other is not None:
-        number, text = found.first_other
+    if log.first_other is not None:
+        number, text = log.first_other
         # repr: the text may contain control characters.
         other = f": first at line {number:,}: {text[:_MAX_SHOWN_CHARACTERS]!r}"
-    if found.view_count == 0:
-        raise DemoDirectoryError(f"{log} has no page view in the combined log format{other}")
+    view_count = log.counts.total()
+    if not view_count:
+        raise DemoDirectoryError(f"{path} has no page view in the combined log format{other}")
     kind = "page views" if plan.access_log else "made-up page views"
-    console.print(f"[bold]Barnabas[/bold]: {found.view_count:,} {kind} → Kafka topics → Spark → tables, a report")
-    if other_count := found.line_count - found.view_count:
+    console.print(f"[bold]Barnabas[/bold]: {view_count:,} {kind} → Kafka topics → Spark → tables, a report")
+    if other_count := log.line_count - view_count:
         lines = "1 line was no view" if other_count == 1 else f"{other_count:,} lines were no views"
         console.print(f"  {lines}, and not counted{other}", highlight=False, markup=False, soft_wrap=True)
+    digest = digest_of(path)
     run = directory.load()
     if run is not None and run.state == RUNNING and not plan.is_fresh:
         if run.digest != digest:
@@ -119,20 +126,20 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Conso
                 "or give --fresh or another --directory"
             )
         console.print(f"  resuming the run in {directory.root} (--fresh starts over)")
-        return run, found
-    run = Run(RUNNING, str(log), digest)
+        return run
+    run = Run(RUNNING, str(path), digest)
     directory.begin(run)
-    return run, found
+    return run
 
 
 class _Processes:
     """The broker, the replay and the jobs, one after the other beside the broker."""
 
-    def __init__(self, plan: DemoPlan, directory: DemoDirectory, log: Path, found: Survey, console: Console) -> None:
+    def __init__(self, plan: DemoPlan, directory: DemoDirectory, log: Path, line_count: int, console: Console) -> None:
         self._plan = plan
         self._directory = directory
         self._log = log
-        self._line_count = found.line_count
+        self._line_count = line_count
         self._console = console
         self._port = 0
         self._is_broker_killed = False
@@ -244,10 +251,16 @@ class _Processes:
         self._console.print(f"  [bold]{who:<8}[/bold]{what}", highlight=False, soft_wrap=True)
 
 
-def count_log(log: Path) -> Counts:
-    """Count the views of an access log by minute and page."""
-    views = (view for number, text in read_lines(log) if (view := parse_line(number, text)) is not None)
-    return Counter((_minute(datetime.fromtimestamp(view.time_s, UTC)), view.page) for view in views)
+def read_log(path: Path) -> Log:
+    """Read an access log, and count its views by minute and page."""
+    number, first_other, counts = 0, None, Counts()
+    for number, text in read_lines(path):
+        view = parse_line(number, text)
+        if view is not None:
+            counts[_minute(datetime.fromtimestamp(view.time_s, UTC)), view.page] += 1
+        elif first_other is None:
+            first_other = number, text
+    return Log(number, first_other, counts)
 
 
 def count_table(table: Path) -> Counts:
@@ -263,9 +276,9 @@ def _minute(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:00Z}"
 
 
-def _compare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Console) -> int:
+def _compare(plan: DemoPlan, directory: DemoDirectory, log: Path, expected: Counts, console: Console) -> int:
     """Show the most viewed pages, and whether the table has the log's views."""
-    expected, loaded = count_log(log), count_table(directory.tables / "load" / PAGE_VIEW.topic)
+    loaded = count_table(directory.tables / "load" / PAGE_VIEW.topic)
     with directory.summary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("minute", "page", "views"))

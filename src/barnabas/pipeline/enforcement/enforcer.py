@@ -46,11 +46,7 @@ class Enforcer:
         self._quotas = QuotaStateAdmin(pool, _TIMEOUT_MS)
 
     async def round(self, verdicts: Sequence[Verdict] | None) -> bool:
-        """Bring the cluster's quotas in line with the verdicts (None before they are known).
-
-        Returns:
-            False if somebody changed quotas meanwhile: call again.
-        """
+        """Bring quotas in line with the verdicts (None: not known yet); return False if it must be called again."""
         await self._read_entries()
         now_ms = self._clock.now_ms()
         targets = None if verdicts is None else wanted(verdicts, self._policy, now_ms)

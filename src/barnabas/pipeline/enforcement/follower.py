@@ -60,11 +60,11 @@ class EnforcementFollower:
         self._warn = warn
         self._warned: set[str] = set()
         self._thread: threading.Thread | None = None
-        # Guards what follows; the counts are of sets of verdicts.
+        # Guards what follows; each set of verdicts is a list of its own.
         self._changed = threading.Condition()
         self._is_stopped = False
         self._verdicts: list[Verdict] | None = None
-        self._taken_count = self._enforced_count = 0
+        self._enforced: list[Verdict] | None = None
         self._failure: Exception | None = None
         self._last_error = ""
 
@@ -83,7 +83,6 @@ class EnforcementFollower:
         """Replace all earlier verdicts by these."""
         with self._changed:
             self._verdicts = verdicts
-            self._taken_count += 1
             self._changed.notify_all()
 
     def poll(self) -> None:
@@ -94,9 +93,7 @@ class EnforcementFollower:
     def settle(self, timeout_s: float) -> None:
         """Wait until all verdicts are enforced; raise EnforcementError if they are not after this time."""
         with self._changed:
-            is_done = self._changed.wait_for(
-                lambda: self._enforced_count == self._taken_count or self._failure, timeout_s
-            )
+            is_done = self._changed.wait_for(lambda: self._enforced is self._verdicts or self._failure, timeout_s)
         self.poll()
         if not is_done:
             why = f": {self._last_error}" if self._last_error else ""
@@ -153,7 +150,7 @@ class EnforcementFollower:
             runner.run(pool.close())
 
     def _round(self, runner: asyncio.Runner, enforcer: Enforcer) -> None:
-        number, verdicts = self._taken_count, self._verdicts
+        verdicts = self._verdicts
         if not runner.run(enforcer.round(verdicts)):
             return
         if count := enforcer.waiting_count:
@@ -164,9 +161,9 @@ class EnforcementFollower:
             text = f"limits of earlier runs are in force ({count}), and a dry run lifts none: {_LIFT_EXPIRED}"
             self._warn_once("dry run", text)
         with self._changed:
-            self._enforced_count, self._last_error = number, ""
+            self._enforced, self._last_error = verdicts, ""
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._is_stopped or self._taken_count > number, enforcer.wait_s())
+            self._changed.wait_for(lambda: self._is_stopped or self._verdicts is not verdicts, enforcer.wait_s())
 
     def _warn_once(self, subject: str, text: str) -> None:
         if subject not in self._warned:

@@ -4,7 +4,7 @@ Format: one JSON object on one line, without blanks, in UTF-8; the fields in the
 those without a value left out. A time is ISO 8601 in UTC, `2015-05-17T10:05:03Z`, with three digits of a second's
 fraction, or six, only where it has one.
 
-Invariants: the same fields always give the same bytes; what is encoded is read back by `parse.py` as it was.
+Invariants: the same fields always give the same bytes; what is encoded is read back by `read.py` as it was.
 
 Source: RFC 8259; RFC 3339.
 """
@@ -42,11 +42,7 @@ def dump(fields: Mapping[str, object]) -> bytes:
 
 
 def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
-    """Return the key of the event's record: the value of the type's key field.
-
-    Raises:
-        ValueError: the field is missing or no text.
-    """
+    """Return the key of the event's record; raise ValueError if the type's key field is missing or no text."""
     value = fields.get(event_type.key)
     if not isinstance(value, str):
         raise ValueError(f"{event_type.name}: the key's field '{event_type.key}' is no text: {value!r:.80}")
@@ -54,11 +50,7 @@ def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
 
 
 def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[str, object]:
-    """Return the fields that have a value, in declared order, `type` and `version` filled in.
-
-    Raises:
-        ValueError: as of `encode_json`.
-    """
+    """Return the fields that have a value, in declared order, with `type` and `version`; raise as `encode_json`."""
     given = {"type": event_type.name, "version": event_type.version, **fields}
     if given["type"] != event_type.name:
         raise ValueError(f"{event_type.name}: field 'type' is another: {given['type']!r:.80}")
@@ -83,19 +75,15 @@ def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[
 def iso_time(time: datetime) -> str:
     """Return a time as ISO 8601 in UTC, with a fraction of a second only where it has one."""
     time = time.astimezone(UTC)
-    if time.microsecond == 0:
-        precision = "seconds"
-    elif time.microsecond % 1000 == 0:
-        precision = "milliseconds"
-    else:
-        precision = "microseconds"
+    micros = time.microsecond
+    precision = "microseconds" if micros % 1000 else "milliseconds" if micros else "seconds"
     return time.isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
 def _check(event_type: EventType, field: Field, value: object) -> None:
     match field.kind:
         case Kind.STRING:
-            is_right = isinstance(value, str) and _is_encodable(value)
+            is_right = isinstance(value, str) and is_encodable(value)
         case Kind.INT | Kind.LONG:
             bound = _RANGES[field.kind]
             is_right = isinstance(value, int) and not isinstance(value, bool) and -bound <= value < bound
@@ -109,10 +97,8 @@ def _check(event_type: EventType, field: Field, value: object) -> None:
         raise ValueError(f"{event_type.name}: field '{field.name}' is no {field.kind.value}: {value!r:.80}")
 
 
-def _is_encodable(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """Return whether UTF-8 can hold it: half of a surrogate pair has no bytes of its own."""
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -42,9 +42,7 @@ class EnvelopeReader:
     type = pa.struct([("op", pa.string()), ("row", pa.string())])
 
     def __init__(self, takes_truncates: bool = True) -> None:
-        """Args:
-        takes_truncates: Whether a truncate is a change like others. If not it has a reason as well.
-        """
+        """Read values; unless `takes_truncates`, a truncate has a reason as well."""
         self._takes_truncates = takes_truncates
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
@@ -76,11 +74,7 @@ def _change(value: bytes) -> dict[str, str | None]:
 
 
 def _envelope(value: bytes) -> tuple[str, dict[str, str]]:
-    """Return an envelope's op, and its fields as they stand in the value.
-
-    Raises:
-        _RefusedError: it is none, or has an op that nobody knows.
-    """
+    """Return an envelope's op, and its fields as they stand in the value; raise _RefusedError if it is none."""
     try:
         fields = _fields(value.decode())
         if "op" not in fields:
@@ -97,11 +91,7 @@ def _envelope(value: bytes) -> tuple[str, dict[str, str]]:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Return the fields of a JSON object that has any, each as it stands in the text.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Return the fields of a JSON object, each as it stands in the text; raise ValueError if it is none."""
     fields = {}
     mark, place = _mark(text, 0, "{")
     while mark != "}":
@@ -116,11 +106,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _mark(text: str, place: int, wanted: str) -> tuple[str, int]:
-    """Return the mark that stands at a place, and where what is behind it begins.
-
-    Raises:
-        ValueError: there is none of those that are wanted.
-    """
+    """Return the mark at a place, and where what is behind it begins; raise ValueError if it is not wanted."""
     found = _MARK.match(text, place)
     if found is None or found[1] not in wanted:
         raise ValueError

@@ -1,39 +1,26 @@
 """Reads events in Spark, for jobs of one's own: Arrow batches of records go through a Python worker (`read.py`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StringType, StructField, StructType
+
+from barnabas.pipeline.events.read import EventReader
 from barnabas.pipeline.events.types import EventType, Format
-
-if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
-    from pyspark.sql import DataFrame
 
 
 def parsed(records: DataFrame, event: EventType, format: Format = "json") -> DataFrame:
-    """Read events of one type from records.
-
-    Args:
-        records: With a column `value`: BINARY, as Kafka's source gives it.
-        event: The type that is wanted.
-        format: How the values are encoded.
+    """Read events of one type from records with a column `value`: BINARY, as Kafka's source gives it.
 
     Returns:
         The same columns; `reason`, why a record is bad, null where it is good; and `event`, a struct with all of the
         event's fields, null where it is bad.
     """
-    from pyspark.sql.pandas.types import from_arrow_type
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    from barnabas.pipeline.events.read import EventReader
-
     reader = EventReader(event, format)
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         for batch in batches:
             events, reasons = reader.read(batch.column("value").to_pylist())
             arrays = [*batch.columns, pa.array(reasons, pa.string()), events]

@@ -29,7 +29,9 @@ import orjson
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
 
+from barnabas.pipeline.events.encode import is_encodable
 from barnabas.pipeline.events.types import EventType, Field, Format, Kind
+from barnabas.pipeline.tables.shapes import MisfitError
 
 # How much of a bad value a reason shows, in characters.
 SHOWN_CHARACTERS = 80
@@ -60,68 +62,31 @@ _NULL = frozenset({type(None)})
 Object = Mapping[str, Any]
 
 
-class BadRecordError(Exception):
-    """A record is no such event: the reason in words."""
-
-
 class EventReader:
     """Reads records as events of one type."""
 
     def __init__(self, event: EventType, event_format: Format) -> None:
-        """Args:
-        event: The type that is wanted.
-        event_format: How the values are encoded.
-        """
+        """Read events of the wanted type from values in a format."""
         self._event = event
         self._is_avro = event_format == "avro"
-        self._decode = _avro_decoder(event) if event_format == "avro" else _decode_json
+        self._decode: Callable[[bytes], Object] = _avro_decoder(event) if event_format == "avro" else orjson.loads
         self.type = pa.struct([pa.field(field.name, ARROW[field.kind]) for field in event.fields])
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Read records' values.
-
-        Returns:
-            The events, null where a record is bad; and why it is bad, None where it is good.
-        """
+        """Return the events, null where a value is bad; and why it is bad, None where it is good."""
         # hot path: benchmarks/pipeline (every record)
-        objects, suspects = self._decoded(values)
+        objects = [self._decoded(value) for value in values]
+        suspects = {number for number, found in enumerate(objects) if not found}
         struct = self._struct(objects, suspects)
-        reasons: list[str | None] = [None] * len(values)
-        if not suspects:
-            return struct, reasons
-        index: list[int | None] = list(range(len(values)))
-        mended: list[Object] = []
-        for number in suspects:
-            try:
-                mended.append(self._checked(values[number]))
-                index[number] = len(values) + len(mended) - 1
-            except BadRecordError as error:
-                index[number], reasons[number] = None, str(error)
-        if mended:
-            still: set[int] = set()
-            struct = pa.concat_arrays([struct, self._struct(mended, still)])
-            assert not still, "a record that was found good fits no column"
-        return struct.take(pa.array(index, pa.int32())), reasons
+        return judged(struct, suspects, [None] * len(values), lambda number: self._checked(values[number]))
 
-    def _decoded(self, values: Sequence[bytes | None]) -> tuple[list[Object], set[int]]:
-        """Decode values; gives the numbers of those that are no object, too, for which an empty one stands."""
+    def _decoded(self, value: bytes | None) -> Object:
+        """Decode a value; gives an empty object for one that is no object."""
         try:
-            objects: list[Object] = [self._decode(value) for value in values]  # type: ignore[arg-type]  # None raises
-            if set(map(type, objects)) <= {dict}:
-                return objects, set()
-        except (ValueError, TypeError, BadRecordError):
-            pass
-        objects, suspects = [], set()
-        for number, value in enumerate(values):
-            try:
-                found = self._decode(value)  # type: ignore[arg-type]  # None raises
-            except (ValueError, TypeError, BadRecordError):
-                found = {}
-            if type(found) is not dict or not found:
-                suspects.add(number)
-                found = {}
-            objects.append(found)
-        return objects, suspects
+            found = self._decode(value)  # type: ignore[arg-type]  # None raises
+        except (ValueError, TypeError, MisfitError):
+            return {}
+        return found if type(found) is dict else {}
 
     def _struct(self, objects: Sequence[Object], suspects: set[int]) -> pa.StructArray:
         """Make the columns of records; adds the numbers of those that may be bad, whose values count for nothing."""
@@ -131,14 +96,13 @@ class EventReader:
             try:
                 columns.append(column(field.kind, values))
             except (ValueError, pa.ArrowException):
-                wrong = doubtful(field.kind, values)
-                suspects.update(wrong)
-                for number in wrong:
-                    values[number] = None
+                # Some of them may be good when they are read one by one.
+                for number, value in enumerate(values):
+                    if value is not None and right_value(field.kind, value) != value:
+                        suspects.add(number)
+                        values[number] = None
                 columns.append(column(field.kind, values))
-        doubts = []
-        if objects and not self._is_avro:
-            doubts = [pc.not_equal(columns[0], self._event.name), pc.less(columns[1], 1)]
+        doubts = [pc.not_equal(columns[0], self._event.name), pc.less(columns[1], 1)]
         for field, made in zip(self._event.fields, columns, strict=True):
             if field.is_required and made.null_count:
                 lacking = pc.is_null(made)
@@ -151,37 +115,26 @@ class EventReader:
         return pa.StructArray.from_arrays(columns, fields=list(self.type))
 
     def _checked(self, value: bytes | None) -> Object:
-        """Read one record by itself.
-
-        Raises:
-            BadRecordError: it is no such event.
-        """
+        """Read one record by itself; raise MisfitError if it is no such event."""
         if not value:
-            raise BadRecordError("the record has no value")
+            raise MisfitError("the record has no value")
         if self._is_avro:
-            found = self._decode(value)
-            self._check_required(found)
-            return found
+            return self._right(self._decode(value))
         try:
             return self._right(orjson.loads(value))
-        except (ValueError, AttributeError, BadRecordError):
+        except (ValueError, AttributeError, MisfitError):
             # Once more, by a parser that keeps numbers of any length, and takes what the other one is too strict for.
             return self._right(_parsed_slowly(value))
 
     def _right(self, found: Object) -> Object:
         return {field.name: self._value(field, found) for field in self._event.fields}
 
-    def _check_required(self, found: Object) -> None:
-        for field in self._event.fields:
-            if field.is_required and found[field.name] is None and found["version"] >= field.since:
-                raise BadRecordError(f"the required field '{field.name}' is missing")
-
     def _value(self, field: Field, found: Object) -> object:
         value = found.get(field.name)
         if value is None:
             version = found.get("version")
             if field.is_required and (field.since == 1 or (isinstance(version, int) and version >= field.since)):
-                raise BadRecordError(f"the required field '{field.name}' is missing")
+                raise MisfitError(f"the required field '{field.name}' is missing")
             return None
         right = right_value(field.kind, value)
         if right is None:
@@ -189,20 +142,44 @@ class EventReader:
             if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 1023:
                 wrong[Kind.DOUBLE] = "cannot be held exactly by a DOUBLE"
             what = wrong.get(field.kind, f"is no {field.kind.value}")
-            raise BadRecordError(f"field '{field.name}' {what}: {_shown(value)}")
+            raise MisfitError(f"field '{field.name}' {what}: {_shown(value)}")
         if field.name == "type" and value != self._event.name:
-            raise BadRecordError(f"field 'type' is not '{self._event.name}': {_shown(value)}")
+            raise MisfitError(f"field 'type' is not '{self._event.name}': {_shown(value)}")
         if field.name == "version" and value < 1:
-            raise BadRecordError(f"field 'version' is not 1 or more: {_shown(value)}")
-        return right
+            raise MisfitError(f"field 'version' is not 1 or more: {_shown(value)}")
+        return datetime.fromisoformat(right) if field.kind is Kind.TIME and isinstance(right, str) else right
+
+
+def judged(
+    rows: pa.StructArray, doubtful: set[int], reasons: list[str | None], judge: Callable[[int], object]
+) -> tuple[pa.StructArray, list[str | None]]:
+    """Put rows that are judged one by one, by their numbers, in the place of doubtful ones.
+
+    Args:
+        rows: All rows; those with a reason become null.
+        doubtful: The numbers of those to be judged.
+        reasons: Why a record is no row; those of the judged ones are put here.
+        judge: Returns a row by its number, or None for null without a reason; raises MisfitError.
+    """
+    index = [number if reason is None else None for number, reason in enumerate(reasons)]
+    fitted: list[object] = []
+    for number in sorted(doubtful):
+        index[number] = None
+        try:
+            row = judge(number)
+        except MisfitError as misfit:
+            reasons[number] = misfit.reason
+            continue
+        if row is not None:
+            index[number] = len(reasons) + len(fitted)
+            fitted.append(row)
+    if fitted:
+        rows = pa.concat_arrays([rows, pa.array(fitted, rows.type)])
+    return (rows.take(pa.array(index, pa.int32())) if None in index or fitted else rows), reasons
 
 
 def column(kind: Kind, values: list[Any]) -> pa.Array:
-    """Make a column of values as a parser gives them.
-
-    Raises:
-        ValueError: one is not as the type wants it.
-    """
+    """Make a column of values as a parser gives them; raise ValueError if one is not as the type wants it."""
     types = set(map(type, values)) - _NULL
     if not types <= _PYTHON[kind]:
         if kind is Kind.TIME and types == {datetime}:
@@ -227,28 +204,11 @@ def column(kind: Kind, values: list[Any]) -> pa.Array:
     return made
 
 
-def doubtful(kind: Kind, values: Sequence[Any]) -> list[int]:
-    """Find the values that keep a column from being made; some of them may be good when they are read one by one."""
-    wrong = [number for number, value in enumerate(values) if value is not None and type(value) not in _PYTHON[kind]]
-    rest = list(values)
-    for number in wrong:
-        rest[number] = None
-    try:
-        if kind is Kind.TIME:
-            is_plain = pc.match_substring_regex(pa.array(rest, pa.string()), _PLAIN_TIME)
-            for number in pc.indices_nonzero(pc.invert(is_plain)).to_pylist():
-                wrong.append(number)
-                rest[number] = None
-        column(kind, rest)
-    except (ValueError, pa.ArrowException):
-        return [n for n, value in enumerate(values) if value is not None and right_value(kind, value) != value]
-    return wrong
-
-
 def right_value(kind: Kind, value: Any) -> object:
     """Return a value as its column takes it; None where it is of another type."""
     if kind is Kind.TIME:
-        return _plain_time(value) if isinstance(value, str) else None
+        # In Avro it is a time already.
+        return _plain_time(value) if isinstance(value, str) else value if isinstance(value, datetime) else None
     if type(value) not in _PYTHON[kind]:
         return None
     if kind in _BITS:
@@ -262,12 +222,15 @@ def right_value(kind: Kind, value: Any) -> object:
 
 def _plain_time(text: str) -> str | None:
     """Return a time as Arrow reads it, to the microsecond; None where the text is none."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return None
-    date, minutes, seconds, fraction, zone = match.groups()
-    plain = f"{date}T{minutes}{seconds:0>2}{(fraction or '.')[:7]}".removesuffix(".") + zone
     try:
+        if _ARROW_TIME.match(text):
+            datetime.fromisoformat(text)
+            return text
+        match = _TIME.fullmatch(text)
+        if match is None:
+            return None
+        date, minutes, seconds, fraction, zone = match.groups()
+        plain = f"{date}T{minutes}{seconds:0>2}{(fraction or '.')[:7]}".removesuffix(".") + zone
         time = datetime.fromisoformat(plain)
         # Arrow takes no zone that is so far away.
         return plain if _ARROW_TIME.match(plain) else f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27)
@@ -275,26 +238,18 @@ def _plain_time(text: str) -> str | None:
         return None
 
 
-def _decode_json(value: bytes) -> Object:
-    return orjson.loads(value)  # type: ignore[no-any-return]  # what it is shows with its fields
-
-
 def _parsed_slowly(value: bytes) -> Object:
-    """Parse JSON by a parser that keeps numbers of any length.
-
-    Raises:
-        BadRecordError: it is not one object.
-    """
+    """Parse JSON by a parser that keeps numbers of any length; raise MisfitError if it is not one object."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
-        raise BadRecordError(f"the value is no UTF-8: {value.hex().upper()[:SHOWN_CHARACTERS]}") from None
+        raise MisfitError(f"the value is no UTF-8: {value.hex().upper()[:SHOWN_CHARACTERS]}") from None
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise BadRecordError(f"the value is not one JSON object: {text[:SHOWN_CHARACTERS]}")
+        raise MisfitError(f"the value is not one JSON object: {text[:SHOWN_CHARACTERS]}")
     return found
 
 
@@ -315,45 +270,29 @@ def _avro_decoder(event: EventType) -> Callable[[bytes], Object]:
         schema = avro_schema(event, version)
         writers[MARKER + schema_fingerprint(schema)] = version, parse_schema(schema)
     texts = [field.name for field in event.fields if field.kind is Kind.STRING]
-    doubles = [field.name for field in event.fields if field.kind is Kind.DOUBLE]
 
     def decode(value: bytes) -> Object:
         header = value[:HEADER_BYTES]
         if not header.startswith(MARKER) or len(header) < HEADER_BYTES:
             shown = value.hex().upper()[:SHOWN_CHARACTERS]
-            raise BadRecordError(f"the value is no Avro single-object encoding: {shown}")
+            raise MisfitError(f"the value is no Avro single-object encoding: {shown}")
         if header not in writers:
             fingerprint = header[len(MARKER) :].hex().upper()
-            raise BadRecordError(f"the writer's schema is none of {event.name}: its fingerprint is {fingerprint}")
+            raise MisfitError(f"the writer's schema is none of {event.name}: its fingerprint is {fingerprint}")
         version, writer = writers[header]
         try:
             found: Any = schemaless_reader(
                 BytesIO(value[HEADER_BYTES:]), writer, newest, handle_unicode_errors="surrogateescape"
             )
         except Exception:  # of the many kinds that a broken body makes it raise
-            raise BadRecordError(f"the body is no {event.name} of version {version}") from None
-        if found["type"] != event.name:
-            raise BadRecordError(f"field 'type' is not '{event.name}': {found['type'][:SHOWN_CHARACTERS]}")
-        if found["version"] < 1:
-            raise BadRecordError("field 'version' is not 1 or more")
+            raise MisfitError(f"the body is no {event.name} of version {version}") from None
         for name in texts:
             text = found[name]
-            if text is not None and not text.isascii() and not _is_utf8(text):
-                raise BadRecordError(f"field '{name}' is no UTF-8")
-        for name in doubles:
-            if found[name] is not None and not math.isfinite(found[name]):
-                raise BadRecordError(f"field '{name}' is no finite DOUBLE")
+            if text is not None and not is_encodable(text):
+                raise MisfitError(f"field '{name}' is no UTF-8")
         return found  # type: ignore[no-any-return]
 
     return decode
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _shown(value: object) -> str:

@@ -37,18 +37,17 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 from fastavro import parse_schema, schemaless_reader
+from pyspark.sql import types as T
+from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.rows import RowReader
 from barnabas.pipeline.events.schema_registry import AVRO, JSON, NoSuchSchemaError, RegistryError, SchemaRegistry
 from barnabas.pipeline.tables.shapes import MAXIMUM_DEPTH, NO_VALUE, RESERVED, WHOLE_BEYOND, Columns, Number
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructType
 
 _FRAME_BYTES = 5
 # Values with more ids have no frame: each id costs a request.
@@ -76,12 +75,7 @@ class FramedReader:
         reserved: Sequence[str] = RESERVED,
         is_final: bool = False,
     ) -> None:
-        """Create a reader.
-
-        Args:
-            registry: Has the schemas.
-            columns: As the other arguments those of `RowReader`.
-        """
+        """Create a reader; `registry` has the schemas, the other arguments are those of `RowReader`."""
         self._arguments = (registry, columns, limits, tuple(reserved), is_final)
         self._registry = registry
         self._rows = RowReader(columns, limits, reserved, is_final)
@@ -96,14 +90,7 @@ class FramedReader:
         return FramedReader, self._arguments
 
     def read(self, values: Sequence[bytes | None]) -> tuple[pa.StructArray, list[str | None]]:
-        """Read records' values.
-
-        Returns:
-            As `RowReader.read`.
-
-        Raises:
-            RegistryError: the registry failed, and is to be waited for.
-        """
+        """Return what `RowReader.read` returns; raise RegistryError if the registry failed, and is to be waited for."""
         objects: list[object] = [None] * len(values)
         reasons: list[str | None] = [None] * len(values)
         texts: dict[int, bytes] = {}
@@ -140,11 +127,7 @@ class FramedReader:
         return pa.concat_arrays([rows, of_texts]).take(pa.array(index, pa.int32())), reasons
 
     def _bodies_of(self, schema_id: int) -> _AvroBodies | str | None:
-        """Return what decodes bodies of a schema, why there is none, or None for bodies in JSON.
-
-        Raises:
-            RegistryError: the registry failed, and is to be waited for.
-        """
+        """Return what decodes bodies of a schema, why there is none, or None for bodies in JSON; raise as `read`."""
         if schema_id in self._bodies:
             return self._bodies[schema_id]
         if len(self._bodies) >= _MAXIMUM_ID_COUNT:
@@ -187,8 +170,6 @@ class _AvroBodies:
     """
 
     def __init__(self, schema_id: int, text: str) -> None:
-        from pyspark.sql.types import NullType, StructType
-
         try:
             raw = json.loads(text)
             schema = parse_schema(raw)
@@ -202,7 +183,7 @@ class _AvroBodies:
             data_type, self._convert = _Types().of(schema, 0)
         except _UnsupportedError as error:
             raise NoSuchSchemaError(f"schema {schema_id} has {error}, which is not supported") from None
-        self.fields: StructType = StructType() if isinstance(data_type, NullType) else data_type  # type: ignore[assignment]  # a record's
+        self.fields: StructType = StructType() if isinstance(data_type, T.NullType) else data_type  # type: ignore[assignment]  # a record's
         self.new_fields = self.fields.json()
 
     def decode(self, body: bytes) -> Any:
@@ -224,8 +205,6 @@ class _Types:
         self._empty: set[str] = set()
 
     def of(self, schema: Any, depth: int) -> tuple[DataType, _Convert | None]:
-        from pyspark.sql import types as T
-
         if depth > MAXIMUM_DEPTH:
             raise _UnsupportedError(f"types nested more than {MAXIMUM_DEPTH} deep")
         if isinstance(schema, list):
@@ -252,18 +231,12 @@ class _Types:
                 if self._has_no_bytes(details["items"]):
                     raise _UnsupportedError("an array whose elements have no bytes")
                 element, convert = self.of(details["items"], depth + 1)
-                found = (
-                    element if isinstance(element, T.NullType) else T.ArrayType(element),
-                    None if convert is None else lambda values: [_converted(convert, each) for each in values],
-                )
+                made: DataType = element if isinstance(element, T.NullType) else T.ArrayType(element)
+                found = made, convert and (lambda all: [_converted(convert, each) for each in all])
             case "map":
                 element, convert = self.of(details["values"], depth + 1)
-                found = (
-                    element if isinstance(element, T.NullType) else T.MapType(T.StringType(), element),
-                    None
-                    if convert is None
-                    else lambda values: {name: _converted(convert, each) for name, each in values.items()},
-                )
+                made = element if isinstance(element, T.NullType) else T.MapType(T.StringType(), element)
+                found = made, convert and (lambda all: {key: _converted(convert, each) for key, each in all.items()})
             case "record" | "error":
                 self._named[details["name"]] = None
                 found = self._record(details["fields"], depth)
@@ -278,8 +251,6 @@ class _Types:
         return found
 
     def _record(self, fields: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
-        from pyspark.sql import types as T
-
         types, converts = [], []
         for field in fields:
             data_type, convert = self.of(field["type"], depth + 1)
@@ -296,8 +267,6 @@ class _Types:
         return T.StructType(types) if types else T.NullType(), converted if converts else None
 
     def _union(self, schema: Sequence[Any], depth: int) -> tuple[DataType, _Convert | None]:
-        from pyspark.sql import types as T
-
         members = [self.of(each, depth) for each in schema if _name_of(each) != "null"]
         if len(members) < 2:
             return members[0] if members else (T.NullType(), None)
@@ -360,25 +329,17 @@ def _converted(convert: _Convert | None, value: Any) -> Any:
 
 
 def _of_whole(name: str, logical_type: object) -> tuple[DataType, _Convert | None]:
-    from pyspark.sql import types as T
-
-    if name == "int":
-        return (T.DateType(), _date_text) if logical_type == "date" else (T.LongType(), None)
-    match logical_type:
-        case "timestamp-millis":
-            return T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"
-        case "timestamp-micros":
-            return T.TimestampType(), lambda value: _time_text(value) + "Z"
-        case "local-timestamp-millis":
-            return T.TimestampNTZType(), lambda value: _time_text(value * 1_000)
-        case "local-timestamp-micros":
-            return T.TimestampNTZType(), _time_text
-    return T.LongType(), None
+    known: dict[tuple[str, object], tuple[DataType, _Convert]] = {
+        ("int", "date"): (T.DateType(), _date_text),
+        ("long", "timestamp-millis"): (T.TimestampType(), lambda value: _time_text(value * 1_000) + "Z"),
+        ("long", "timestamp-micros"): (T.TimestampType(), lambda value: _time_text(value) + "Z"),
+        ("long", "local-timestamp-millis"): (T.TimestampNTZType(), lambda value: _time_text(value * 1_000)),
+        ("long", "local-timestamp-micros"): (T.TimestampNTZType(), _time_text),
+    }
+    return known.get((name, logical_type), (T.LongType(), None))
 
 
 def _of_bytes(details: Any) -> tuple[DataType, _Convert]:
-    from pyspark.sql import types as T
-
     if details.get("logicalType") != "decimal":
         return T.BinaryType(), lambda value: b64encode(value).decode()
     precision, scale = details.get("precision"), details.get("scale", 0)

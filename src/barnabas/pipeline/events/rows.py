@@ -19,11 +19,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
+from pyspark.sql.types import StructType
 
+from barnabas.pipeline.events.read import judged
 from barnabas.pipeline.events.values import DOUBTS, Object, has_decimals, record_column, shown
 from barnabas.pipeline.tables.shapes import (
     HALF_A_PAIR,
@@ -41,9 +43,6 @@ from barnabas.pipeline.tables.shapes import (
     shape_of,
 )
 from barnabas.pipeline.tables.table import USUAL_LIMITS, ColumnLimits
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 _NAME_END = re.compile(rb'"[ \t\n\r]*:')
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
@@ -140,22 +139,13 @@ class RowReader:
             The objects, empty where a value is not one; and the numbers of those that may not fit the columns: their
             object is empty, unless it is certain that no field occurs twice.
         """
-        doubtful: set[int] = set()
         if self._keeps_digits:
             return [_NO_FIELDS] * len(values), set(range(len(values)))
-        try:
-            objects: list[Any] = list(map(orjson.loads, values))  # type: ignore[arg-type]  # None raises
-            are_objects = set(map(type, objects)) <= {dict}
-        except ValueError:
-            objects, are_objects = [_parsed_or_none(value) for value in values], False
-        if not are_objects:
-            for number, found in enumerate(objects):
-                if type(found) is not dict:
-                    objects[number] = _NO_FIELDS
-                    doubtful.add(number)
-            texts = [b"" if number in doubtful else value or b"" for number, value in enumerate(values)]
-        else:
-            texts = values  # type: ignore[assignment]  # None was refused
+        objects = [_parsed_or_none(value) for value in values]
+        doubtful = {number for number, found in enumerate(objects) if type(found) is not dict}
+        for number in doubtful:
+            objects[number] = _NO_FIELDS
+        texts = [b"" if number in doubtful else value or b"" for number, value in enumerate(values)]
         # Each name of an object ends with `":`, so there are as many as fields if no name occurs twice.
         ends = [text.count(b'":') for text in texts]
         if ends != list(map(len, objects)) or _has_blank_before_colon(texts):
@@ -174,13 +164,9 @@ class RowReader:
         reasons: list[str | None],
         parsed: Callable[[int], Any],
     ) -> tuple[pa.StructArray, list[str | None]]:
-        """Convert objects to rows, and judge those that are doubtful.
+        """Convert objects to rows, and judge those that are doubtful, by their numbers.
 
-        Args:
-            objects: The records.
-            doubtful: The numbers of those to be judged.
-            reasons: Why a record is bad; filled.
-            parsed: Returns a record by its number as it is to be judged; raises MisfitError.
+        Fill in `reasons` why one is bad. `parsed` returns a record as it is to be judged, or raises MisfitError.
         """
         columns = []
         for name, (_, column) in self._record.fields.items():
@@ -202,28 +188,10 @@ class RowReader:
             rows = pa.StructArray.from_arrays(columns, fields=list(self.type))
         else:
             rows = pa.array([_NO_FIELDS] * len(objects), self.type)
-        index = [number if reason is None else None for number, reason in enumerate(reasons)]
-        fitted: list[object] = []
-        for number in sorted(doubtful):
-            index[number] = None
-            try:
-                row = self._judged(parsed(number))
-            except MisfitError as misfit:
-                reasons[number] = misfit.reason
-                continue
-            if row is not None:
-                index[number] = len(objects) + len(fitted)
-                fitted.append(row)
-        if fitted:
-            rows = pa.concat_arrays([rows, pa.array(fitted, self.type)])
-        return (rows.take(pa.array(index, pa.int32())) if None in index or fitted else rows), reasons
+        return judged(rows, doubtful, reasons, lambda number: self._judged(parsed(number)))
 
     def _judged(self, found: Any) -> object:
-        """Return a record as a row; None if its shape needs more columns, and was counted.
-
-        Raises:
-            MisfitError: it does not fit.
-        """
+        """Return a record as a row, None if its shape was counted; raise MisfitError if it does not fit."""
         shape = self._shape(found)
         verdict = self._verdict(shape)
         if isinstance(verdict, MisfitError):
@@ -281,13 +249,7 @@ def _has_blank_before_colon(texts: Sequence[bytes]) -> bool:
 
 
 def _has_each_name_once(text: bytes, found: dict[str, Any], ends: int) -> bool:
-    """Return whether it is certain that no field of an object occurs twice.
-
-    Args:
-        text: The object.
-        found: The object.
-        ends: How many `":` the text has.
-    """
+    """Return whether it is certain that no field of an object occurs twice; `ends` is how many `":` the text has."""
     count = _field_count(found)
     if count == ends and not _has_blank_before_colon([text]):
         return True
@@ -323,11 +285,7 @@ def _field_count(value: Any) -> int:
 
 
 def _parsed_exactly(value: bytes | None) -> Any:
-    """Parse JSON so that no digit is lost and no field is left out.
-
-    Raises:
-        MisfitError: it is not one JSON value.
-    """
+    """Parse JSON so that no digit is lost and no field is left out; raise MisfitError if it is not one JSON value."""
     if value is None:
         raise MisfitError(NO_VALUE)
     try:

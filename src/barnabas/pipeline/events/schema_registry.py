@@ -16,6 +16,7 @@ import time
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
@@ -53,10 +54,6 @@ def registry_settings(options: Mapping[str, str]) -> tuple[dict[str, str], dict[
     """Divide Kafka client options into those that are for the registry and the others."""
     own = {name: value for name, value in options.items() if name.startswith(_OWN_SETTINGS)}
     return own, {name: value for name, value in options.items() if name not in own}
-
-
-# Of the copies in this process, by place.
-_KNOWN_BY_PLACE: dict[str, dict[int, Schema]] = {}
 
 
 @dataclass
@@ -100,18 +97,9 @@ class SchemaRegistry:
         security = client_security({**tls, "security.protocol": "SSL"}) if url.scheme == "https" else None
         self._opener = build_opener(HTTPSHandler(context=security.context() if security else None))
 
-    def __getstate__(self) -> dict[str, object]:
-        """Return what a copy in another process needs: no open connection."""
-        names = ("place", "settings", "is_waited_for", "timeout_s", "_known")
-        return {name: getattr(self, name) for name in names}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        """Share the schemas with earlier copies: a Python worker asks for each once, however many tasks it runs."""
-        self.__dict__.update(state)
-        shared = _KNOWN_BY_PLACE.setdefault(self.place, {})
-        shared.update(self._known)
-        self._known = shared
-        self.__post_init__()
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was created with."""
+        return _copy, (self.place, tuple(self.settings.items()), self.is_waited_for, self.timeout_s)
 
     def schema(self, schema_id: int) -> Schema:
         """Return a schema.
@@ -168,3 +156,9 @@ class SchemaRegistry:
                 if len(found) > _LARGEST_BYTES:
                     raise ValueError("too large")
         return bytes(found)
+
+
+@cache
+def _copy(place: str, settings: tuple[tuple[str, str], ...], is_waited_for: bool, timeout_s: float) -> SchemaRegistry:
+    """Return the copy in this process: a Python worker asks for each schema once, however many tasks it runs."""
+    return SchemaRegistry(place, dict(settings), is_waited_for, timeout_s)

@@ -38,16 +38,15 @@ class Field:
 
     name: str
     kind: Kind
-    meaning: str
     is_required: bool = False
     since: int = 1
 
 
 ENVELOPE = (
-    Field("type", Kind.STRING, "the event's type", is_required=True),
-    Field("version", Kind.INT, "of the schema", is_required=True),
-    Field("id", Kind.STRING, "the same for a repeat of the same event", is_required=True),
-    Field("time", Kind.TIME, "when it happened", is_required=True),
+    Field("type", Kind.STRING, is_required=True),
+    Field("version", Kind.INT, is_required=True),
+    Field("id", Kind.STRING, is_required=True),
+    Field("time", Kind.TIME, is_required=True),
 )
 
 
@@ -72,169 +71,91 @@ class EventType:
         return ", ".join(f"{field.name} {field.kind.value}" for field in self.fields)
 
 
-_ADDRESS = Field("address", Kind.STRING, "of the client, as logged", is_required=True)
-_USER = Field("user", Kind.STRING, "who is logged in")
-_AGENT = Field("agent", Kind.STRING, "the User-Agent header")
+def _first_version(name: str, topic: str, key: str, ddl: str) -> EventType:
+    """Return a type whose fields are written as in Spark's DDL."""
+    words = [column.split() for column in ddl.split(",")]
+    fields = tuple(Field(name, Kind(kind), is_required=bool(not_null)) for name, kind, *not_null in words)
+    return EventType(name, topic, 1, key, fields)
 
-PAGE_VIEW = EventType(
+
+# `page` is the request's target as logged, query and all; `latency_ms` is from request to answer.
+PAGE_VIEW = _first_version(
     "page_view",
     "page-views",
-    1,
     "address",
-    (
-        _ADDRESS,
-        _USER,
-        Field("session", Kind.STRING, "the site's own session, where it has one"),
-        Field("method", Kind.STRING, "of the request", is_required=True),
-        Field("page", Kind.STRING, "the request's target as logged, query and all", is_required=True),
-        Field("status", Kind.INT, "HTTP status", is_required=True),
-        Field("bytes", Kind.LONG, "of the answer's body"),
-        Field("referrer", Kind.STRING, "the Referer header"),
-        _AGENT,
-        Field("latency_ms", Kind.DOUBLE, "from request to answer"),
-    ),
+    "address STRING NOT NULL, user STRING, session STRING, method STRING NOT NULL, page STRING NOT NULL, "
+    "status INT NOT NULL, bytes BIGINT, referrer STRING, agent STRING, latency_ms DOUBLE",
 )
-CLICK = EventType(
+# `item` is the page that the click leads to, `source` the page or site that it is on; `query` and `position` (from 1)
+# are of the search results that it is among.
+CLICK = _first_version(
     "click",
     "clicks",
-    1,
     "address",
-    (
-        _ADDRESS,
-        _USER,
-        Field("item", Kind.STRING, "what was clicked: the page that it leads to", is_required=True),
-        Field("source", Kind.STRING, "the page or site that it was clicked on"),
-        Field("query", Kind.STRING, "the search whose results it was clicked in"),
-        Field("position", Kind.INT, "among the results, from 1"),
-        _AGENT,
-    ),
+    "address STRING NOT NULL, user STRING, item STRING NOT NULL, source STRING, query STRING, position INT, "
+    "agent STRING",
 )
-SEARCH = EventType(
+# Without an `engine` this site searched.
+SEARCH = _first_version(
     "search",
     "searches",
-    1,
     "address",
-    (
-        _ADDRESS,
-        _USER,
-        Field("query", Kind.STRING, "what was searched for", is_required=True),
-        Field("engine", Kind.STRING, "the site that searched; missing: this one"),
-        Field("result_count", Kind.INT, "how many results were shown"),
-        _AGENT,
-    ),
+    "address STRING NOT NULL, user STRING, query STRING NOT NULL, engine STRING, result_count INT, agent STRING",
 )
-VOTE = EventType(
+# `value` is 1 for, -1 against, 0 for a vote taken back.
+VOTE = _first_version(
     "vote",
     "votes",
-    1,
     "user",
-    (
-        Field("address", Kind.STRING, "of the client"),
-        Field("user", Kind.STRING, "who voted", is_required=True),
-        Field("item", Kind.STRING, "what was voted on", is_required=True),
-        Field("value", Kind.INT, "1 for, -1 against, 0 taken back", is_required=True),
-        _AGENT,
-    ),
+    "address STRING, user STRING NOT NULL, item STRING NOT NULL, value INT NOT NULL, agent STRING",
 )
-POST = EventType(
+# `item` is the post's own name, `parent` the item that it comments on.
+POST = _first_version(
     "post",
     "posts",
-    1,
     "user",
-    (
-        Field("address", Kind.STRING, "of the client"),
-        Field("user", Kind.STRING, "who wrote it", is_required=True),
-        Field("item", Kind.STRING, "the post's own name", is_required=True),
-        Field("text", Kind.STRING, "what it says"),
-        Field("parent", Kind.STRING, "the item that it comments on"),
-        _AGENT,
-    ),
+    "address STRING, user STRING NOT NULL, item STRING NOT NULL, text STRING, parent STRING, agent STRING",
 )
-FOLLOW = EventType(
+FOLLOW = _first_version(
     "follow",
     "follows",
-    1,
     "user",
-    (
-        Field("address", Kind.STRING, "of the client"),
-        Field("user", Kind.STRING, "who follows", is_required=True),
-        Field("followee", Kind.STRING, "who is followed", is_required=True),
-        Field("is_following", Kind.BOOLEAN, "false: no longer", is_required=True),
-    ),
+    "address STRING, user STRING NOT NULL, followee STRING NOT NULL, is_following BOOLEAN NOT NULL",
 )
-LOGIN = EventType(
+# `user` is the name that was tried, `service` a path or sshd, `reason` the reason for failure.
+LOGIN = _first_version(
     "login",
     "logins",
-    1,
     "address",
-    (
-        _ADDRESS,
-        Field("user", Kind.STRING, "the name that was tried"),
-        Field("is_success", Kind.BOOLEAN, "whether it was let in", is_required=True),
-        Field("service", Kind.STRING, "what was logged in to: a path, sshd", is_required=True),
-        Field("reason", Kind.STRING, "why not"),
-        Field("method", Kind.STRING, "password, publickey, ..."),
-        _AGENT,
-    ),
+    "address STRING NOT NULL, user STRING, is_success BOOLEAN NOT NULL, service STRING NOT NULL, reason STRING, "
+    "method STRING, agent STRING",
 )
-HOST_METRIC = EventType(
+# `instance` is the disk or the network interface.
+HOST_METRIC = _first_version(
     "host_metric",
     "host-metrics",
-    1,
     "host",
-    (
-        Field("host", Kind.STRING, "its name", is_required=True),
-        Field(
-            "metric",
-            Kind.STRING,
-            "cpu_percent, memory_percent, disk_percent, network_bytes_per_s, ...",
-            is_required=True,
-        ),
-        Field("value", Kind.DOUBLE, "the figure", is_required=True),
-        Field("instance", Kind.STRING, "which disk, which network interface"),
-    ),
+    "host STRING NOT NULL, metric STRING NOT NULL, value DOUBLE NOT NULL, instance STRING",
 )
-SERVICE_LOG = EventType(
+# `level` is DEBUG, INFO, WARN, ERROR or FATAL.
+SERVICE_LOG = _first_version(
     "service_log",
     "service-logs",
-    1,
     "service",
-    (
-        Field("service", Kind.STRING, "which service", is_required=True),
-        Field("host", Kind.STRING, "where it runs"),
-        Field("level", Kind.STRING, "DEBUG, INFO, WARN, ERROR or FATAL", is_required=True),
-        Field("message", Kind.STRING, "what it said", is_required=True),
-    ),
+    "service STRING NOT NULL, host STRING, level STRING NOT NULL, message STRING NOT NULL",
 )
-# The `broker` of what is of no single one.
-CLUSTER = "cluster"
-# What it begins with where it is a run of the pipeline, by its name.
-RUN = "run "
-
-BROKER_METRIC = EventType(
+# The `broker` of a figure of the whole cluster, and the beginning of that of a run of the pipeline.
+CLUSTER, RUN = "cluster", "run "
+# `partition` is the one furthest behind. `user` and `client_id` (empty: none) are throttled by the limit in `quota`,
+# which is in the node `quota_path` (none for level 9) of `quota_level` (1 to 9, docs/quotas.md). `rate` is of all
+# clients that the limit counts together; `shared_with` names others of them as user/client id.
+BROKER_METRIC = _first_version(
     "broker_metric",
     "broker-metrics",
-    1,
     "broker",
-    (
-        Field("broker", Kind.STRING, "its id, or `CLUSTER`; or `RUN` and a run's name", is_required=True),
-        Field("metric", Kind.STRING, "throttle_ms, lag, loop_stalled_ms, ...", is_required=True),
-        Field("value", Kind.DOUBLE, "the figure", is_required=True),
-        Field("unit", Kind.STRING, "of the figure: ms, records, partitions, percent, ..."),
-        Field("group_id", Kind.STRING, "which consumer group lags"),
-        Field("topic", Kind.STRING, "behind which topic"),
-        Field("partition", Kind.INT, "the one that is furthest behind"),
-        Field("user", Kind.STRING, "whose client is held"),
-        Field("client_id", Kind.STRING, "what the client calls itself; empty: nothing"),
-        Field("quota", Kind.STRING, "the limit that holds it: producer_byte_rate, ..."),
-        Field("quota_limit", Kind.DOUBLE, "the limit's value"),
-        Field("quota_unit", Kind.STRING, "of the limit and of the rate: bytes/s, percent, partitions/s"),
-        Field("quota_level", Kind.INT, "where the limit stands, 1 to 9 (docs/quotas.md)"),
-        Field("quota_path", Kind.STRING, "the node that the limit stands in; missing for level 9"),
-        Field("rate", Kind.DOUBLE, "what was measured of all whom the limit counts together"),
-        Field("shared_with", Kind.STRING, "others whom the limit counts with it, as user/client id"),
-        Field("examples", Kind.STRING, "some of what was counted, by name"),
-    ),
+    "broker STRING NOT NULL, metric STRING NOT NULL, value DOUBLE NOT NULL, unit STRING, group_id STRING, "
+    "topic STRING, partition INT, user STRING, client_id STRING, quota STRING, quota_limit DOUBLE, quota_unit STRING, "
+    "quota_level INT, quota_path STRING, rate DOUBLE, shared_with STRING, examples STRING",
 )
 
 EVENT_TYPES = {

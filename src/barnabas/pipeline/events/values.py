@@ -29,18 +29,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no types
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no types
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType, StructType
 
 from barnabas.pipeline.events.read import column
 from barnabas.pipeline.events.types import Kind
 from barnabas.pipeline.tables.shapes import VALUE_LENGTH, WHOLE_BEYOND, MisfitError, Number, dotted
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructType
 
 # What `build` raises for a value that may not fit.
 DOUBTS = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
@@ -64,11 +64,7 @@ class Column(ABC):
 
     @abstractmethod
     def build(self, values: list[Any]) -> pa.Array:
-        """Convert values as the parser returns them.
-
-        Raises:
-            DOUBTS: a value may not fit.
-        """
+        """Convert values as the parser returns them; raise DOUBTS if a value may not fit."""
 
     @abstractmethod
     def fit(self, value: Any, path: Path, is_judged: bool) -> object:
@@ -132,11 +128,7 @@ class Object(Column):
     """A STRUCT, or the whole record."""
 
     def __init__(self, fields: Mapping[str, tuple[str, Column]]) -> None:
-        """Create a column.
-
-        Args:
-            fields: By the name of the field in the records its column's name and the column.
-        """
+        """Create a column of `fields`: name and column of each, by the name of the field in the records."""
         self.fields = dict(fields)
         self.type = pa.struct([pa.field(name, each.type) for name, each in self.fields.values()])
         self._names = frozenset(self.fields)
@@ -229,12 +221,7 @@ class _Map(Column):
 
 
 def record_column(columns: StructType, field_of: Callable[[str], str]) -> Object:
-    """Return what converts records to rows.
-
-    Args:
-        columns: The rows' columns.
-        field_of: Names the field of the records that a column is made of.
-    """
+    """Return what converts records to rows of these columns, each made of the field that `field_of` names."""
     return Object({field_of(each.name): (each.name, _column(each.dataType)) for each in columns.fields})
 
 
@@ -252,8 +239,6 @@ def shown(value: Any) -> str:
 
 
 def _column(data_type: DataType) -> Column:
-    from pyspark.sql import types as T
-
     if isinstance(data_type, T.StructType):
         return Object({each.name: (each.name, _column(each.dataType)) for each in data_type.fields})
     if isinstance(data_type, T.ArrayType):
@@ -291,8 +276,6 @@ def _column(data_type: DataType) -> Column:
             return _Scalar(name, pa.binary(), (str,), lambda value: b64decode(value, validate=True))
     if isinstance(data_type, T.StringType):
         return _Scalar(name, pa.string(), (str,), None)
-    from pyspark.sql.pandas.types import to_arrow_type
-
     # JSON has no values of such a type: a value is a misfit by its shape.
     return _Scalar(name, to_arrow_type(data_type), (), None)
 

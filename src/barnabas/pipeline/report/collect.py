@@ -31,13 +31,9 @@ def collect(
     made_at: datetime | None = None,
     lags: Sequence[Lag] | None = None,
 ) -> ReportData:
-    """Read what the report shows.
+    """Read what the report shows out of DataFrames by the names of their tables; unknown ones are left alone.
 
-    Args:
-        tables: DataFrames by the name of their table; unknown ones are left alone.
-        title: Of the page.
-        made_at: When it is made, for the foot of the page.
-        lags: How far jobs are behind; the tables don't know.
+    `made_at` is for the foot of the page; `lags` is how far jobs are behind, which tables don't know.
     """
     data = ReportData(title=title, made_at=made_at, lags=None if lags is None else tuple(lags))
     for name, read in _PARTS.items():

@@ -257,6 +257,8 @@ class Cluster:
             "fetch.max.bytes": _MARK_FETCH_BYTES,
             "message.max.bytes": _MARK_FETCH_BYTES,
             "queued.min.messages": 1,
+            # Partitions whose record came already would delay the others by a second.
+            "fetch.queue.backoff.ms": 10,
             "enable.partition.eof": True,
             "error_cb": self._note,
             "logger": _log,

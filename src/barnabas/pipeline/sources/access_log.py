@@ -34,8 +34,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -53,7 +52,8 @@ _LINE = re.compile(
 _REQUEST = re.compile(r"(?P<method>[A-Za-z]+) (?P<page>[^ ]+)(?: HTTP/[0-9.]+)?")
 _REFERRER_AND_AGENT = re.compile(r'"(?P<referrer>(?:[^"\\]|\\.)*)" "(?P<agent>(?:[^"\\]|\\.)*)"', re.DOTALL)
 _TIME = re.compile(
-    r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-])([01][0-9]|2[0-3])([0-5][0-9])"
+    r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):((?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}) "
+    r"([+-](?:[01][0-9]|2[0-3]))([0-5][0-9])"
 )
 _END_OF_TIME_S = int(datetime(3000, 1, 1, tzinfo=UTC).timestamp())
 # Not strptime's and strftime's %b: they follow the locale.
@@ -77,35 +77,6 @@ class View(NamedTuple):
     referrer: str | None
     agent: str | None
     user: str | None = None
-
-
-@dataclass(slots=True)
-class Survey:
-    """Counts of one pass over a log: lines and views, their times, and how far out of order they are.
-
-    `first_other` is the first line that is no view: its number and text.
-    """
-
-    line_count: int = 0
-    view_count: int = 0
-    first_other: tuple[int, str] | None = None
-    first_time_s: int | None = None
-    last_time_s: int | None = None
-    disorder_s: int = 0
-
-    def add(self, number: int, text: str) -> None:
-        """Count one line."""
-        self.line_count += 1
-        view = parse_line(number, text)
-        if view is None:
-            self.first_other = self.first_other or (number, text)
-            return
-        self.view_count += 1
-        if self.first_time_s is None or view.time_s < self.first_time_s:
-            self.first_time_s = view.time_s
-        if self.last_time_s is None or view.time_s > self.last_time_s:
-            self.last_time_s = view.time_s
-        self.disorder_s = max(self.disorder_s, self.last_time_s - view.time_s)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -154,14 +125,6 @@ def parse_line(number: int, text: str) -> View | None:
     )
 
 
-def survey(path: Path) -> Survey:
-    """Read a whole log once and tell what is in it."""
-    found = Survey()
-    for number, text in read_lines(path):
-        found.add(number, text)
-    return found
-
-
 def _split(stream: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
     """Yield each line without its line feed; of one that is too long its beginning, so that memory is bounded."""
     while line := stream.readline(_LONGEST_LINE_BYTES + 1):
@@ -175,14 +138,12 @@ def _parse_time(text: str) -> int | None:
     match = _TIME.fullmatch(text)
     if match is None or match[2] not in MONTHS:
         return None
-    day, month, year, hour, minute, second, sign, zone_hours, zone_minutes = match.groups()
+    day, month, year, clock, zone_hours, zone_minutes = match.groups()
+    date = f"{year}-{MONTHS.index(month) + 1:02}-{day}"
     try:
-        offset = timedelta(hours=int(zone_hours), minutes=int(zone_minutes))
-        zone = timezone(-offset if sign == "-" else offset)
-        local = datetime(int(year), MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), tzinfo=zone)
-    except ValueError:
+        time_s = int(datetime.fromisoformat(f"{date}T{clock}{zone_hours}:{zone_minutes}").timestamp())
+    except (ValueError, OverflowError):
         return None
-    time_s = int(local.timestamp())
     return time_s if 0 <= time_s < _END_OF_TIME_S else None
 
 

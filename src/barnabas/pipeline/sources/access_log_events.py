@@ -14,7 +14,7 @@ Each line that is a request gives a `page_view`. What else it gives:
 An asset is what a browser loads by itself with a page, known by the end of its path (`.css`, `.png`, ...): nobody has
 clicked on it. A login page's path ends in `/login`, `/signin` or `/wp-login.php`. This site's own search is a page
 whose path ends in `/search` or `/search.` and any extension, or a WordPress search (`/?s=`), with words in its query.
-This site is the host that the plan names (`www.` before it or not); `most_common_site` finds the likely one in a log
+This site is the host that is given (`www.` before it or not); `most_common_site` finds the likely one in a log
 that is there from the start. Where none is known, clicks within the site are not seen.
 
 A line that is no request is refused, with the reason. Ids: `<log>:<line>` of the view, `:click`, `:search`,
@@ -24,10 +24,8 @@ A line that is no request is refused, with the reason. Ids: `<log>:<line>` of th
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType
@@ -69,23 +67,9 @@ _LOGIN_PAGES = frozenset(("login", "signin", "wp-login.php"))
 _MAX_FIELDS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class AccessLogPlan:
-    """Options of reading an access log: `site` is this site's own host, None where it is not known."""
-
-    site: str | None = None
-
-
-class _Results(NamedTuple):
-    """A search whose results a page shows; `engine` None: this site's own."""
-
-    query: str
-    engine: str | None
-
-
-def access_log_lines(lines: Iterable[RawLine], plan: AccessLogPlan) -> Iterator[SourceLine]:
-    """Yield what each line gives: events, or the line as refused."""
-    site = _bare_host(plan.site or "")
+def access_log_lines(lines: Iterable[RawLine], site: str | None = None) -> Iterator[SourceLine]:
+    """Yield what each line gives: events, or the line as refused; `site` is this site's own host, if it is known."""
+    site = _bare_host(site or "")
     time_ms: int | None = None
     for line in lines:
         view = parse_line(line.number, line.text)
@@ -140,29 +124,30 @@ def _found_pages(
 ) -> Iterator[tuple[EventType, dict[str, object]]]:
     referrer = _split(view.referrer) if view.referrer else None
     results = _results(referrer, site) if referrer is not None else None
-    if results is not None and results.engine is not None:
-        search = {"query": results.query, "engine": results.engine}
-        yield SEARCH, {"id": f"{place}:search", **visitor, **search}
+    query, engine = results or (None, None)
+    if engine is not None:
+        yield SEARCH, {"id": f"{place}:search", **visitor, "query": query, "engine": engine}
     is_ours = referrer is not None and bool(site) and _bare_host(_host_of(referrer)) == site
     if results is not None or is_ours:
-        click = {"item": view.page, "source": view.referrer, "query": results and results.query}
+        click = {"item": view.page, "source": view.referrer, "query": query}
         yield CLICK, {"id": f"{place}:click", **visitor, **click}
-    query = _own_query(target) if target is not None else None
-    if query is not None:
-        yield SEARCH, {"id": f"{place}:site-search", **visitor, "query": query}
+    own_query = _own_query(target) if target is not None else None
+    if own_query is not None:
+        yield SEARCH, {"id": f"{place}:site-search", **visitor, "query": own_query}
 
 
-def _results(referrer: SplitResult, site: str) -> _Results | None:
+def _results(referrer: SplitResult, site: str) -> tuple[str, str | None] | None:
+    """Return the search whose results a page shows: query and engine, None for this site's own."""
     host = _host_of(referrer)
     if site and _bare_host(host) == site:
         query = _own_query(referrer)
-        return None if query is None else _Results(query, None)
+        return None if query is None else (query, None)
     for name, pattern, parameters in _ENGINES:
         if pattern.fullmatch(host):
             query = _words(referrer, parameters)
             # Where Google leads away from a mail or a document, `q` is the address that it leads to.
             is_address = query is not None and referrer.path == "/url" and query.startswith(("http://", "https://"))
-            return None if query is None or is_address else _Results(query, name)
+            return None if query is None or is_address else (query, name)
     return None
 
 

@@ -26,8 +26,7 @@ Lines of other programs, and what sshd says else, give nothing. A line that is n
 begins as one of these and does not go on so, is refused. What a hostile user calls himself cannot move the address: it
 is what the end of the message says.
 
-A time without a year is the nearest one to the line before it; the plan says the year of the first. Without a zone it
-is in the plan's.
+A time without a year is the nearest one to the line before it. Without a zone it is in UTC.
 
 Source: OpenSSH's auth.c (`auth_log`, `auth_maxtries_exceeded`), packet.c, Linux-PAM's pam_unix; RFC 3164, RFC 5424.
 """
@@ -36,9 +35,8 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from barnabas.pipeline.events.types import EVENT_TYPES, EventType
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, MONTHS, read_lines
@@ -78,24 +76,18 @@ _EXCEEDED = re.compile(
     r"(?: ssh2)?(?: \[preauth\])?",
     re.DOTALL,
 )
+_LEAVING = "(?:Connection (?:closed|reset) by|Disconnected from)"
 _GAVE_UP = re.compile(
-    r"(?:Connection (?:closed|reset) by|Disconnected from) (?:authenticating|invalid) user (?P<user>.*) "
-    r"(?P<address>[^ ]+) port [0-9]+(?: \[preauth\])?",
+    rf"{_LEAVING} (?:authenticating|invalid) user (?P<user>.*) (?P<address>[^ ]+) port [0-9]+(?: \[preauth\])?",
     re.DOTALL,
 )
+# What a message begins with, the kind of line that it is then, the whole of it, and why the login failed.
 _SHAPES = (
-    ("Accepted ", "accepted", _ACCEPTED),
-    ("Failed ", "failed", _FAILED),
-    ("Invalid user ", "announced", _INVALID),
-    ("Illegal user ", "announced", _INVALID),
-    ("error: maximum authentication attempts", "ended", _EXCEEDED),
-    ("maximum authentication attempts", "ended", _EXCEEDED),
-    ("Connection closed by authenticating user ", "ended", _GAVE_UP),
-    ("Connection closed by invalid user ", "ended", _GAVE_UP),
-    ("Connection reset by authenticating user ", "ended", _GAVE_UP),
-    ("Connection reset by invalid user ", "ended", _GAVE_UP),
-    ("Disconnected from authenticating user ", "ended", _GAVE_UP),
-    ("Disconnected from invalid user ", "ended", _GAVE_UP),
+    (re.compile("Accepted "), "accepted", _ACCEPTED, None),
+    (re.compile("Failed "), "failed", _FAILED, None),
+    (re.compile("(?:Invalid|Illegal) user "), "announced", _INVALID, "invalid user"),
+    (re.compile("(?:error: )?maximum authentication attempts"), "ended", _EXCEEDED, "too many attempts"),
+    (re.compile(f"{_LEAVING} (?:authenticating|invalid) user "), "ended", _GAVE_UP, "gave up"),
 )
 # Days before each month of a leap year.
 _DAYS_BEFORE = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
@@ -103,22 +95,6 @@ _HALF_A_YEAR_DAYS = 183
 # A server process waits two minutes for a login unless it is told otherwise; its id comes back much later.
 _PROCESS_S = 600
 _MOST_PROCESSES = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class AuthLogPlan:
-    """Options of reading an auth log: the year of its first line and the host's zone, for times that lack them."""
-
-    year: int
-    zone: tzinfo = UTC
-
-
-class _Attempt(NamedTuple):
-    kind: str
-    user: str | None
-    address: str
-    method: str | None
-    reason: str | None
 
 
 @dataclass(slots=True)
@@ -134,27 +110,22 @@ class NotOfTheFormError(Exception):
     """The line is refused: why, in words."""
 
 
-def auth_log_lines(lines: Iterable[RawLine], plan: AuthLogPlan) -> Iterator[SourceLine]:
-    """Yield what each line gives: logins, nothing, or the line as refused."""
-    reader = _Reader(plan)
+def auth_log_lines(lines: Iterable[RawLine], year: int) -> Iterator[SourceLine]:
+    """Yield what each line gives: logins, nothing, or the line as refused; `year` is of the first line without one."""
+    reader = _Reader(year)
     for line in lines:
-        found = SourceLine(line.log, line.number, reader.time_ms, is_last_for_now=line.is_last_for_now)
+        time_ms, refused, events = reader.time_ms, None, []
         try:
             events = reader.read(line.text, f"{line.log}:{line.number}")
+            time_ms = reader.time_ms
         except NotOfTheFormError as error:
             refused = Refused(line.text, str(error))
-            yield SourceLine(line.log, line.number, found.time_ms, [], refused, found.is_last_for_now)
-        else:
-            yield SourceLine(line.log, line.number, reader.time_ms, events, None, found.is_last_for_now)
+        yield SourceLine(line.log, line.number, time_ms, events, refused, line.is_last_for_now)
 
 
-def first_year(path: Path, zone: tzinfo = UTC) -> int:
-    """Return the year of a file's first line: so that the last line is no later than the file's own time of change.
-
-    Raises:
-        OSError: it can't be read.
-    """
-    changed = datetime.fromtimestamp(path.stat().st_mtime, zone)
+def first_year(path: Path) -> int:
+    """Return the year of a file's first line, such that the last line is no later than the file's time of change."""
+    changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     years = _Years(0)
     last: tuple[int, int] | None = None
     for _, text in read_lines(path):
@@ -196,10 +167,9 @@ class _Years:
 class _Reader:
     """Reads one line after the other; knows the year, and what each server process has said."""
 
-    def __init__(self, plan: AuthLogPlan) -> None:
+    def __init__(self, year: int) -> None:
         self.time_ms: int | None = None
-        self._zone = plan.zone
-        self._years = _Years(plan.year)
+        self._years = _Years(year)
         self._processes: OrderedDict[tuple[str, str], _Process] = OrderedDict()
 
     def read(self, text: str, place: str) -> list[tuple[EventType, dict[str, object]]]:
@@ -218,12 +188,10 @@ class _Reader:
         attempt = _attempt(message)
         if attempt is None:
             return []
-        process = self._process((match["host"], match["pid"] or attempt.address), time.timestamp())
-        events = []
-        for index in range(count):
-            if _counts(attempt.kind, process):
-                events.append((LOGIN, _fields(attempt, time, f"{place}:{index}" if index else place)))
-        return events
+        kind, login = attempt
+        process = self._process((match["host"], match["pid"] or str(login["address"])), time.timestamp())
+        places = [f"{place}:{index}" if index else place for index in range(count)]
+        return [(LOGIN, {"id": each, "time": time, **login}) for each in places if _counts(kind, process)]
 
     def _time(self, match: re.Match[str]) -> datetime:
         try:
@@ -233,7 +201,7 @@ class _Reader:
             year = int(match["year"]) if match["year"] else self._years.of(month, day)
             hour, minute, second = (int(part) for part in match["clock"].split(":"))
             # A leap second is not one of datetime's.
-            return _checked(datetime(year, month, day, hour, minute, min(second, 59), tzinfo=self._zone))
+            return _checked(datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC))
         except (ValueError, OverflowError):
             raise NotOfTheFormError("the line's time is none") from None
 
@@ -254,35 +222,35 @@ def _checked(time: datetime) -> datetime:
     return time.astimezone(UTC)
 
 
-def _attempt(message: str) -> _Attempt | None:
-    """Read one of sshd's messages; None where it tells of no attempt."""
+def _attempt(message: str) -> tuple[str, dict[str, object]] | None:
+    """Read one of sshd's messages: its kind, and the fields of a login; None where it tells of no attempt."""
     if _PAM.match(message):
         match = _PAM_FAILURE.fullmatch(message)
-        if match is None or not match["address"]:
-            return None
-        return _Attempt("announced", match["user"] or None, match["address"], None, "refused by PAM")
-    for beginning, kind, pattern in _SHAPES:
-        if not message.startswith(beginning):
+        return _login("announced", match.groupdict(), "refused by PAM") if match and match["address"] else None
+    for beginning, kind, pattern, reason in _SHAPES:
+        if not beginning.match(message):
             continue
         match = pattern.fullmatch(message)
         if match is None:
             raise NotOfTheFormError("the message is cut short, or of a form that OpenSSH does not have")
         found = match.groupdict()
-        method = found.get("method")
-        if kind == "failed" and method == "none":
-            return None
-        return _Attempt(kind, found["user"] or None, found["address"], method, _reason(kind, message, found))
+        if kind == "failed":
+            if found["method"] == "none":
+                return None
+            reason = "invalid user" if found["invalid"] else f"failed {found['method']}"
+        return _login(kind, found, reason)
     return None
 
 
-def _reason(kind: str, message: str, found: dict[str, str | None]) -> str | None:
-    if kind == "accepted":
-        return None
-    if kind == "failed":
-        return "invalid user" if found["invalid"] else f"failed {found['method']}"
-    if kind == "announced":
-        return "invalid user"
-    return "too many attempts" if "maximum authentication attempts" in message[:50] else "gave up"
+def _login(kind: str, found: dict[str, str | None], reason: str | None) -> tuple[str, dict[str, object]]:
+    return kind, {
+        "address": found["address"],
+        "user": found["user"] or None,
+        "is_success": kind == "accepted",
+        "service": "sshd",
+        "reason": reason,
+        "method": found.get("method"),
+    }
 
 
 def _counts(kind: str, process: _Process) -> bool:
@@ -296,16 +264,3 @@ def _counts(kind: str, process: _Process) -> bool:
         process.is_announced = False
     process.has_counted = True
     return kind in ("accepted", "ended") or not is_told_already
-
-
-def _fields(attempt: _Attempt, time: datetime, id: str) -> dict[str, object]:
-    return {
-        "id": id,
-        "time": time,
-        "address": attempt.address,
-        "user": attempt.user,
-        "is_success": attempt.kind == "accepted",
-        "service": "sshd",
-        "reason": attempt.reason,
-        "method": attempt.method,
-    }

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from barnabas.clients.pool import TopicMetadata
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.types import BROKER_METRIC, CLUSTER
-from barnabas.pipeline.sources.ticks import Told
+from barnabas.pipeline.sources.lines import Told
 
 _MOST_NAMED = 5
 
@@ -66,10 +66,7 @@ def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, fl
     """Return who may have been held within a minute: what part of a limit each uses, the largest of limits and brokers.
 
     That is measured twice, as a client comes in bursts: of the last minute by itself, and over the quota's windows of
-    all whom the limit counts together.
-
-    Args:
-        brokers: What `QuotaStateAdmin.top` gives of the last minute.
+    all whom the limit counts together. `brokers` is what `QuotaStateAdmin.top` gives of the last minute.
     """
     found: dict[Client, float] = {}
     for broker in brokers:
@@ -84,11 +81,7 @@ def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, fl
 
 
 def held(brokers: Iterable[Mapping[str, Any]]) -> list[BrokerFigure]:
-    """Return, for each broker that holds a client, for how long and by which limit: the one that holds it longest.
-
-    Args:
-        brokers: What `QuotaStateAdmin.explain` gives of one user's clients of one id.
-    """
+    """Return how long each of the `brokers` (`QuotaStateAdmin.explain`) throttles a client, by its longest limit."""
     found = []
     for broker in brokers:
         longest = max(broker["quotas"], key=_hold_ms)
@@ -130,9 +123,7 @@ def lags(
 ) -> list[BrokerFigure]:
     """Return the lag of each group and topic that has one, the largest first.
 
-    Args:
-        committed: Groups' offsets by group and partition.
-        ends: Of the partitions; one that is no more has none, and is left out.
+    `committed` has offsets by group and partition; a partition that is no more has no end, and is left out.
     """
     found = []
     for group_id, offsets in committed.items():

@@ -1,16 +1,7 @@
 """A broker's own page of figures, /metrics, made figures of events. Pure.
 
-| metric | unit | is |
-| --- | --- | --- |
-| loop_stalls, loop_stalled_ms | stalls, ms | since the last look: how often and how long Barnabas stood still |
-| failed_logins | logins | since the last look, of all listeners |
-| failed_requests | requests | since the last look: those that failed as a whole, of Barnabas |
-| busy_percent | percent | of the last minute: of the event loop; of Kafka's request handlers |
-| request_queue_p99_ms | ms | 99 % of the requests waited no longer for their turn: of the kind that waited longest |
-| uncleanable_partitions, uncleanable_bytes | partitions, bytes | logs that the cleaner has given up |
-| cleaner_dead_threads | threads | threads of the cleaner that died |
-| cleaner_max_dirty_percent | percent | how dirty the dirtiest compacted log is |
-| offline_log_dirs, offline_replicas | directories, partitions | that failed |
+Counters are told by how much they have grown since the last look, `busy_percent` and `request_queue_p99_ms` of the last
+minute.
 
 Names of the page are those of docs/metrics.md, which are those of Prometheus' jmx_exporter with its example for Kafka:
 so a page of Kafka's is read as well, and what a page lacks has no figure. A counter that has gone back began anew: all
@@ -19,30 +10,25 @@ of it counts.
 Source: docs/metrics.md; Prometheus' text format 0.0.4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from barnabas.pipeline.sources.broker_figures import BrokerFigure
-
-if TYPE_CHECKING:
-    from prometheus_client.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The way to read a figure: of the samples of a name (with these labels) the sum or the largest, times and plus."""
+    """The way to read a figure: what `fold` makes of the samples of a name (with these labels)."""
 
     metric: str
     unit: str
     name: str
     fold: Callable[[Iterable[float]], float] = sum
     labels: Mapping[str, str] = field(default_factory=dict)
-    factor: float = 1.0
-    offset: float = 0.0
     is_counter: bool = False
 
 
@@ -56,13 +42,14 @@ _READINGS = (
         is_counter=True,
     ),
     _Reading("failed_requests", "requests", "barnabas_requests_failed_total", is_counter=True),
+    # Of the event loop; of Kafka's request handlers.
     _Reading(
         "busy_percent",
         "percent",
         "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
-        factor=-100.0,
-        offset=100.0,
+        lambda idle: 100 - 100 * sum(idle),
     ),
+    # Of the kind of request that waited longest for its turn.
     _Reading(
         "request_queue_p99_ms",
         "ms",
@@ -94,12 +81,9 @@ _QUOTAS = {
 
 @dataclass(frozen=True, slots=True)
 class BrokerPage:
-    """One look at a page: what its readings gave, by metric, and who is held, as far as a page can say.
+    """One look at a page of a broker (its id, if the page tells it): counters as they stand, and who is held.
 
-    Attributes:
-        broker: The broker's id, or what it is called otherwise.
-        values: Counters as they stand.
-        held: Clients that the broker told to wait of late, those that were held longest first, without the limit.
+    `held` are clients that the broker told to wait of late, those held longest first, without the limit.
     """
 
     broker: str
@@ -108,18 +92,7 @@ class BrokerPage:
 
 
 def read_page(text: str, otherwise: str) -> BrokerPage:
-    """Read a page.
-
-    Args:
-        text: As the broker serves it.
-        otherwise: What to call a broker whose page does not tell its id.
-
-    Raises:
-        ValueError: it is none.
-    """
-    # Here: commands that are not about a broker's page need no parser for it.
-    from prometheus_client.parser import text_string_to_metric_families
-
+    """Read a page of the broker that `otherwise` names if the page does not; raise ValueError if it is none."""
     by_name: dict[str, list[Sample]] = {}
     try:
         for family in text_string_to_metric_families(text):
@@ -136,7 +109,7 @@ def read_page(text: str, otherwise: str) -> BrokerPage:
         of_name = by_name.get(reading.name, ())
         found = [each.value for each in of_name if reading.labels.items() <= each.labels.items()]
         if found:
-            values[reading.metric] = reading.offset + reading.factor * reading.fold(found)
+            values[reading.metric] = reading.fold(found)
     return BrokerPage(broker, values, _held(broker, by_name.get(_HELD, ())))
 
 

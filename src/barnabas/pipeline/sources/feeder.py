@@ -19,6 +19,7 @@ Source: Kafka's default partitioner; KIP-98 for idempotence.
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal, TypeVar
 
 from barnabas.clients.partitioner import partition_for_key
@@ -27,11 +28,10 @@ from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.job import DEAD_LETTER_SUFFIX
 from barnabas.pipeline.sources.lines import SourceLine
-from barnabas.pipeline.sources.topics import LastRecord, Outgoing, Topics, TopicUnavailableError
+from barnabas.pipeline.sources.topics import ID_HEADER, BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 T = TypeVar("T")
 
-ID_HEADER = "id"
 REASON_HEADER = "reason"
 
 _BATCHES_PER_S = 20
@@ -49,13 +49,12 @@ class FeedPlan:
     """The options of a feed.
 
     `event_types` are all that may come, so that their topics are there from the start; `topics` names another topic
-    than a type's own, by the type's name. What is refused goes to the dead-letter topic of `dead_letters_of`.
+    than a type's own, by the type's name. What is refused goes to the dead-letter topic of the first type.
     `lines_per_s` 0 means as fast as the brokers take them. `give_up_s` is how long a broker may be away. `may_append`:
     go on in topics that hold something else than this log.
     """
 
     event_types: tuple[EventType, ...]
-    dead_letters_of: EventType
     topics: Mapping[str, str] = field(default_factory=dict)
     partition_count: int = 1
     format: Literal["json", "avro"] = "json"
@@ -70,43 +69,37 @@ class FeedPlan:
     @property
     def dead_letter_topic(self) -> str:
         """Name the topic that refused lines go to."""
-        return self.topic_of(self.dead_letters_of) + DEAD_LETTER_SUFFIX
+        return self.topic_of(self.event_types[0]) + DEAD_LETTER_SUFFIX
 
 
 @dataclass(slots=True)
 class FeedProgress:
-    """Counts of the log so far: lines, those among them that were refused or gave nothing, and records sent.
+    """Counts of the log so far: lines, those among them that were refused, and records sent.
 
     A line whose records are in the topics already counts as seen, its records not as sent.
     """
 
     line_count: int = 0
     refused_count: int = 0
-    skipped_count: int = 0
     sent_count: int = 0
-    is_complete: bool = False
 
 
 def feed(
-    topics: Topics,
+    topics: BrokerTopics,
     plan: FeedPlan,
     lines: Iterable[SourceLine],
     report: Callable[[FeedProgress], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> FeedProgress:
-    """Bring the topics to the end of the lines; goes on where the topics end.
+    """Bring the topics, which are created if they do not exist, to the end of the lines; resume where they end.
 
     Args:
-        topics: Where they go; those that are not there are created.
-        plan: How.
+        topics, plan: The topics, and options.
         lines: All of the source's lines from its first on, each once; may be endless.
         report: Called after each batch.
-        warn: Told in one line when a broker is away and the feeder waits.
-        sleep: How to wait, in seconds.
-
-    Returns:
-        The whole of it.
+        warn: Called with a line when a broker is away and the feeder waits.
+        sleep: Waits for some seconds.
 
     Raises:
         OtherLogError: a topic holds something else than this log.
@@ -124,7 +117,6 @@ def feed(
         batch_line_count += 1
         progress.line_count += 1
         progress.refused_count += line.refused is not None
-        progress.skipped_count += line.refused is None and not line.events
         # Endless lines say where what is there now ends; else a slow source's events would wait for a batch to be full.
         if len(batch) >= pace.batch_count or (batch and line.is_last_for_now):
             link.append(batch)
@@ -136,7 +128,6 @@ def feed(
         link.append(batch)
         progress.sent_count += len(batch)
     filter_.check_end()
-    progress.is_complete = True
     report(progress)
     return progress
 
@@ -169,7 +160,7 @@ class _Filter:
     """Tells which records are not in the topics yet."""
 
     def __init__(self, last_records: Mapping[TopicPartition, LastRecord], may_append: bool) -> None:
-        self._left = {partition: (place_of(record), record) for partition, record in last_records.items()}
+        self._left = {partition: (record.place, record) for partition, record in last_records.items()}
         self._may_append = may_append
 
     def is_new(self, line: SourceLine, record: Outgoing) -> bool:
@@ -177,12 +168,8 @@ class _Filter:
         if not self._left or record.partition not in self._left:
             return True
         place, last = self._left[record.partition]
-        if place is None or place[0] != line.log:
-            self._refuse(record.partition)
-            del self._left[record.partition]
-            return True
-        if line.number > place[1]:
-            # The line is past what the partition holds, and the record there was none that this log gives.
+        # Of another log; or the line is past what the partition holds, and no line before it gave that record.
+        if place is None or place[0] != line.log or line.number > place[1]:
             self._refuse(record.partition)
             del self._left[record.partition]
             return True
@@ -205,46 +192,33 @@ class _Filter:
             )
 
 
-def place_of(record: LastRecord) -> tuple[str, int] | None:
-    """Tell log and line of a record; None where it is none of a feeder's."""
-    try:
-        log, number, *_ = (record.header(ID_HEADER) or b"").decode().split(":")
-        return log, int(number)
-    except ValueError:
-        return None
-
-
 class _Link:
     """Appends whatever the brokers do: waits for them, and sends again what is not there."""
 
     def __init__(
-        self, topics: Topics, plan: FeedPlan, warn: Callable[[str], None], sleep: Callable[[float], None]
+        self, topics: BrokerTopics, plan: FeedPlan, warn: Callable[[str], None], sleep: Callable[[float], None]
     ) -> None:
         self._topics = topics
         self._plan = plan
         self._warn = warn
         self._sleep = sleep
-        self._partitions: list[TopicPartition] = []
 
     def open(self) -> tuple[dict[str, int], dict[TopicPartition, LastRecord]]:
         """Make sure that the topics are there, and look at their ends."""
         plan = self._plan
         names = [*(plan.topic_of(event_type) for event_type in plan.event_types), plan.dead_letter_topic]
         counts = self._try(lambda: self._topics.create(dict.fromkeys(names, plan.partition_count)))
-        self._partitions = [TopicPartition(name, index) for name in names for index in range(counts[name])]
-        return counts, self._try(lambda: self._topics.last_records(self._partitions))
+        partitions = [TopicPartition(name, index) for name in names for index in range(counts[name])]
+        return counts, self._try(lambda: self._topics.last_records(partitions))
 
     def append(self, records: list[Outgoing]) -> None:
         """Append; after a failure only what is not there."""
-        left = records
-        is_first = True
+        attempts = count()
 
         def attempt() -> None:
-            nonlocal left, is_first
-            if not is_first:
-                left = _behind(left, self._topics.last_records({record.partition for record in left}))
-            is_first = False
-            self._topics.append(left)
+            is_again = next(attempts) > 0
+            there = self._topics.last_records({each.partition for each in records}) if is_again else {}
+            self._topics.append(_behind(records, there))
 
         self._try(attempt)
 

@@ -14,13 +14,13 @@ Source: psutil's documentation: cpu_times, virtual_memory, disk_usage, net_io_co
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Protocol
+
+import psutil  # type: ignore[import-untyped]  # it has no types of its own
 
 from barnabas.pipeline.events.types import HOST_METRIC
-from barnabas.pipeline.sources.ticks import Clock, Told
+from barnabas.pipeline.sources.lines import Told
 
 # Not of this host's own, or always full.
 _UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "iso9660", "fuse.snapfuse"))
@@ -43,61 +43,37 @@ class Counters:
     network: Mapping[str, tuple[int, int]]
 
 
-class Host(Clock, Protocol):
-    """The door to a host."""
-
-    def look(self) -> Counters:
-        """Read all counters."""
-        ...
-
-
-class ThisHost:
-    """The machine that this runs on."""
-
-    def look(self) -> Counters:
-        """Read all counters, through psutil."""
-        import psutil  # type: ignore[import-untyped]  # it has no types of its own
-
-        times = psutil.cpu_times()
-        # Guests' time is in that of users already.
-        all_s = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-        idle_s = times.idle + getattr(times, "iowait", 0.0)
-        disks = psutil.disk_io_counters()
-        return Counters(
-            time.monotonic(),
-            all_s - idle_s,
-            all_s,
-            psutil.virtual_memory().percent,
-            _disk_percents(),
-            disks.read_bytes if disks else 0,
-            disks.write_bytes if disks else 0,
-            {name: (each.bytes_recv, each.bytes_sent) for name, each in psutil.net_io_counters(pernic=True).items()},
-        )
-
-    def now(self) -> datetime:
-        """Tell the time."""
-        return datetime.now(UTC)
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
+def look_at_this_host() -> Counters:
+    """Read all counters, through psutil."""
+    times = psutil.cpu_times()
+    # Guests' time is in that of users already.
+    all_s = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    idle_s = times.idle + getattr(times, "iowait", 0.0)
+    disks = psutil.disk_io_counters()
+    return Counters(
+        time.monotonic(),
+        all_s - idle_s,
+        all_s,
+        psutil.virtual_memory().percent,
+        _disk_percents(),
+        disks.read_bytes if disks else 0,
+        disks.write_bytes if disks else 0,
+        {name: (each.bytes_recv, each.bytes_sent) for name, each in psutil.net_io_counters(pernic=True).items()},
+    )
 
 
 class HostLook:
     """Tells a host's figures, each time it is called; what is a difference is one to the time before."""
 
-    def __init__(self, name: str, host: Host) -> None:
-        """Args:
-        name: What the host is called in its events.
-        host: The door to it.
-        """
+    def __init__(self, name: str, look: Callable[[], Counters] = look_at_this_host) -> None:
+        """Tell figures of the host `name`, from the counters that `look` returns."""
         self._name = name
-        self._host = host
+        self._look = look
         self._before: Counters | None = None
 
     def __call__(self) -> list[Told]:
         """Look once."""
-        found = self._host.look()
+        found = self._look()
         told: list[Told] = []
         for metric, instance, value in figures(self._before, found):
             fields = {"host": self._name, "metric": metric, "value": value, "instance": instance}
@@ -131,8 +107,6 @@ def figures(before: Counters | None, now: Counters) -> list[tuple[str, str | Non
 
 
 def _disk_percents() -> dict[str, float]:
-    import psutil
-
     found: dict[str, float] = {}
     for partition in psutil.disk_partitions():
         if partition.fstype in _UNREAL_FILE_SYSTEMS:

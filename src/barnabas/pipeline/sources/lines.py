@@ -1,4 +1,4 @@
-"""Lines of logs: from a file, from a file that grows, or from a stream; and what a line becomes.
+"""Lines of logs: from a file, from a file that grows, from a stream or from looks; and what a line becomes.
 
 Invariants: line numbers count from 1 and every line has one, readable or not. A line ends with a line feed, carriage
 returns before it included; of one that is longer than `LONGEST_LINE` characters the first `LONGEST_LINE` + 1 are given.
@@ -12,8 +12,10 @@ stream: that stays what it is, and is the same when it is read again.
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -55,12 +57,13 @@ class SourceLine:
     is_last_for_now: bool = False
 
 
-def file_lines(path: Path) -> Iterator[RawLine]:
-    """Yield the lines of a log that is there, gzip or not.
+# What one look tells: the event's type, what was measured (once in a tick), and the fields without id and time.
+Told = tuple[EventType, str, dict[str, object]]
+Look = Callable[[], Sequence[Told]]
 
-    Raises:
-        OSError: it is not there, not readable, or a gzip file that is damaged or cut short.
-    """
+
+def file_lines(path: Path) -> Iterator[RawLine]:
+    """Yield the lines of a log, gzip or not; raise OSError if it can't be read, or is damaged or cut short."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
@@ -140,6 +143,34 @@ def _followed_file(
             sleep(_POLL_S)
     if begun and is_rotated:
         yield RawLine(name or _name_of(begun), number + 1, _text_of(begun), is_last_for_now=True)
+
+
+def tick_lines(
+    name: str,
+    interval_s: float,
+    looks: Sequence[Look],
+    is_stopped: Callable[[], bool] = lambda: False,
+    sleep: Callable[[float], None] = time.sleep,
+    time_s: Callable[[], float] = time.time,
+) -> Iterator[SourceLine]:
+    """Look again and again, every `interval_s`, and yield what is told as one line per tick, until `is_stopped`.
+
+    The ids are `<name>@<start in ms>:<tick>` and what was measured: each start of a collector is a log of its own, so a
+    feeder must be allowed to append it. `sleep` waits for some seconds; `time_s` returns the time of the events.
+    """
+    log = f"{name}@{int(time_s() * 1000)}"
+    for tick in count(1):
+        if is_stopped():
+            return
+        now_s = time_s()
+        now = datetime.fromtimestamp(now_s, UTC)
+        events: list[tuple[EventType, dict[str, object]]] = [
+            (event_type, {"id": f"{log}:{tick}:{what}", "time": now, **fields})
+            for look in looks
+            for event_type, what, fields in look()
+        ]
+        yield SourceLine(log, tick, int(now_s * 1000), events, is_last_for_now=True)
+        sleep(interval_s)
 
 
 def _is_rotated(path: Path, file: BinaryIO) -> bool:

@@ -1,12 +1,6 @@
 """What the runs of a checkpoint directory say of themselves every two seconds (`status.json`), and figures of it.
 
-| metric | of | unit | is |
-| --- | --- | --- | --- |
-| lag | a run | records | that it has still to read, in all partitions together, when it last said so |
-| silent_s | a run | s | for how long it has said nothing; 0 where it was stopped, or has just said something |
-| fresh_p99_s | a run | s | what 99 of 100 records of a minute waited for their rows at most; where there were some |
-
-A run stays told of while its file is there, stopped or not.
+A run stays told of while its file is there, stopped or not. docs/pipeline/operations.md lists the figures.
 """
 
 import json
@@ -17,7 +11,7 @@ from typing import Any
 
 from barnabas.pipeline.events.types import RUN
 from barnabas.pipeline.sources.broker_figures import BrokerFigure
-from barnabas.pipeline.sources.ticks import Told
+from barnabas.pipeline.sources.lines import Look
 
 _FILE = "status.json"
 # A run writes its status every two seconds.
@@ -39,15 +33,9 @@ def statuses(directory: Path) -> Iterator[dict[str, Any]]:
         yield status
 
 
-class RunLook:
-    """Tells figures of a checkpoint directory's runs, each time it is called."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def __call__(self) -> list[Told]:
-        """Look once."""
-        return [figure.told() for status in statuses(self._directory) for figure in run_figures(status)]
+def run_look(directory: Path) -> Look:
+    """Return what tells figures of a checkpoint directory's runs, each time it is called."""
+    return lambda: [figure.told() for status in statuses(directory) for figure in run_figures(status)]
 
 
 def run_figures(status: dict[str, Any]) -> list[BrokerFigure]:

@@ -21,7 +21,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from barnabas.pipeline.events.types import EVENT_TYPES
@@ -66,15 +66,6 @@ _TRACE = re.compile(r"[ \t]|Caused by: |Traceback \(most recent call last\):|\.\
 _LONGEST_LEVEL_HEAD = 300
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceLogPlan:
-    """Whose log it is; `zone` is of times that name none."""
-
-    service: str
-    host: str | None = None
-    zone: tzinfo = UTC
-
-
 class _Entry(NamedTuple):
     time: datetime | None
     level: str
@@ -99,43 +90,40 @@ class _Record:
 
 
 def service_log_lines(
-    lines: Iterable[RawLine], plan: ServiceLogPlan, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    lines: Iterable[RawLine], service: str, host: str | None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Iterator[SourceLine]:
     """Yield an event per record; the lines that belong to one before them give none of their own.
 
-    Args:
-        lines: The log's lines.
-        plan: Whose they are.
-        now: The time of what has none, and has none before it; and the year of syslog's times.
+    `now` is the time of what has none, and has none before it; and the year of syslog's times.
     """
+    source = {"service": service, "host": host}
     record: _Record | None = None
     last_time: datetime | None = None
     is_timed = False
     for line in lines:
-        entry = _entry(line.text, plan.zone, now)
+        entry = _entry(line.text, now)
         if entry is None and record is not None and (is_timed or _TRACE.match(line.text)):
             record.add(line.text)
         else:
             if record is not None:
-                yield _source_line(record, plan, is_last_for_now=False)
+                yield _source_line(record, source, is_last_for_now=False)
             is_timed = entry is not None
             entry = entry or _Entry(None, "ERROR" if line.text.startswith("Traceback (") else "INFO", line.text)
             last_time = entry.time or last_time or now()
             record = _Record(line.log, line.number, last_time, entry, len(entry.message))
         if line.is_last_for_now:
-            yield _source_line(record, plan, is_last_for_now=True)
+            yield _source_line(record, source, is_last_for_now=True)
             record = None
     if record is not None:
-        yield _source_line(record, plan, is_last_for_now=True)
+        yield _source_line(record, source, is_last_for_now=True)
 
 
-def _source_line(record: _Record, plan: ServiceLogPlan, *, is_last_for_now: bool) -> SourceLine:
+def _source_line(record: _Record, source: dict[str, str | None], *, is_last_for_now: bool) -> SourceLine:
     message = "\n".join([record.entry.message, *record.more])[:LONGEST_MESSAGE]
     fields: dict[str, object] = {
         "id": f"{record.log}:{record.number}",
         "time": record.time,
-        "service": plan.service,
-        "host": plan.host,
+        **source,
         "level": record.entry.level,
         "message": message,
     }
@@ -143,21 +131,21 @@ def _source_line(record: _Record, plan: ServiceLogPlan, *, is_last_for_now: bool
     return SourceLine(record.log, record.number, time_ms, [(SERVICE_LOG, fields)], is_last_for_now=is_last_for_now)
 
 
-def _entry(text: str, zone: tzinfo, now: Callable[[], datetime]) -> _Entry | None:
+def _entry(text: str, now: Callable[[], datetime]) -> _Entry | None:
     """Read a line of a known shape; None where it is of none."""
     if text.startswith("{"):
-        return _json_entry(text, zone)
+        return _json_entry(text)
     if match := _TIME.match(text):
-        time = _time(match, zone)
+        time = _time(match)
         level, message = _level_and_message(text[match.end() :])
         return None if time is None else _Entry(time, level, message)
     if match := _PYTHON.fullmatch(text):
         return _Entry(None, _LEVELS[match["level"]], match["message"])
     if match := _SYSLOG.fullmatch(text):
-        time = _syslog_time(match, zone, now)
+        time = _syslog_time(match, now)
         level, message = _level_and_message(match["message"])
         return None if time is None else _Entry(time, level, message)
-    return _logfmt_entry(text, zone)
+    return _logfmt_entry(text)
 
 
 def _level_and_message(text: str) -> tuple[str, str]:
@@ -172,17 +160,17 @@ def _level_and_message(text: str) -> tuple[str, str]:
     return level, f"{before} {after}".strip()
 
 
-def _json_entry(text: str, zone: tzinfo) -> _Entry | None:
+def _json_entry(text: str) -> _Entry | None:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
         return None
-    return _named_entry({str(key): value for key, value in found.items()}, text, zone)
+    return _named_entry({str(key): value for key, value in found.items()}, text)
 
 
-def _logfmt_entry(text: str, zone: tzinfo) -> _Entry | None:
+def _logfmt_entry(text: str) -> _Entry | None:
     found: dict[str, object] = {}
     position = 0
     while position < len(text):
@@ -192,10 +180,10 @@ def _logfmt_entry(text: str, zone: tzinfo) -> _Entry | None:
         value = match[2]
         found[match[1]] = re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
         position = match.end()
-    return _named_entry(found, text, zone)
+    return _named_entry(found, text)
 
 
-def _named_entry(found: dict[str, object], text: str, zone: tzinfo) -> _Entry | None:
+def _named_entry(found: dict[str, object], text: str) -> _Entry | None:
     """Return the entry of named values: one that names neither a level nor a message is of another shape."""
     level = _first(found, _LEVEL_KEYS)
     message = _first(found, _MESSAGE_KEYS)
@@ -203,7 +191,7 @@ def _named_entry(found: dict[str, object], text: str, zone: tzinfo) -> _Entry | 
         return None
     stamp = _first(found, _TIME_KEYS)
     match = _TIME.fullmatch(stamp) if stamp is not None else None
-    time = _time(match, zone) if match is not None else None
+    time = _time(match) if match is not None else None
     shown = (message if message is not None else text).encode("utf-8", "replace").decode()
     return _Entry(time, _LEVELS.get((level or "").upper(), "INFO"), shown)
 
@@ -212,27 +200,27 @@ def _first(found: dict[str, object], keys: tuple[str, ...]) -> str | None:
     return next((value for key in keys if isinstance(value := found.get(key), str)), None)
 
 
-def _time(match: re.Match[str], zone: tzinfo) -> datetime | None:
+def _time(match: re.Match[str]) -> datetime | None:
     date = match["date"].replace("/", "-")
     date = f"20{date}" if len(date) == 8 else date
     microseconds = (match["fraction"] or "")[:6].ljust(6, "0")
     offset = match["zone"] or ""
     offset = "+00:00" if offset in ("Z", "UTC", "GMT") else offset
-    return _checked(f"{date}T{match['clock']}.{microseconds}{offset}", zone)
+    return _checked(f"{date}T{match['clock']}.{microseconds}{offset}")
 
 
-def _syslog_time(match: re.Match[str], zone: tzinfo, now: Callable[[], datetime]) -> datetime | None:
+def _syslog_time(match: re.Match[str], now: Callable[[], datetime]) -> datetime | None:
     if match["month"] not in MONTHS:
         return None
     month, day = MONTHS.index(match["month"]) + 1, int(match["day"])
-    year = latest_year((month, day), now().astimezone(zone))
-    return _checked(f"{year}-{month:02}-{day:02}T{match['clock']}", zone)
+    year = latest_year((month, day), now())
+    return _checked(f"{year}-{month:02}-{day:02}T{match['clock']}")
 
 
-def _checked(iso: str, zone: tzinfo) -> datetime | None:
+def _checked(iso: str) -> datetime | None:
     try:
         time = datetime.fromisoformat(iso)
-        time = (time if time.tzinfo is not None else time.replace(tzinfo=zone)).astimezone(UTC)
+        time = (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return time if 1970 <= time.year < 3000 else None

@@ -8,10 +8,10 @@ Source: librdkafka's INTRODUCTION.md, Idempotent Producer; its CONFIGURATION.md.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka import TopicPartition as Place
@@ -19,7 +19,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.core.types import TopicPartition
 
-T = TypeVar("T")
+ID_HEADER = "id"
+"""`<log>:<line>`, and more behind a second colon if a line gives several records."""
 
 _TIMEOUT_S = 5.0
 _RETRY_S = 0.1
@@ -58,40 +59,21 @@ class LastRecord:
         """Return the first header of this name; None if there is none."""
         return next((value for found, value in self.headers if found == name), None)
 
-
-class Topics(Protocol):
-    """Topics of one cluster; each call may raise TopicUnavailableError."""
-
-    def create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
-        """Create topics with these numbers of partitions, unless they exist.
-
-        Returns:
-            The number of partitions of each.
-        """
-        ...
-
-    def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
-        """Return the last record of each partition that has one."""
-        ...
-
-    def append(self, records: Sequence[Outgoing]) -> None:
-        """Append records, in order within each partition, and wait until all in-sync replicas have them."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Log and line in the header `ID_HEADER`; None if no feeder sent the record."""
+        try:
+            log, number, *_ = (self.header(ID_HEADER) or b"").decode().split(":")
+            return log, int(number)
+        except ValueError:
+            return None
 
 
 class BrokerTopics:
-    """Topics of a cluster, by librdkafka."""
+    """Topics of a cluster, by librdkafka; each call may raise TopicUnavailableError."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        """Connections open when they are needed.
-
-        Args:
-            options: librdkafka's settings, some of them secrets.
-        """
+        """Prepare; connections open when they are needed. `options` are librdkafka's settings, some of them secrets."""
         # Failures are raised; librdkafka would also log each reconnect.
         self._options: dict[str, Any] = {**options, "log_level": 0, "error_cb": self._note}
         self._producer: Producer | None = None
@@ -101,43 +83,34 @@ class BrokerTopics:
         """Create topics that keep their records forever, unless they exist; return their numbers of partitions."""
         admin = AdminClient(self._options)
         wanted = [NewTopic(name, count, config={"retention.ms": "-1"}) for name, count in partition_counts.items()]
-
-        def create() -> None:
+        with self._telling_errors():
             for created in admin.create_topics(wanted, request_timeout=_TIMEOUT_S).values():
                 try:
                     created.result()
                 except KafkaException as error:
                     if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                         raise
-
-        def count() -> dict[str, int]:
-            found = admin.list_topics(timeout=_TIMEOUT_S).topics
-            return {name: len(found[name].partitions) for name in partition_counts if name in found}
-
-        self._ask(create)
-        deadline = time.monotonic() + _TIMEOUT_S
-        # Brokers learn of new topics one after the other.
-        while len(counts := self._ask(count)) < len(partition_counts) or not all(counts.values()):
-            if time.monotonic() > deadline:
-                raise TopicUnavailableError(f"topics {', '.join(partition_counts)} are not in the cluster's metadata")
-            time.sleep(_RETRY_S)
-        return counts
+            deadline = time.monotonic() + _TIMEOUT_S
+            # Brokers learn of new topics one after the other.
+            while True:
+                found = admin.list_topics(timeout=_TIMEOUT_S).topics
+                counts = {name: len(found[name].partitions) for name in partition_counts if name in found}
+                if len(counts) == len(partition_counts) and all(counts.values()):
+                    return counts
+                if time.monotonic() > deadline:
+                    names = ", ".join(partition_counts)
+                    raise TopicUnavailableError(f"topics {names} are not in the cluster's metadata")
+                time.sleep(_RETRY_S)
 
     def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
         """Return the last record of each partition that has one."""
-        consumer = Consumer({**self._options, **_CONSUMER})
-
-        def wanted_places() -> list[Place]:
-            places = []
+        wanted: list[Place] = []
+        found: dict[TopicPartition, LastRecord] = {}
+        with closing(Consumer({**self._options, **_CONSUMER})) as consumer, self._telling_errors():
             for topic, partition in partitions:
                 low, high = consumer.get_watermark_offsets(Place(topic, partition), _TIMEOUT_S)
                 if high > low:
-                    places.append(Place(topic, partition, high - 1))
-            return places
-
-        found: dict[TopicPartition, LastRecord] = {}
-        try:
-            wanted = self._ask(wanted_places)
+                    wanted.append(Place(topic, partition, high - 1))
             consumer.assign(wanted)
             deadline = time.monotonic() + _TIMEOUT_S
             while len(found) < len(wanted):
@@ -146,13 +119,9 @@ class BrokerTopics:
                     raise TopicUnavailableError(self._told("no response for the last records of partitions"))
                 if error := message.error():
                     raise TopicUnavailableError(self._told(error.str()))
-                partition = TopicPartition(str(message.topic()), message.partition() or 0)
                 headers: Any = message.headers() or ()
-                found[partition] = LastRecord(message.value(), tuple(headers))
-        except KafkaException as error:
-            raise TopicUnavailableError(self._told(error.args[0].str())) from error
-        finally:
-            consumer.close()
+                place = TopicPartition(str(message.topic()), message.partition() or 0)
+                found[place] = LastRecord(message.value(), tuple(headers))
         return found
 
     def append(self, records: Sequence[Outgoing]) -> None:
@@ -185,21 +154,10 @@ class BrokerTopics:
             self._producer = None
             raise TopicUnavailableError(self._told(errors[0].str()))
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._producer = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _ask(self, call: Callable[[], T]) -> T:
+    @contextmanager
+    def _telling_errors(self) -> Iterator[None]:
         try:
-            return call()
+            yield
         except KafkaException as error:
             raise TopicUnavailableError(self._told(error.args[0].str())) from error
 

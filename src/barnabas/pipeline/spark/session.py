@@ -30,7 +30,7 @@ from barnabas.pipeline.spark.java import find_java_home
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]  # it has no types
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
 _JVM_EXIT_TIMEOUT_S = 10
@@ -199,6 +199,7 @@ def spark_session(
         if threading.current_thread() is threading.main_thread():
             # Spark's own, which the context has just set, cancels what is being written.
             signal.signal(signal.SIGINT, on_interrupt)
+        _remove_jars_from_python_path(context)
         session = SparkSession(context)
         try:
             yield session
@@ -211,6 +212,17 @@ def spark_session(
         raise failure from None
     finally:
         _stop_jvm(jvm, scratch)
+
+
+def _remove_jars_from_python_path(context: SparkContext) -> None:
+    """Remove the packages' jars from the import path of Python and its workers.
+
+    Spark adds them in case they contain Python modules. Before each task a worker reads the directory of each jar: for
+    the clients of an object store 0.1 s of CPU.
+    """
+    includes = context._python_includes or []
+    includes[:] = [each for each in includes if not each.endswith(".jar")]
+    sys.path[:] = [each for each in sys.path if not each.endswith(".jar")]
 
 
 def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path | None) -> subprocess.Popen[bytes]:

@@ -12,8 +12,9 @@ Source: pyspark 4.0.0, `daemon.py` and `worker_util.setup_spark_files`.
 import signal
 import sys
 
-sys.path[:] = [each for each in sys.path if not each.endswith(".zip")]
-for each in [each for each in sys.path_importer_cache if ".zip" in each]:
+# Among them is the jar of Spark itself.
+sys.path[:] = [each for each in sys.path if not each.endswith((".zip", ".jar"))]
+for each in [each for each in sys.path_importer_cache if ".zip" in each or ".jar" in each]:
     del sys.path_importer_cache[each]
 
 from pyspark.daemon import manager  # noqa: E402

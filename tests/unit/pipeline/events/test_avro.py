@@ -33,7 +33,7 @@ def schema_fingerprint_of_null() -> bytes:
 
 
 def test_an_older_version_is_written_with_its_own_schema() -> None:
-    event = EventType("e", "es", 2, "id", (Field("new", Kind.STRING, "", is_required=True, since=2),))
+    event = EventType("e", "es", 2, "id", (Field("new", Kind.STRING, is_required=True, since=2),))
     old = encode_avro(event, {"id": "1", "time": TIME, "version": 1})
     assert old[2:10] == schema_fingerprint(avro_schema(event, 1)) != schema_fingerprint(avro_schema(event, 2))
 

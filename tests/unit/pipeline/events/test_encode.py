@@ -58,7 +58,7 @@ def test_what_is_not_of_the_type_is_refused_by_name(fields: dict[str, object], c
 
 
 def test_an_older_version_has_no_newer_field() -> None:
-    event = EventType("e", "es", 2, "id", (Field("new", Kind.STRING, "", is_required=True, since=2),))
+    event = EventType("e", "es", 2, "id", (Field("new", Kind.STRING, is_required=True, since=2),))
     envelope = {"id": "1", "time": TIME}
     assert b'"version":1' in encode_json(event, {**envelope, "version": 1})
     assert b'"version":2' in encode_json(event, {**envelope, "new": "x"})

@@ -1,11 +1,11 @@
-"""Reading access logs: what is a view, which time it has, and how far a log is out of order."""
+"""Reading access logs: what is a view, and which time it has."""
 
 import gzip
 from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.sources.access_log import LONGEST_LINE, Survey, View, parse_line, read_lines, survey
+from barnabas.pipeline.sources.access_log import LONGEST_LINE, View, parse_line, read_lines
 
 COMBINED = (
     '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /a?b=c HTTP/1.1" 200 203023 '
@@ -69,20 +69,6 @@ def test_gzip_is_known_by_its_content(tmp_path: Path):
     log = tmp_path / "access.log"
     log.write_bytes(gzip.compress(b"a\nb\n"))
     assert [text for _, text in read_lines(log)] == ["a", "b"]
-
-
-def test_survey_tells_the_disorder(tmp_path: Path):
-    log = tmp_path / "access.log"
-    seconds = ("05:30", "05:59", "05:01", "06:10", "no time", "05:30")
-    log.write_text("".join(COMBINED.replace("05:03", second) + "\n" for second in seconds))
-    assert survey(log) == Survey(
-        line_count=6,
-        view_count=5,
-        first_other=(5, COMBINED.replace("05:03", "no time")),
-        first_time_s=1_431_857_101,
-        last_time_s=1_431_857_170,
-        disorder_s=58,
-    )
 
 
 def test_a_line_that_is_cut_short_is_a_view_when_its_seven_fields_are_whole():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json
-from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
+from barnabas.pipeline.sources.access_log_events import access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine, SourceLine, file_lines
 from barnabas.pipeline.sources.social import SITE as MADE_UP_SITE
 from barnabas.pipeline.sources.social import SitePlan
@@ -31,7 +31,7 @@ def line(
 
 def read(*texts: str, site: str | None = SITE) -> list[SourceLine]:
     lines = [RawLine("0123456789ab", number, text) for number, text in enumerate(texts, start=1)]
-    return list(access_log_lines(lines, AccessLogPlan(site)))
+    return list(access_log_lines(lines, site))
 
 
 def kinds(found: SourceLine) -> list[str]:
@@ -200,13 +200,13 @@ def test_every_line_of_the_sample_is_a_view_or_refused(tmp_path: Path) -> None:
     path.write_text("".join(f"{text}\n" for text in [*views, "what?", *views]))
     site = most_common_site(path)
     assert site == MADE_UP_SITE
-    found = access_log_lines(file_lines(path), AccessLogPlan(site))
+    found = access_log_lines(file_lines(path), site)
     assert check_each_line_is_a_view_or_refused(found, 2 * len(views) + 1) == (2 * len(views), 1)
 
 
 def test_every_line_of_the_real_log_is_a_view_or_refused(real_access_log: Path) -> None:
     site = most_common_site(real_access_log)
-    found = list(access_log_lines(file_lines(real_access_log), AccessLogPlan(site)))
+    found = list(access_log_lines(file_lines(real_access_log), site))
     line_count = sum(1 for _ in file_lines(real_access_log))
     check_each_line_is_a_view_or_refused(found, line_count)
     seen = {kind for each in found for kind in kinds(each)}

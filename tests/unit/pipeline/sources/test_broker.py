@@ -6,13 +6,13 @@ from typing import Any
 from barnabas.clients.pool import PartitionMetadata, TopicMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from barnabas.pipeline.sources.broker import MOST_CLIENTS, MOST_LAGS, BrokerLook, CannotAskError
+from barnabas.pipeline.sources.broker import MOST_CLIENTS, MOST_LAGS, AskedBrokers, BrokerLook, CannotAskError
 from barnabas.pipeline.sources.broker_figures import Client
 
 URL = "http://h:9644/metrics"
 
 
-class ScriptedBrokers:
+class ScriptedBrokers(AskedBrokers):
     """Brokers that answer what they are told to."""
 
     def __init__(self) -> None:

@@ -12,14 +12,14 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, OtherLogError, feed
 from barnabas.pipeline.sources.lines import Refused, SourceLine
-from barnabas.pipeline.sources.topics import LastRecord, Outgoing, TopicUnavailableError
+from barnabas.pipeline.sources.topics import BrokerTopics, LastRecord, Outgoing, TopicUnavailableError
 
 FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]
-PLAN = FeedPlan((FOLLOW, SEARCH), FOLLOW, partition_count=3, lines_per_s=100)
+PLAN = FeedPlan((FOLLOW, SEARCH), partition_count=3, lines_per_s=100)
 LINE_COUNT = 60
 
 
-class MemoryTopics:
+class MemoryTopics(BrokerTopics):
     """Topics in memory, whose broker fails as it is told to.
 
     `faults` is used up by the calls of `append`: the number of records that are written before the call fails, by
@@ -49,9 +49,6 @@ class MemoryTopics:
             self.records.setdefault(partition, []).extend(each for each in records if each.partition == partition)
         if fault is not None:
             raise TopicUnavailableError("no answer")
-
-    def close(self) -> None:
-        pass
 
     def ids(self) -> dict[TopicPartition, list[str]]:
         return {
@@ -92,7 +89,7 @@ def topics() -> MemoryTopics:
 
 def test_events_are_keyed_and_in_order_and_refused_lines_are_aside(topics: MemoryTopics) -> None:
     progress = run(topics)
-    assert progress == FeedProgress(LINE_COUNT, refused_count=6, sent_count=96, is_complete=True)
+    assert progress == FeedProgress(LINE_COUNT, refused_count=6, sent_count=96)
     assert topics.counts == {"follows": 3, "searches": 3, "follows.dlq": 3}
     for partition, records in topics.records.items():
         for record in records:
@@ -160,7 +157,7 @@ def test_another_log_is_refused_unless_it_may_be_appended(topics: MemoryTopics, 
     with pytest.raises(OtherLogError, match=r"partition \d of topic .* is not of this log"):
         run(topics, other)
     assert topics.ids() == expected()
-    run(topics, other, FeedPlan((FOLLOW, SEARCH), FOLLOW, partition_count=3, may_append=True))
+    run(topics, other, FeedPlan((FOLLOW, SEARCH), partition_count=3, may_append=True))
     for partition, ids in expected().items():
         assert topics.ids()[partition][: len(ids)] == ids
 
@@ -175,7 +172,7 @@ def test_topic_of_somebody_else_is_refused(topics: MemoryTopics, headers: tuple[
 
 def test_a_broker_that_stays_away_ends_the_feeder() -> None:
     with pytest.raises(TopicUnavailableError):
-        run(MemoryTopics([0] * 20), plan=FeedPlan((FOLLOW, SEARCH), FOLLOW, give_up_s=-1))
+        run(MemoryTopics([0] * 20), plan=FeedPlan((FOLLOW, SEARCH), give_up_s=-1))
 
 
 def test_slow_source_does_not_wait_for_a_full_batch(topics: MemoryTopics) -> None:
@@ -186,11 +183,11 @@ def test_slow_source_does_not_wait_for_a_full_batch(topics: MemoryTopics) -> Non
             counts.append(sum(map(len, topics.records.values())))
             yield SourceLine(line.log, line.number, line.time_ms, line.events, is_last_for_now=True)
 
-    run(topics, lines(), FeedPlan((FOLLOW, SEARCH), FOLLOW))
+    run(topics, lines(), FeedPlan((FOLLOW, SEARCH)))
     assert counts == [0, 1, 2]
 
 
 def test_avro_is_sent_where_it_is_asked_for(topics: MemoryTopics) -> None:
-    run(topics, plan=FeedPlan((FOLLOW, SEARCH), FOLLOW, format="avro"))
+    run(topics, plan=FeedPlan((FOLLOW, SEARCH), format="avro"))
     values = [record.value for record in topics.records[TopicPartition("follows", 0)]]
     assert all(value.startswith(b"\xc3\x01") for value in values)

@@ -1,16 +1,19 @@
-"""Lines of logs: numbers and names, a file that grows and is rotated, streams."""
+"""Lines of logs: numbers and names, a file that grows and is rotated, streams, looks."""
 
 import gzip
 import hashlib
 import io
 import os
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from barnabas.pipeline.events.encode import encode_json
+from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
 from barnabas.pipeline.sources.access_log import LONGEST_LINE
-from barnabas.pipeline.sources.lines import RawLine, file_lines, followed_lines, stream_lines
+from barnabas.pipeline.sources.lines import RawLine, Told, file_lines, followed_lines, stream_lines, tick_lines
 
 
 def name_of(content: bytes) -> str:
@@ -121,3 +124,35 @@ def test_line_that_is_too_long_is_cut(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 9 * LONGEST_LINE + b"\nnext\n")
     found = follow(path)
     assert [len(each.text) for each in found] == [LONGEST_LINE + 1, 4]
+
+
+def load() -> list[Told]:
+    return [(HOST_METRIC, "load:a", {"host": "db1", "metric": "load", "value": 1.5, "instance": "a"})]
+
+
+def lag() -> list[Told]:
+    return [(BROKER_METRIC, "cluster:lag", {"broker": "cluster", "metric": "lag", "value": 2.0})]
+
+
+def test_each_tick_is_a_line_of_what_all_looks_tell() -> None:
+    now_s = 1_767_225_600.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now_s
+        now_s += seconds
+
+    first, second = islice(tick_lines("db1", 5.0, [load, lag], sleep=sleep, time_s=lambda: now_s), 2)
+    assert (first.number, second.number, first.log) == (1, 2, "db1@1767225600000")
+    assert (second.time_ms, second.is_last_for_now) == (1767225605000, True)
+    assert [encode_json(*event).decode() for event in second.events] == [
+        '{"type":"host_metric","version":1,"id":"db1@1767225600000:2:load:a",'
+        '"time":"2026-01-01T00:00:05Z","host":"db1","metric":"load","value":1.5,"instance":"a"}',
+        '{"type":"broker_metric","version":1,"id":"db1@1767225600000:2:cluster:lag",'
+        '"time":"2026-01-01T00:00:05Z","broker":"cluster","metric":"lag","value":2.0}',
+    ]
+    ids = [fields["id"] for line in (first, second) for _, fields in line.events]
+    assert len(ids) == len(set(ids)) == 4
+
+
+def test_collector_stops_when_it_is_told_to() -> None:
+    assert list(tick_lines("db1", 5.0, [load], is_stopped=lambda: True)) == []

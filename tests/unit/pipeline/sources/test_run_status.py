@@ -5,7 +5,7 @@ import os
 import time
 from pathlib import Path
 
-from barnabas.pipeline.sources.run_status import RunLook, run_figures, statuses
+from barnabas.pipeline.sources.run_status import run_figures, run_look, statuses
 
 
 def write(directory: Path, run: str, age_s: float = 0.0, **fields: object) -> None:
@@ -26,7 +26,7 @@ def test_who_should_go_on_and_says_nothing_is_killed_or_stuck(tmp_path: Path) ->
         "feed": ("killed, or stuck", True),
         "ranking": ("stopped", True),
     }
-    told = {what: (kind.name, fields["value"] != 0) for kind, what, fields in RunLook(tmp_path)()}
+    told = {what: (kind.name, fields["value"] != 0) for kind, what, fields in run_look(tmp_path)()}
     assert told == {
         **{f"run%20{run}:lag": ("broker_metric", False) for run in ("a/load", "feed", "ranking")},
         **{f"run%20{run}:silent_s": ("broker_metric", run == "feed") for run in ("a/load", "feed", "ranking")},

@@ -1,6 +1,6 @@
 """A service's log lines: shapes, levels, times, and traces that belong to the line before them."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -8,15 +8,14 @@ from hypothesis import strategies as st
 
 from barnabas.pipeline.events.encode import encode_json, iso_time
 from barnabas.pipeline.sources.lines import RawLine, SourceLine
-from barnabas.pipeline.sources.service_log import LONGEST_MESSAGE, ServiceLogPlan, service_log_lines
+from barnabas.pipeline.sources.service_log import LONGEST_MESSAGE, service_log_lines
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
-PLAN = ServiceLogPlan("kafka", "db1")
 
 
-def read(*texts: str, plan: ServiceLogPlan = PLAN) -> list[SourceLine]:
+def read(*texts: str) -> list[SourceLine]:
     lines = [RawLine("log", number, text) for number, text in enumerate(texts, start=1)]
-    return list(service_log_lines(lines, plan, lambda: NOW))
+    return list(service_log_lines(lines, "kafka", "db1", lambda: NOW))
 
 
 def entries(*texts: str) -> list[tuple[object, object]]:
@@ -94,21 +93,15 @@ def test_without_times_only_what_looks_like_a_trace_is_joined() -> None:
 
 def test_line_without_a_time_has_that_of_the_line_before() -> None:
     lines = [RawLine("log", 1, "[2024-05-17 10:05:03,000] INFO x", is_last_for_now=True), RawLine("log", 2, "more")]
-    found = list(service_log_lines(lines, PLAN, lambda: NOW))
+    found = list(service_log_lines(lines, "kafka", "db1", lambda: NOW))
     assert [line.time_ms for line in found] == [1715940303000] * 2
 
 
 def test_record_is_given_when_there_is_no_more_for_now() -> None:
     lines = iter([RawLine("log", 1, "ERROR:root:x"), RawLine("log", 2, "  more", is_last_for_now=True)])
-    first = next(service_log_lines(lines, PLAN, lambda: NOW))
+    first = next(service_log_lines(lines, "kafka", "db1", lambda: NOW))
     assert first.events[0][1]["message"] == "x\n  more"
     assert first.is_last_for_now
-
-
-def test_zone_is_the_plans_where_the_line_has_none() -> None:
-    plan = ServiceLogPlan("kafka", zone=timezone(timedelta(hours=2)))
-    (found,) = read("[2024-05-17 10:05:03,000] INFO x", plan=plan)
-    assert found.time_ms == 1715933103000
 
 
 def test_message_is_cut() -> None:

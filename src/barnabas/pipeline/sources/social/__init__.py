@@ -3,10 +3,16 @@
 The same plan gives the same events on every machine. docs/pipeline/generator.md describes them.
 """
 
-from barnabas.pipeline.sources.social.files import GROUND_TRUTH, access_log_lines, write_access_log, write_jsonl
 from barnabas.pipeline.sources.social.plan import NOBODY_MISBEHAVES, SITE, Shares, SitePlan
 from barnabas.pipeline.sources.social.stream import Arrival, generate, pace
-from barnabas.pipeline.sources.social.truth import Truth, ground_truth
+from barnabas.pipeline.sources.social.truth import (
+    GROUND_TRUTH,
+    Truth,
+    access_log_lines,
+    ground_truth,
+    write_access_log,
+    write_jsonl,
+)
 
 __all__ = [
     "GROUND_TRUTH",

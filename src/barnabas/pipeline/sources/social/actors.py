@@ -92,6 +92,15 @@ class Source(NamedTuple):
     actor: Actor | None = None
 
 
+# Gives an actor its addresses, users and traits, yields about how many events it has, and then its bursts.
+Behaviour = Iterator[Any]
+
+
+def source_of(actor: Actor, behaviour: Behaviour) -> Source:
+    """Return the events of an actor as a source."""
+    return Source(behaviour, next(behaviour), actor)
+
+
 def iso_time(time_ms: int) -> str:
     """Return a time in milliseconds since 1970 as ISO 8601, with three digits of the second's fraction."""
     return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,10 +1,9 @@
 """Innocent actors that look like abusers: to accuse one of them of misbehaviour is a false alarm."""
 
-from collections.abc import Iterator
 from random import Random
 
 from barnabas.pipeline.events.types import POST, VOTE
-from barnabas.pipeline.sources.social.actors import Actor, Burst, Source
+from barnabas.pipeline.sources.social.actors import Actor, Behaviour, Source, source_of
 from barnabas.pipeline.sources.social.chance import early, pick, seeded, some, whole
 from barnabas.pipeline.sources.social.people import DESKTOPS, Person
 from barnabas.pipeline.sources.social.site import HOME, Client, Site
@@ -36,12 +35,11 @@ def look_alikes(site: Site) -> list[Source]:
         for number in range(count):
             actor = Actor(kind, f"{kind.replace('_', '-')}-{number}", "address", is_harmful=False)
             actor.addresses, actor.agents = [site.addresses.next()], [DESKTOPS[number]]
-            bursts, expected = make(site, seeded(site.plan.seed, actor.name), actor, number)
-            sources.append(Source(bursts, expected, actor))
+            sources.append(source_of(actor, make(site, seeded(site.plan.seed, actor.name), actor, number)))
     return sources
 
 
-def _nat_office(site: Site, random: Random, actor: Actor, number: int) -> tuple[Iterator[Burst], int]:
+def _nat_office(site: Site, random: Random, actor: Actor, number: int) -> Behaviour:
     """Many people behind one address; many of them mistype their own passwords."""
     plan = site.plan
     # The least active members: most of their visits are these.
@@ -50,51 +48,42 @@ def _nat_office(site: Site, random: Random, actor: Actor, number: int) -> tuple[
     actor.users, actor.agents = [person.user for person in people], sorted({agent for _, agent in places})
     count = max(20, min(3 * len(people), plan.event_count // 1_000))
     actor.traits = {"people": len(people), "visits": count}
-
-    def bursts() -> Iterator[Burst]:
-        for begin_ms in sorted(plan.start_ms + whole(random, 0, plan.duration_s * 1000) for _ in range(count)):
-            who = whole(random, 0, len(people) - 1)
-            visit = Visit(site, random, people[who], places[who], begin_ms, actor)
-            yield begin_ms, visit.run(login_share=0.9, typo_share=0.4)
-
-    return bursts(), count * _EVENTS_PER_VISIT
+    yield count * _EVENTS_PER_VISIT
+    for begin_ms in sorted(plan.start_ms + whole(random, 0, plan.duration_s * 1000) for _ in range(count)):
+        who = whole(random, 0, len(people) - 1)
+        visit = Visit(site, random, people[who], places[who], begin_ms, actor)
+        yield begin_ms, visit.run(login_share=0.9, typo_share=0.4)
 
 
-def _power_reader(site: Site, random: Random, actor: Actor, number: int) -> tuple[Iterator[Burst], int]:
+def _power_reader(site: Site, random: Random, actor: Actor, number: int) -> Behaviour:
     """A person who reads some 300 pages a day."""
     plan, count = site.plan, 4
     person = Person(site.people.account(), ((actor.addresses[0], actor.agents[0]),))
     actor.users = [person.user]
     steps = max(5, min(75, plan.duration_s // 24 // (count + 1)))
     actor.traits = {"visits": count, "steps": steps}
-
-    def bursts() -> Iterator[Burst]:
-        for number in range(count):
-            begin_ms = plan.start_ms + plan.duration_s * 1000 * (2 * number + 1) // (2 * count + 1)
-            yield begin_ms, Visit(site, random, person, person.places[0], begin_ms, actor).run(steps)
-
-    return bursts(), count * (steps * 3 // 2 + 4)
+    yield count * (steps * 3 // 2 + 4)
+    for number in range(count):
+        begin_ms = plan.start_ms + plan.duration_s * 1000 * (2 * number + 1) // (2 * count + 1)
+        yield begin_ms, Visit(site, random, person, person.places[0], begin_ms, actor).run(steps)
 
 
-def _forgotten_password(site: Site, random: Random, actor: Actor, number: int) -> tuple[Iterator[Burst], int]:
+def _forgotten_password(site: Site, random: Random, actor: Actor, number: int) -> Behaviour:
     """A person who tries to log in eight times with one name, and then remembers the password or gives up."""
     actor.users = [site.people.account()]
-
-    def bursts() -> Iterator[Burst]:
-        client = Client(site, random, (actor.addresses[0], actor.agents[0]), actor=actor)
-        begin_ms = site.plan.start_ms + int(site.plan.duration_s * 1000 * (0.1 + 0.6 * random.random()))
-        client.time_ms = begin_ms
-        for _ in range(8):
-            client.login(actor.users[0], "password")
-            client.time_ms += whole(random, 4_000, 30_000)
-        if random.random() < 0.6:
-            client.login(actor.users[0], None)
-        yield begin_ms, client.take()
-
-    return bursts(), 17
+    yield 17
+    client = Client(site, random, (actor.addresses[0], actor.agents[0]), actor=actor)
+    begin_ms = site.plan.start_ms + int(site.plan.duration_s * 1000 * (0.1 + 0.6 * random.random()))
+    client.time_ms = begin_ms
+    for _ in range(8):
+        client.login(actor.users[0], "password")
+        client.time_ms += whole(random, 4_000, 30_000)
+    if random.random() < 0.6:
+        client.login(actor.users[0], None)
+    yield begin_ms, client.take()
 
 
-def _popular_post(site: Site, random: Random, actor: Actor, number: int) -> tuple[Iterator[Burst], int]:
+def _popular_post(site: Site, random: Random, actor: Actor, number: int) -> Behaviour:
     """A post that many honest people vote for within 90 minutes, each from their own address."""
     plan = site.plan
     count = min(plan.users // 4, max(30, plan.event_count // 500))
@@ -105,47 +94,41 @@ def _popular_post(site: Site, random: Random, actor: Actor, number: int) -> tupl
     actor.subject, actor.addresses, actor.agents = "", [], []
     actor.items, actor.users = [item], sorted(person.user for person in voters)
     actor.traits = {"votes": count, "within_s": span_ms // 1000}
-
-    def bursts() -> Iterator[Burst]:
-        author = Client(site, random, voters[0].places[0], voters[0].user, actor=actor)
-        author.time_ms = begin_ms
-        author.act(POST, item=item, text=site.text(random, 30), parent=None)
-        yield begin_ms, author.take()
-        moments = sorted(begin_ms + 30_000 + int(early(random) * span_ms) for _ in voters)
-        for person, time_ms in zip(voters, moments, strict=True):
-            client = Client(site, random, pick(random, person.places), person.user, actor=actor)
-            client.time_ms = time_ms
-            client.view(item, f"{HOME}/")
-            client.time_ms += whole(random, 4_000, 90_000)
-            client.act(VOTE, item=item, value=1)
-            yield time_ms, client.take()
-
-    return bursts(), 2 * count + 1
+    yield 2 * count + 1
+    author = Client(site, random, voters[0].places[0], voters[0].user, actor=actor)
+    author.time_ms = begin_ms
+    author.act(POST, item=item, text=site.text(random, 30), parent=None)
+    yield begin_ms, author.take()
+    moments = sorted(begin_ms + 30_000 + int(early(random) * span_ms) for _ in voters)
+    for person, time_ms in zip(voters, moments, strict=True):
+        client = Client(site, random, pick(random, person.places), person.user, actor=actor)
+        client.time_ms = time_ms
+        client.view(item, f"{HOME}/")
+        client.time_ms += whole(random, 4_000, 90_000)
+        client.act(VOTE, item=item, value=1)
+        yield time_ms, client.take()
 
 
-def _feed_reader(site: Site, random: Random, actor: Actor, number: int) -> tuple[Iterator[Burst], int]:
+def _feed_reader(site: Site, random: Random, actor: Actor, number: int) -> Behaviour:
     actor.agents = [_FEED_READERS[number]]
-    return _regular(site, random, actor, "/feed.xml", pick(random, (900, 1_800, 3_600)), (304, 304, 304, 304, 200))
+    yield from _regular(site, random, actor, "/feed.xml", pick(random, (900, 1_800, 3_600)), (304, 304, 304, 304, 200))
 
 
-def _probe(site: Site, random: Random, actor: Actor, number: int) -> tuple[Iterator[Burst], int]:
+def _probe(site: Site, random: Random, actor: Actor, number: int) -> Behaviour:
     actor.agents = [_PROBES[number]]
-    return _regular(site, random, actor, "/", 60 if site.plan.events_per_s >= 1 else 300, (200,))
+    yield from _regular(site, random, actor, "/", 60 if site.plan.events_per_s >= 1 else 300, (200,))
 
 
 def _regular(
     site: Site, random: Random, actor: Actor, page: str, interval_s: int, statuses: tuple[int, ...]
-) -> tuple[Iterator[Burst], int]:
+) -> Behaviour:
     """The same request at regular intervals, by an agent that says what it is."""
     actor.is_declared = True
-
-    def bursts() -> Iterator[Burst]:
-        client = Client(site, random, (actor.addresses[0], actor.agents[0]), actor=actor)
-        time_ms = site.plan.start_ms + int(random.random() * interval_s * 1000)
-        while time_ms < site.plan.end_ms:
-            client.time_ms = time_ms
-            client.view(page, status=pick(random, statuses))
-            yield time_ms, client.take()
-            time_ms += interval_s * 1000 + whole(random, -500, 500)
-
-    return bursts(), site.plan.duration_s // interval_s
+    yield site.plan.duration_s // interval_s
+    client = Client(site, random, (actor.addresses[0], actor.agents[0]), actor=actor)
+    time_ms = site.plan.start_ms + int(random.random() * interval_s * 1000)
+    while time_ms < site.plan.end_ms:
+        client.time_ms = time_ms
+        client.view(page, status=pick(random, statuses))
+        yield time_ms, client.take()
+        time_ms += interval_s * 1000 + whole(random, -500, 500)

@@ -118,16 +118,7 @@ class Client:
         session: str | None = None,
         actor: Actor | None = None,
     ) -> None:
-        """Create a client.
-
-        Args:
-            site: The site.
-            random: Decides how the site answers.
-            place: Address and agent.
-            user: Empty if it is not logged in.
-            session: The site's cookie.
-            actor: The actor that its events belong to.
-        """
+        """Create a client at a place (address and agent); `random` decides how the site answers."""
         self.site, self.random, self.actor = site, random, actor
         self.address, self.agent = place
         self.user, self.session = user or None, session

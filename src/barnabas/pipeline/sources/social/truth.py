@@ -1,13 +1,20 @@
-"""The ground truth of a made-up site: what happened in fact, to compare the results of jobs with."""
+"""The ground truth of a made-up site, to compare the results of jobs with; and its events in files."""
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import replace
+from json import dumps
+from pathlib import Path
 
-from barnabas.pipeline.sources.social.actors import iso_time
+from barnabas.pipeline.events.types import EVENT_TYPES, PAGE_VIEW
+from barnabas.pipeline.sources.access_log import MONTHS
+from barnabas.pipeline.sources.social.actors import Fields, iso_time
 from barnabas.pipeline.sources.social.machines import SILENT_SERVICE
 from barnabas.pipeline.sources.social.plan import SitePlan
 from barnabas.pipeline.sources.social.stream import Arrival, generate, sources_of
+
+GROUND_TRUTH = "ground-truth.json"
 
 _TOP = 20
 
@@ -51,7 +58,7 @@ class Truth:
         elif name == "follow":
             _keep_last(self._follows, (fields["user"], fields["followee"]), arrival, fields["is_following"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Fields:
         """Return the ground truth; docs/pipeline/generator.md explains its keys."""
         plan = self.plan
         scores: Counter[str] = Counter()
@@ -75,12 +82,65 @@ class Truth:
         }
 
 
-def ground_truth(plan: SitePlan) -> dict[str, Any]:
+def ground_truth(plan: SitePlan) -> Fields:
     """Generate all records of a plan and return its ground truth."""
     truth = Truth(plan)
     for _ in truth.arrivals():
         pass
     return truth.to_json()
+
+
+def write_jsonl(plan: SitePlan, directory: Path) -> Fields:
+    """Write the records' values in order of arrival to `<topic>.jsonl`, one per line, and `ground-truth.json` last.
+
+    Broken records are included; one that is not text is written as its bytes.
+    Return the ground truth; raise OSError if a file can't be written.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    truth = Truth(plan)
+    with ExitStack() as stack:
+        files = {
+            topic: stack.enter_context((directory / f"{topic}.jsonl").open("wb"))
+            for topic in (event.topic for event in EVENT_TYPES.values())
+        }
+        for arrival in truth.arrivals():
+            files[arrival.event_type.topic].write(arrival.value + b"\n")
+    found = truth.to_json()
+    (directory / GROUND_TRUTH).write_text(dumps(found, indent=1) + "\n")
+    return found
+
+
+def access_log_lines(plan: SitePlan) -> Iterator[str]:
+    """Yield the page views as a web server logs them, in the combined format, without line ends.
+
+    No line is late or broken; lines are out of order by at most some seconds.
+    """
+    for arrival in generate(replace(plan, shares=replace(plan.shares, late=0, broken=0))):
+        if arrival.event_type is PAGE_VIEW:
+            yield _line(arrival.fields)
+
+
+def write_access_log(plan: SitePlan, path: Path) -> int:
+    """Write `access_log_lines` to a file, which appears only when it is complete; return the number of lines."""
+    partial = path.with_name(path.name + ".partial")
+    count = 0
+    with partial.open("w", encoding="utf-8") as file:
+        for line in access_log_lines(plan):
+            file.write(line + "\n")
+            count += 1
+    partial.replace(path)
+    return count
+
+
+def _line(fields: Fields) -> str:
+    time = fields["time"]
+    clf_time = f"{time:%d}/{MONTHS[time.month - 1]}/{time:%Y:%H:%M:%S} +0000"
+    size = "-" if fields["bytes"] is None else fields["bytes"]
+    return (
+        f"{fields['address']} - {fields['user'] or '-'} [{clf_time}] "
+        f'"{fields["method"]} {fields["page"]} HTTP/1.1" {fields["status"]} {size} '
+        f'"{fields["referrer"] or "-"}" "{fields["agent"] or "-"}"'
+    )
 
 
 def _keep_last(last: _Last, pair: tuple[str, str], arrival: Arrival, value: int) -> None:

@@ -66,12 +66,9 @@ class Visit(Client):
         self._item = ""
 
     def run(self, step_count: int = 0, login_share: float = 0.2, typo_share: float = 0.05) -> list[Happening]:
-        """Return the visit's events.
+        """Return the visit's events, of `step_count` steps after the first page; 0: of as many as people take.
 
-        Args:
-            step_count: Number of steps after the first page; 0: as many as people take.
-            login_share: Share of members' visits with a login.
-            typo_share: Share of logins with a wrong password.
+        `login_share` is of members' visits with a login, `typo_share` of logins with a wrong password.
         """
         random, person = self.random, self._person
         self._arrive()
