@@ -1,4 +1,4 @@
-"""`barnabas pipeline list`: the jobs that there are, or all about one."""
+"""`barnabas pipeline list`: list the jobs, or show the details of one."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`barnabas pipeline report`: an HTML page of what the jobs have found, which needs nothing but a browser."""
+"""`barnabas pipeline report`: write the results of the jobs to a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     options = Options(parser)
     options.value("--output", "FILE", "", Path("report.html"), type=Path)
-    options.value("--title", "", "of the page", TITLE)
+    options.value("--title", "", "title of the page", TITLE)
     add_table_options(parser)
     add_spark_options(parser)
 
