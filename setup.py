@@ -40,6 +40,7 @@ COMPILED = (
     "broker/net/memory",
     "broker/net/outbox",
     "broker/net/reactor",
+    "broker/net/selector",
     "broker/net/turns",
     "broker/quotas/manager",
     "broker/replicas/acks",

@@ -27,6 +27,7 @@ _LIBRDKAFKA_COUNT = 1_000_000
 _SMALL_COUNT, _SMALL_WARMUP_COUNT, _SMALL_BYTES = 10_000, 5_000, 100
 _FLOOD_COUNT, _FLOOD_CONNECTIONS = 60_000, 100
 _END_TO_END_COUNT = 3_000
+_AUDIENCE_COUNT = 200
 _NEIGHBOUR_COUNT, _BESIDE_LONG_COUNT, _BESIDE_LONG_S, _GREEDY_S = 3_000, 500, 15, 60
 
 
@@ -59,7 +60,12 @@ LINES = (
     Line("end_to_end_p50_us", "produce to consume: p50 µs", 0, 0.4),
     Line("end_to_end_p99_us", "produce to consume: p99 µs", 0, 0.3),
     Line("flood_requests_per_s", "100 connections: requests/s", 0, 0.6, is_lower_better=False),
-    Line("flood_cpu", f"100 connections: {CPU_MICRO} per request", 0, 0.6),
+    Line("flood_p50_us", "100 connections: p50 µs", 0),
+    Line("flood_p99_us", "100 connections: p99 µs", 0, 1.2),
+    Line("flood_cpu", f"100 connections: {CPU_MICRO} per request", 1, 1.25),
+    Line("flood_kernel_cpu", f"the same in the kernel: {CPU_MICRO} per request", 1),
+    Line("audience_p50_us", "a produce until 100 long polls have it: p50 µs", 0),
+    Line("audience_cpu", f"the same: {CPU_MICRO} per record that is fetched", 1, 1.0),
     Line("neighbour_p99", "small produce beside a client that pipelines: p99, in its p99 alone", 2),
     Line("neighbour_fetch_p99", "small produce beside fetches of 10,000 partitions: p99, in its p99 alone", 2),
     Line("bomb_p99", "the same beside bombs of 128 MiB: p99, in its p99 alone", 2),
@@ -111,7 +117,19 @@ def flood(broker: Running) -> Figures:
     figures = _raw(broker, "flood", "flood", _FLOOD_COUNT, _FLOOD_CONNECTIONS)
     return {
         "flood_requests_per_s": figures["requests_per_s"],
+        "flood_p50_us": figures["p50_us"],
+        "flood_p99_us": figures["p99_us"],
         "flood_cpu": figures["cpu"] / _FLOOD_COUNT * 1e6,
+        "flood_kernel_cpu": figures["kernel_cpu"] / _FLOOD_COUNT * 1e6,
+    }
+
+
+def audience(broker: Running) -> Figures:
+    """A hundred consumers that wait for each record."""
+    figures = _raw(broker, "audience", "audience", _AUDIENCE_COUNT, _FLOOD_CONNECTIONS)
+    return {
+        "audience_p50_us": figures["p50_us"],
+        "audience_cpu": figures["cpu"] / _AUDIENCE_COUNT / _FLOOD_CONNECTIONS * 1e6,
     }
 
 
@@ -234,6 +252,7 @@ LOADS: dict[str, Callable[[Running], Figures]] = {
     "produce": small_produce,
     "end-to-end": end_to_end,
     "flood": flood,
+    "audience": audience,
     "neighbour": neighbour,
     "long-work": long_work,
     "java": java_producer,
@@ -247,6 +266,7 @@ _SETTLES = {
     "produce": "produce_cpu",
     "end-to-end": "end_to_end_p50_us",
     "flood": "flood_cpu",
+    "audience": "audience_cpu",
     "java": "java_cpu_per_gb",
     "librdkafka": "librdkafka_cpu_per_gb",
 }

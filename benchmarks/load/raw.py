@@ -6,6 +6,8 @@
         a long-poll Fetch v4 on one connection, a Produce on another: from the produce to the fetched answer
     python -m benchmarks.load.raw flood HOST:PORT TOPIC COUNT SIZE CONNECTIONS
         many connections, one Produce in flight on each
+    python -m benchmarks.load.raw audience HOST:PORT TOPIC COUNT SIZE CONNECTIONS
+        COUNT times a Produce that wakes a long-poll Fetch v4 on each of many connections: until all are answered
     python -m benchmarks.load.raw pipeline HOST:PORT TOPIC COUNT SIZE CONNECTIONS
         COUNT seconds of ApiVersions without waiting for answers, on each connection, and every answer read at once
     python -m benchmarks.load.raw fetch-old HOST:PORT TOPIC COUNT SIZE
@@ -213,6 +215,26 @@ def flood(address: str, topic: str, count: int, size: int, connection_count: int
     return {"requests_per_s": count / elapsed_s, **summary(times_s)}
 
 
+def audience(address: str, topic: str, count: int, size: int, connection_count: int) -> dict[str, float]:
+    """Time from a produce until all who wait for it have its batch."""
+    producer, request, times_s = prepare(address, topic), _produce(topic, size), []
+    consumers = [connect(address) for _ in range(connection_count)]
+    producer.sendall(request)
+    first = base_offset(receive(producer), topic) + 1
+    for offset in range(first, first + count):
+        for consumer in consumers:
+            consumer.sendall(fetch_request(topic, offset))
+        # Long enough for all of them to be parked at the broker.
+        time.sleep(0.05)
+        start = time.perf_counter()
+        producer.sendall(request)
+        for consumer in consumers:
+            receive(consumer)
+        times_s.append(time.perf_counter() - start)
+        receive(producer)
+    return summary(times_s)
+
+
 def pipeline(address: str, seconds: int, connection_count: int) -> dict[str, float]:
     """Ask for versions, thousands at a time, for some seconds; nobody has to end this."""
     burst = _frame(18, 0, b"") * 1_000
@@ -263,7 +285,7 @@ def fetch_many(address: str, topic: str, seconds: int, partition_count: int, con
 def main() -> None:
     parser = argparse.ArgumentParser(description="Raw-socket load on a Kafka broker.")
     parser.add_argument(
-        "mode", choices=["latency", "paced", "end-to-end", "flood", "pipeline", "fetch-many", "fetch-old"]
+        "mode", choices=["latency", "paced", "end-to-end", "flood", "audience", "pipeline", "fetch-many", "fetch-old"]
     )
     parser.add_argument("address")
     parser.add_argument("topic")
@@ -283,6 +305,8 @@ def main() -> None:
             result = end_to_end(*work)
         case "fetch-many":
             result = fetch_many(*work, options.connections)
+        case "audience":
+            result = audience(*work, options.connections)
         case "pipeline":
             result = pipeline(options.address, options.count, options.connections)
         case "fetch-old":

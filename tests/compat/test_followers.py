@@ -4,6 +4,7 @@ It is no replica of the topic: what a leader makes of a follower's progress is s
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import pytest
@@ -53,7 +54,12 @@ def test_a_follower_has_what_its_leader_has(cluster: RunningBroker, name: str, s
         errors: list[BaseException] = []
         spawner, timers = Spawner(errors.append), LoopTimers(loop)
         channels = BrokerChannels(
-            SocketNetwork(loop), lambda _: (host, int(port)), f"broker-{REPLICA}", timers, spawner, lambda: 30_000
+            SocketNetwork(loop, time.monotonic_ns),
+            lambda _: (host, int(port)),
+            f"broker-{REPLICA}",
+            timers,
+            spawner,
+            lambda: 30_000,
         )
         settings = {"inter.broker.protocol.version": spoken, "log.message.format.version": "0.11.0"}
         config = BrokerConfig.from_properties(settings, None, "test")

@@ -119,9 +119,10 @@ class Terminal:
 
     def run_python(self, code: str) -> None:
         """Run a program, or a file of tests."""
-        is_test = "def test_" in code
+        # Without the settings of this repository, if it is a clone: a reader's tests are in another project.
+        how = f"-m pytest -q -p no:cacheprovider -c {os.devnull} --rootdir ." if "def test_" in code else ""
         (self._directory / "test_example.py").write_text(code)
-        self.run(f"{self._python()} {'-m pytest -q -p no:cacheprovider' if is_test else ''} test_example.py")
+        self.run(f"{self._python()} {how} test_example.py")
 
     def close(self) -> None:
         for broker in self._brokers:

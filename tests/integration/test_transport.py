@@ -87,7 +87,7 @@ class Server:
             self.handlers.append(Echo(connection, self.answer))
             return self.handlers[-1]
 
-        acceptor = SocketNetwork(loop).bind("127.0.0.1", 0, SocketOptions())
+        acceptor = SocketNetwork(loop, now_ns).bind("127.0.0.1", 0, SocketOptions())
         self.listener = Listener(acceptor, LoopTimers(loop), LIMIT, max_idle_ms)
         self.address = acceptor.address
         reactor = Reactor(self.memory, Turns(loop.call_soon, now_ns), now_ns)

@@ -36,7 +36,7 @@ environment variables replace options that you would repeat: `BARNABAS_BOOTSTRAP
 variable, and an empty variable has no effect. `barnabas help COMMAND` shows the same as `barnabas COMMAND --help`. The
 name of one of Kafka's shell tools, such as `kafka-console-consumer.sh`, prints the command to use instead.
 
-Two commands need more than a plain install ([README](../README.md#use-it)): `perf` needs the extra `clients`
+Two commands need more than a plain install ([README](../README.md#in-your-tests)): `perf` needs the extra `clients`
 (`pip install '.[clients]'` in a checkout) and `pipeline` the extra `pipeline`. All commands that take
 `--bootstrap-server` work with any Kafka cluster, except `quotas explain`, `quotas top` and `quotas simulate`, which
 only Barnabas answers.

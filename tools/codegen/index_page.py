@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def index_page(readme: str) -> str:
     """Return the README's text for readers who have nothing but this page."""
-    without_pictures = re.sub(r"(\|[ |-]*\|\n)+(\| !\[.*\n)+\n", "", readme)
+    without_pictures = re.sub(r"^!\[.*\n\n", "", readme, flags=re.MULTILINE)
     without_links = re.sub(r"\[([^\]]+)\]\((?!https:)[^)]+\)", r"`\1`", without_pictures)
     return re.sub(r"<!-- .* -->\n\n?", "", without_links)
 

@@ -293,26 +293,11 @@ class Connection:
     # --- receiving
 
     def _readable(self) -> None:
-        # hot path: benchmarks/load
-        # A method in a slot is called by way of a local: that is half as dear.
-        clock_ns, turns = self._now_ns, self.turns
-        now_ns = clock_ns()
-        if now_ns >= turns.end_ns and turns.is_over(now_ns):
-            # Very many others had something to say before it: even to take what it says would take too long.
-            self._stop_reading()
-            turns.add(self._hear)
-        else:
-            self._receive(now_ns)
-
-    def _hear(self) -> None:
-        """Others had their turn."""
-        if self.handler is not None and self._parked_at_ns is None:
-            self._start_reading()
-            self._receive(self._now_ns())
-
-    def _receive(self, now_ns: int) -> None:
         """Take what has come."""
         # hot path: benchmarks/load
+        # A method in a slot is called by way of a local: that is half as dear.
+        clock_ns = self._now_ns
+        now_ns = clock_ns()
         buffer, recv_into = self._buffer, self._recv_into
         try:
             space = buffer.space()

@@ -1,7 +1,7 @@
 """The machine's own network: non-blocking sockets, watched by the event loop.
 
-Invariant: a socket's reader (`crowd.py`) and writer are removed before it is closed: a descriptor number is reused at
-once.
+Invariant: a socket's reader (`selector.py`) and writer are removed before it is closed: a descriptor number is reused
+at once.
 
 Source: design page, network layer; `sendfile(2)`, `send(2)` on MSG_MORE; `socket.send.buffer.bytes`,
 `socket.receive.buffer.bytes`.
@@ -15,7 +15,7 @@ import socket
 from collections.abc import Callable
 
 from barnabas.broker.net.channel import SocketOptions
-from barnabas.broker.net.crowd import Crowd
+from barnabas.broker.net.selector import Selector
 from barnabas.core.addresses import canonical_address
 from barnabas.core.errors import StartupError
 from barnabas.wire.protocol.wire import Region
@@ -30,15 +30,15 @@ _PEER_LEFT = getattr(select, "POLLRDHUP", 0)
 class PlainChannel:
     """A socket as it is; see `Channel`."""
 
-    __slots__ = ("_crowd", "_is_reading", "_is_writing", "_loop", "_sock", "recv_into", "send")
+    __slots__ = ("_is_reading", "_is_writing", "_loop", "_selector", "_sock", "recv_into", "send")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, crowd: Crowd, sock: socket.socket) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, selector: Selector, sock: socket.socket) -> None:
         """Args:
-        crowd: All that are read from.
+        selector: All that are read from.
         sock: Connected and non-blocking; owned from here on.
         """
         self._loop = loop
-        self._crowd = crowd
+        self._selector = selector
         self._sock = sock
         self._is_reading = self._is_writing = False
         # hot path: benchmarks/load (every request and answer); the methods themselves, to save a call
@@ -56,12 +56,12 @@ class PlainChannel:
 
     def watch_reads(self, callback: Callable[[], object]) -> None:
         self._is_reading = True
-        self._crowd.watch(self._sock.fileno(), callback)
+        self._selector.watch(self._sock.fileno(), callback)
 
     def stop_reads(self) -> None:
         if self._is_reading:
             self._is_reading = False
-            self._crowd.forget(self._sock.fileno())
+            self._selector.forget(self._sock.fileno())
 
     def watch_writes(self, callback: Callable[[], object]) -> None:
         self._is_writing = True
@@ -90,10 +90,10 @@ class SocketAcceptor:
     """A socket that is bound; see `Acceptor`."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, crowd: Crowd, sock: socket.socket, options: SocketOptions
+        self, loop: asyncio.AbstractEventLoop, selector: Selector, sock: socket.socket, options: SocketOptions
     ) -> None:
         self._loop = loop
-        self._crowd = crowd
+        self._selector = selector
         self._sock = sock
         self._options = options
         self._on_connection: Callable[[], object] = lambda: None
@@ -123,7 +123,7 @@ class SocketAcceptor:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if options.send_buffer_bytes > 0:
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-            return PlainChannel(self._loop, self._crowd, peer), (_peer_host(*address), address[1])
+            return PlainChannel(self._loop, self._selector, peer), (_peer_host(*address), address[1])
         except BaseException:
             peer.close()
             raise
@@ -137,11 +137,14 @@ class SocketAcceptor:
 class SocketNetwork:
     """The machine's own network; see `Network`."""
 
-    __slots__ = ("_crowd", "_loop")
+    __slots__ = ("_loop", "_selector")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, now_ns: Callable[[], int]) -> None:
+        """Args:
+        now_ns: Monotonic nanoseconds.
+        """
         self._loop = loop
-        self._crowd = Crowd(loop)
+        self._selector = Selector(loop, now_ns)
 
     def bind(self, host: str, port: int, options: SocketOptions) -> SocketAcceptor:
         if not _may_be_a_name(host):
@@ -164,7 +167,7 @@ class SocketNetwork:
             sock.close()
             raise StartupError(_bind_failure(host, port, error)) from None
         sock.setblocking(False)
-        return SocketAcceptor(self._loop, self._crowd, sock, options)
+        return SocketAcceptor(self._loop, self._selector, sock, options)
 
     async def connect(self, host: str, port: int) -> PlainChannel:
         loop = self._loop
@@ -182,7 +185,7 @@ class SocketNetwork:
                 sock.close()
                 raise
             else:
-                return PlainChannel(loop, self._crowd, sock)
+                return PlainChannel(loop, self._selector, sock)
         raise refused
 
     def addresses(self, host: str) -> list[str]:

@@ -7,8 +7,7 @@ something else was being done (so that completing one never runs another request
 turn was over before their requests were. Checks come first: an answer that one of them gives leaves in the same turn.
 
 Where very many wait (thousands of long polls that one append ends) a turn is cut: those that are left when its time is
-up come in the next one. For the same reason a turn has an end for what arrives in it: `is_over` tells who handles what
-arrived that it is for a later turn, when thousands of connections had something to say at once.
+up come in the next one.
 
 Invariants: each runs once, in the order in which it was added; what is added while its kind runs comes in the next turn
 of the loop, after the sockets were looked at; one that raises is logged and costs the others nothing.
@@ -22,20 +21,17 @@ log = logging.getLogger(__name__)
 
 Task: TypeAlias = Callable[[], object]
 
-# For so long checks, tasks, and what arrived are each handled in one turn. Others wait for the sum of it at the most,
-# and where so few wait that each may take as long as a connection's turn (net/connection.py) nobody looks at the clock.
+# For so long checks, tasks, and what arrived (`selector.py`) are each handled in one turn. Others wait for the sum at
+# the most, and where so few wait that each may take as long as a connection's turn (net/connection.py) nobody looks at
+# the clock.
 MOST_NS: Final = 4_000_000
-_FEW: Final = 16
+FEW: Final = 16
 
 
 class Turns:
-    """The checks and tasks that wait. Belongs to the event loop's thread.
+    """The checks and tasks that wait. Belongs to the event loop's thread."""
 
-    Attributes:
-        end_ns: From this time on `is_over` has to be asked.
-    """
-
-    __slots__ = ("_checks", "_defer", "_is_measured", "_is_planned", "_now_ns", "_tasks", "end_ns")
+    __slots__ = ("_checks", "_defer", "_is_planned", "_now_ns", "_tasks")
 
     def __init__(self, defer: Callable[[Task], object], now_ns: Callable[[], int]) -> None:
         """Args:
@@ -44,8 +40,6 @@ class Turns:
         """
         self._defer = defer
         self._now_ns = now_ns
-        self.end_ns = 0
-        self._is_measured = False
         self._checks: list[Task] = []
         self._tasks: list[Task] = []
         self._is_planned = False
@@ -66,22 +60,6 @@ class Turns:
         self._checks.append(check)
         if not self._is_planned:
             self._plan()
-
-    def is_over(self, now_ns: int) -> bool:
-        """Return whether what arrives now is for a later turn.
-
-        That costs a callback of the loop each time that `end_ns` is reached, so turns are not told apart before.
-        """
-        if self._is_measured:
-            # Nothing but this turn ran since then.
-            return True
-        self._is_measured = True
-        self.end_ns = now_ns + MOST_NS
-        self._defer(self._measured)
-        return False
-
-    def _measured(self) -> None:
-        self._is_measured = False
 
     def finish(self) -> None:
         """Run all that waits, and what comes of it, until nothing is left: the broker stops, there is no later turn."""
@@ -108,7 +86,7 @@ class Turns:
 
     def _run_some(self, tasks: list[Task], kind: str) -> list[Task]:
         """Run them in order; those for which there was no time."""
-        end_ns = self._now_ns() + MOST_NS if len(tasks) > _FEW else 0
+        end_ns = self._now_ns() + MOST_NS if len(tasks) > FEW else 0
         for number, task in enumerate(tasks, 1):
             try:
                 task()

@@ -198,16 +198,17 @@ class MachineHttp:
 
 def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
     """The machine's own."""
+    clock = SystemClock()
     return Environment(
         loop,
-        SystemClock(),
+        clock,
         LoopTimers(loop),
         system_dice(),
         lambda name, thread_count: ThreadExecutor(loop, name, thread_count),
         new_stop_signal,
         LocalFileSystem(),
         system_page_cache(),
-        SocketNetwork(loop),
+        SocketNetwork(loop, clock.monotonic_ns),
         SqliteRegistry(),
         MachineLimits(),
         MachineHttp(loop),

@@ -13,7 +13,7 @@ from barnabas.broker.net.connection import TURN_FRAMES, Connection, Pause
 from barnabas.broker.net.framing import KEPT_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import MOST_NS, Turns
+from barnabas.broker.net.turns import Turns
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.wire.protocol.wire import WireBuffer
 from tests.replacing import replaces
@@ -86,32 +86,15 @@ def test_frames_are_handed_up_however_they_arrive(conversation):
     assert conversation.peer.taken == b"onethree"
 
 
-def test_what_arrives_late_in_a_long_turn_waits_for_a_later_one(conversation):
-    conversation.say(b"early")
-    conversation.now_ns += MOST_NS
-    conversation.say(b"late")
-    assert conversation.frames == [b"early"]
-    # It is not even read: large requests of very many would take too long to copy.
-    assert conversation.peer.on_read is None
-    conversation.say(b"later")
-    conversation.run_turns()
-    assert conversation.frames == [b"early", b"late", b"later"]
-    conversation.say(b"in the next turn")
-    assert conversation.frames[-1] == b"in the next turn"
-
-
 @pytest.mark.parametrize("is_leaving", [False, True])
-def test_who_wakes_late_in_a_long_turn_is_heard_in_a_later_one(conversation, is_leaving):
+def test_who_rests_is_heard(conversation, is_leaving):
     conversation.say(b"early")
     assert conversation.connection.rest()
-    conversation.now_ns += MOST_NS
     conversation.peer.has_ended = is_leaving
     if is_leaving:
         conversation.peer.on_read()
     else:
         conversation.say(b"late")
-    assert (conversation.frames, conversation.is_forgotten) == ([b"early"], False)
-    conversation.run_turns()
     assert conversation.frames == ([b"early"] if is_leaving else [b"early", b"late"])
     assert conversation.is_forgotten == is_leaving
     assert conversation.connection.rest() == (not is_leaving)
@@ -136,17 +119,6 @@ def test_a_closed_connection_is_no_garbage_though_it_tells_who_knows_it(conversa
         assert gone() is None
     finally:
         gc.enable()
-
-
-def test_who_leaves_late_in_a_long_turn_is_let_go_of_in_a_later_one(conversation):
-    conversation.say(b"early")
-    conversation.now_ns += MOST_NS
-    conversation.peer.has_ended = True
-    conversation.peer.on_read()
-    assert conversation.peer.on_read is None
-    assert not conversation.is_forgotten
-    conversation.run_turns()
-    assert conversation.is_forgotten
 
 
 @pytest.mark.parametrize("reason", [Pause.ANSWER, Pause.THROTTLE, Pause.AUTH])

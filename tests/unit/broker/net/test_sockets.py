@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import time
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_what_may_be_a_host(host):
 def test_what_can_be_none_is_refused_before_the_resolver_is_asked(host):
     assert not _may_be_a_name(host)
     with pytest.raises(StartupError, match="is no host name"):
-        SocketNetwork(None).bind(host, 9092, SocketOptions())
+        SocketNetwork(None, time.monotonic_ns).bind(host, 9092, SocketOptions())
 
 
 @pytest.mark.parametrize(

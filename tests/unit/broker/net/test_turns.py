@@ -92,13 +92,3 @@ def test_very_many_take_several_turns_in_their_order(turns, deferred, clock, kin
     while deferred:
         deferred.pop()()
     assert ran == [*range(40), "added between"]
-
-
-def test_a_turn_is_over_when_it_has_taken_long_and_not_when_others_came_between(turns, deferred, clock):
-    assert not turns.is_over(clock.now_ns)
-    clock.now_ns = turns.end_ns
-    assert turns.is_over(clock.now_ns)
-    # The loop goes on: this is another turn.
-    deferred.pop()()
-    assert not turns.is_over(clock.now_ns)
-    assert turns.end_ns == clock.now_ns + MOST_NS

@@ -3,12 +3,13 @@
 import asyncio
 import socket
 import struct
+import time
 from collections.abc import Callable
 
 from barnabas.broker.net.connection import Connection
-from barnabas.broker.net.crowd import Crowd
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.selector import Selector
 from barnabas.broker.net.sockets import PlainChannel
 from barnabas.broker.net.turns import Turns
 from barnabas.broker.requests.context import ConnectionInfo
@@ -62,7 +63,7 @@ class Wire:
         reactor = Reactor(self.memory, turns, services.clock.monotonic_ns)
         self.connection = Connection(
             reactor,
-            PlainChannel(loop, Crowd(loop), ours),
+            PlainChannel(loop, Selector(loop, time.monotonic_ns), ours),
             ("10.1.2.3", 5_000),
             1 << 20,
             Ticks(),

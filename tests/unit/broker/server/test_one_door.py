@@ -76,7 +76,7 @@ DOOR = {
     "wire/records/compression/zstd.py": {"mmap"},
     # A lock decides nothing.
     "broker/log/cleaner/throttle.py": {"threading"},
-    "broker/net/crowd.py": {"select", "the loop"},
+    "broker/net/selector.py": {"select", "selectors", "the loop"},
     "broker/net/sockets.py": {"os", "select", "socket", "the loop"},
     # Buffers of its own, and the files whose slices it is given.
     "broker/net/tls_channel.py": {"os", "ssl"},
