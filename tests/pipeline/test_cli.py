@@ -146,7 +146,7 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
             ("mirror", "--source", "a:1", "--target", "b:1", "--topics", "t"),
             "run `barnabas mirror` with the same --source",
         ),
-        (("run", "reportin"), "no such job: reportin; there are feed, load"),
+        (("run", "reportin"), "job reportin does not exist: use one of feed, load"),
         (("run", "load"), "job load reads any topics: name them with --topics"),
         (("run", "ranking", "--set", "half_life=3"), "job ranking has no parameter 'half_life'"),
         (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is no time; write 2026-11-17T14:00"),

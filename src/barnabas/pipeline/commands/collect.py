@@ -99,11 +99,9 @@ def check(arguments: argparse.Namespace) -> None:
     """Raise PlanError if a URL or a directory is invalid, or the interval is too long."""
     for url in arguments.broker_metrics:
         if url and not url.startswith(("http://", "https://")):
-            raise PlanError(f"--broker-metrics {url}: it must be http://HOST:PORT/metrics (barnabas.http.listeners)")
+            raise PlanError(f"--broker-metrics {url}: must be http://HOST:PORT/metrics (barnabas.http.listeners)")
     if "://" in arguments.runs:
-        raise PlanError(f"--runs {arguments.runs}: it must be a directory on this machine")
+        raise PlanError(f"--runs {arguments.runs}: must be a directory on this machine")
     if (arguments.broker_metrics or arguments.runs) and arguments.interval > _LONGEST_INTERVAL_S:
         option = "--broker-metrics" if arguments.broker_metrics else "--runs"
-        raise PlanError(
-            f"--interval {arguments.interval:g}: with {option} it must be {_LONGEST_INTERVAL_S:g} at the most"
-        )
+        raise PlanError(f"--interval {arguments.interval:g}: must be at most {_LONGEST_INTERVAL_S:g} with {option}")

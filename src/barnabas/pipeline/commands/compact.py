@@ -54,5 +54,5 @@ def run(arguments: argparse.Namespace) -> int:
                 done = table.compact()
                 print(f"{name}: {done.files_before:,} files before, {done.files_after:,} after")
     if not count:
-        raise PlanError(f"{arguments.tables} holds no {arguments.format} table of job {job.name}")
+        raise PlanError(f"{arguments.tables} contains no {arguments.format} table of job {job.name}")
     return 0

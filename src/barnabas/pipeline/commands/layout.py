@@ -71,5 +71,5 @@ def _kept_s(text: str | None) -> float | None:
 def _parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,9})([kmg]?)b?", text.lower())
     if match is None or int(match[1]) == 0:
-        raise PlanError(f"--file-size {text!r} is no size: write 64m or 1g")
+        raise PlanError(f"--file-size {text!r}: must be a size such as 64m or 1g")
     return int(match[1]) * _UNITS[match[2]]

@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(f"{reason}; {remedy}" if remedy else reason, FAILED)
     except ChildFailedError as error:
         print(
-            "\nThe last that it said:",
+            "\nIts last output:",
             *(on_one_line(f"  {line}") for line in error.last_lines),
             sep="\n",
             file=sys.stderr,

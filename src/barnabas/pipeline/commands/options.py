@@ -99,8 +99,8 @@ def settle_format(arguments: argparse.Namespace) -> None:
         arguments.format = "postgresql" if is_postgresql else "delta"
     elif is_postgresql != (arguments.format == "postgresql"):
         raise PlanError(
-            f"--format {arguments.format}: tables in PostgreSQL, whose place is postgresql://USER@HOST/DATABASE, have "
-            "that format, and no others"
+            f"--format {arguments.format}: tables at postgresql://USER@HOST/DATABASE, and only these, have the format "
+            "postgresql"
         )
 
 
@@ -199,7 +199,7 @@ def pairs(texts: list[str], option: str) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise PlanError(f"{option} {text}: it must be NAME=VALUE")
+            raise PlanError(f"{option} {text}: must have the form NAME=VALUE")
         result[name] = value
     return result
 
@@ -213,7 +213,7 @@ def parse_duration(text: str) -> int:
     """Read a number of seconds, or one with s, m, h or d behind it, as milliseconds; raise PlanError if it is none."""
     match = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
     if match is None or int(match[1]) == 0:
-        raise PlanError(f"{text!r} is no duration; write 90s, 15m, 1h or 7d")
+        raise PlanError(f"{text!r} is not a duration: write 90s, 15m, 1h or 7d")
     return int(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]] * 1_000
 
 

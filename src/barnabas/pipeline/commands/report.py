@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     with session_for(session_options(arguments), [], print) as (spark, _):
         tables = _tables(spark, tables_place(arguments), arguments.format)
         if not tables:
-            raise PlanError(f"{arguments.tables} holds no {arguments.format} table of a job: run jobs first")
+            raise PlanError(f"{arguments.tables} contains no {arguments.format} table of a job: run jobs first")
         print(write_report(arguments.output, tables, arguments.checkpoint, arguments.title))
     return 0
 

@@ -46,7 +46,7 @@ def test_places_of_a_run():
         ({"topics": {"viws": "x"}}, "no input or output 'viws'; it has clicks, facts, top, top-items, views"),
         ({"parameters": {"day": 3}}, "no parameter 'day'; it has days, share"),
         ({"parameters": {"days": "x"}}, "parameter days must be int"),
-        ({"any_topics": ("a",)}, "reads topics of its own"),
+        ({"any_topics": ("a",)}, "reads its own topics"),
         ({"job": ANY}, "name them with --topics"),
         ({"places": {"tops": "x"}}, "no table 'tops'; it has clicks, facts, top, top-items, views"),
         ({"layout": DAILY}, "fixes its table layout"),
@@ -54,7 +54,7 @@ def test_places_of_a_run():
         ({"envelope": "debezium"}, "--envelope is for jobs that read any topics"),
         (
             {"job": ANY, "any_topics": ("a",), "envelope": "debezium", "registry": SchemaRegistry("schemas")},
-            "have the connector unwrap those",
+            "let the connector unwrap",
         ),
     ],
 )
