@@ -304,7 +304,7 @@ def _check_operations(wanted: dict[PatternFilter, list[Entry]]) -> None:
 
 
 def _bindings(pattern: PatternFilter, entries: Iterable[Entry]) -> list[Binding]:
-    """Return the rules to add: those whose filter selects exactly one pattern."""
+    """Return the rules to add, for a filter that selects exactly one pattern."""
     only = pattern.only
     assert only is not None
     return [Binding(only, entry) for entry in entries]

@@ -16,7 +16,7 @@ COMMANDS: Final = {
     "consume": "Print the records of a topic.",
     "groups": "List, describe and delete consumer groups, and reset their offsets.",
     "groups translate": "Translate a group's offsets to a mirrored cluster.",
-    "groups migrate": "Move a group's offsets from ZooKeeper into Kafka, or back.",
+    "groups migrate": "Guide a group's move from ZooKeeper offsets to Kafka offsets, or back.",
     "mirror": "Mirror topics of other clusters into one, each record once.",
     "configs": "Show and change settings of topics and brokers.",
     "acls": "Show and change access rules.",
