@@ -69,7 +69,9 @@ def test_log_directories(commands: Commands, name: str) -> None:
     assert (directory["error"], described["version"]) == (None, 1)
     assert [part["partition"] for part in directory["partitions"]] == [f"{name}-0", f"{name}-1"]
     assert directory["partitions"][0]["size"] > 300
-    assert "there is no broker 7; there are 0" in commands.fails("log-dirs", "--describe", "--broker-list", "0,7")
+    assert "broker 7 does not exist: the brokers are 0" in commands.fails(
+        "log-dirs", "--describe", "--broker-list", "0,7"
+    )
     assert f"no broker has a log of topic not-{name}" in commands.run(
         "log-dirs", "--describe", "--topic-list", f"not-{name}", code=1
     )
@@ -103,7 +105,7 @@ def test_a_reassignment_of_one_broker(commands: Commands, name: str, tmp_path: P
     assert commands.run("reassign", "--cancel", *file) == "None of the specified partition reassignments are active.\n"
 
     elsewhere = ("--reassignment-json-file", written(tmp_path, {**moves[0], "replicas": [5]}))
-    assert f"{name}-0: there is no broker 5" in commands.fails("reassign", "--execute", *elsewhere)
+    assert f"{name}-0: broker 5 does not exist" in commands.fails("reassign", "--execute", *elsewhere)
     assert f"not placed as in the file, and not moving: partition {name}-0" in commands.run(
         "reassign", "--verify", *elsewhere, code=1
     )
@@ -166,4 +168,4 @@ def move_logs(commands: Commands, directories: Sequence[Path], tmp_path: Path, n
         "reassign", "--verify", *wrong, code=1
     )
     nowhere = ("--reassignment-json-file", written(files, {**moves[0], "log_dirs": [str(tmp_path / "c")]}))
-    assert f"broker 0 does not move {name}-0: LOG_DIR_NOT_FOUND" in commands.fails("reassign", "--execute", *nowhere)
+    assert f"broker 0 refused to move {name}-0: LOG_DIR_NOT_FOUND" in commands.fails("reassign", "--execute", *nowhere)

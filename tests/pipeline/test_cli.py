@@ -160,7 +160,7 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
         ),
         (("run", "ranking", "--bootstrap-server", "here"), "write host:port"),
         (("replay", "nowhere.log"), "nowhere.log: No such file or directory"),
-        (("replay", "nowhere.log", "--topic", "x"), "--topic x: it must be NAME=VALUE"),
+        (("replay", "nowhere.log", "--topic", "x"), "--topic x: must have the form NAME=VALUE"),
     ],
 )
 def test_mistakes_are_told_in_a_line_before_spark_is_started(

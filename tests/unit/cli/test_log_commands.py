@@ -116,7 +116,7 @@ def test_stats(run, data_dir):
         (["verify", "nowhere"], "nowhere: the directory does not exist"),
         (["verify"], "barnabas-data: the directory does not exist; name a directory"),
         (["stats", "{}", "--topic", "nothing"], "no topic matches nothing"),
-        (["stats", "{}", "--topic", "("], "( is no regular expression"),
+        (["stats", "{}", "--topic", "("], "( is not a valid regular expression"),
     ],
 )
 def test_errors_are_one_line(run, data_dir, monkeypatch, arguments, expected):

@@ -96,5 +96,5 @@ def test_racks_are_gone_by_where_all_brokers_say_theirs_or_none_does():
     assert _racks(known, [1, 3], False) == {1: None, 3: None}
     with pytest.raises(BarnabasError, match="broker 3 has no rack but others do: --disable-rack-aware"):
         _racks(known, [1, 3], True)
-    with pytest.raises(BarnabasError, match="there is no broker 9; there are 1, 2, 3"):
+    with pytest.raises(BarnabasError, match="broker 9 does not exist: the brokers are 1, 2, 3"):
         _racks(known, [1, 9], True)

@@ -85,7 +85,7 @@ def test_a_pattern_must_match_the_whole_name(pattern, names):
 
 
 def test_a_broken_pattern_is_said():
-    with pytest.raises(BarnabasError, match="is no regular expression"):
+    with pytest.raises(BarnabasError, match="is not a valid regular expression"):
         name_matcher("a(")
 
 
