@@ -1,7 +1,7 @@
 """`barnabas pipeline compact JOB`: merge the small files of a job's tables into larger ones.
 
-A run does it by itself every so many batches (`run --compact-every`), except for Parquet, where other readers may see a
-table between two steps (docs/pipeline/tables.md); stop the run before you compact that.
+A run compacts by itself at intervals (`run --compact-every`), except for Parquet, where other readers may see a table
+between two steps (docs/pipeline/tables.md): stop the run before you compact a Parquet table.
 """
 
 import argparse

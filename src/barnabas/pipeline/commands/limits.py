@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         f"lift limits now, and do not set them again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
     )
     what.flag("--lift-expired", "lift limits that expired while no run could lift them")
-    options.flag("--json", "one JSON object a line, with the evidence")
+    options.flag("--json", "print one JSON object per line, with the evidence")
 
 
 def run(arguments: argparse.Namespace) -> int:

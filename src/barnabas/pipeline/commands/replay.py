@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.value("--year", "YEAR", "for auth: year of the first line, if lines have no year", type=int)
     options.value("--service", "NAME", "for service: name of the service (the file's name)", "")
     options.value("--give-up", "S", "exit after this long without contact to a broker", 120.0, unit=" s")
-    options.flag("--json", "one JSON object a line")
+    options.flag("--json", "print one JSON object per line")
     add_parent_option(parser)
 
 

@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     options.add("run", nargs="?", help="only this run")
     options.value("--checkpoint", "DIR", "", Path(DEFAULT_DIRECTORY, "checkpoints"), type=Path)
     options.flag("--partitions", "also show the position and lag of each partition")
-    options.flag("--json", "as JSON, for scripts")
+    options.flag("--json", "print JSON for scripts")
 
 
 def run(arguments: argparse.Namespace) -> int:
