@@ -37,7 +37,7 @@ def test_mistakes(commands, name, password, tmp_path):
     assert "name one" in commands.fails("users", "list", "--log-dir", "x", "--zookeeper", "y")
     empty = tmp_path / "empty"
     empty.write_text("\n")
-    assert "no password" in commands.fails("users", "add", "--user", name, "--password-file", str(empty))
+    assert "password is empty" in commands.fails("users", "add", "--user", name, "--password-file", str(empty))
     assert "Username must not be empty" in commands.fails("users", "add", "--user", "")
 
 

@@ -145,7 +145,7 @@ def test_nodes_are_shown_written_and_deleted(connect: str) -> None:
     registry("delete", "/a", "--recursive", *there)
     assert registry("ls", *there) == ""
     for arguments, message in (
-        (["ls", "a", *there], "a is no path"),
+        (["ls", "a", *there], "a is not a valid path"),
         (["ls"], "say where"),
         (["ls", *there, "--log-dir", "x"], "say where"),
         (["ls", "--log-dir", "nowhere"], "there is no registry.sqlite"),

@@ -76,7 +76,7 @@ def test_a_broker_may_stop_while_the_others_have_what_it_has(members: Members) -
         "min_isr": 2,
     }
     assert not found["is_healthy"]
-    complaint = "barnabas cluster status: no broker 2 answers; those that do are 1\n"
+    complaint = "barnabas cluster status: broker 2 does not answer; the brokers that answer are 1\n"
     assert status(members, "--broker", 2) == (1, complaint)
 
     for each in (2, 3):

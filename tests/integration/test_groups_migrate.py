@@ -183,9 +183,9 @@ def test_a_table_for_people(cluster: Cluster) -> None:
     ("arguments", "message"),
     [
         (("--group", "nobody", "--plan"), "neither consumers nor offsets"),
-        (("--group", "g"), "--plan or --verify"),
-        (("--group", "g", "--plan", "--to", "files"), "kafka and zookeeper"),
-        (("--group", "g", "--plan", "--step", "done"), "--step goes with --verify"),
+        (("--group", "g"), "--plan and --verify"),
+        (("--group", "g", "--plan", "--to", "files"), "kafka or zookeeper"),
+        (("--group", "g", "--plan", "--step", "done"), "--step needs --verify"),
         (("--group", "g", "--verify", "--step", "jump"), "there are dual-commit"),
     ],
 )

@@ -109,7 +109,9 @@ def test_names_steer_no_terminal() -> None:
         for command in ("groups --list", "groups --describe --all-groups", "quotas top --once --seconds 3600"):
             arguments = [*command.split(), "--bootstrap-server", broker.bootstrap_servers]
             # What clients used is told once the second in which they did is over.
-            while (printed := on_terminal(arguments)) and ("Nobody used" in printed or "has just started" in printed):
+            while (printed := on_terminal(arguments)) and (
+                "No client was active" in printed or "has just started" in printed
+            ):
                 assert time.monotonic() < deadline
             assert shown in printed, command
             assert not [each for each in ("\x1b[2J", "\x9b", "\u202e") if each in printed], command

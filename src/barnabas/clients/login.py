@@ -95,10 +95,9 @@ async def log_in(channel: Asks, security: ClientSecurity, dice: "Random", now_ms
     assert client is not None
     agreed = await channel.ask(SaslHandshakeRequest(security.mechanism), SaslHandshakeResponse, max_version=1)
     if agreed.error_code:
-        offered = ", ".join(agreed.mechanisms) or "none"
-        raise KafkaError(
-            ErrorCode(agreed.error_code), f"{where} does not take {security.mechanism}: its mechanisms are {offered}"
-        )
+        mechanisms = ", ".join(agreed.mechanisms)
+        reason = f"its mechanisms are {mechanisms}" if mechanisms else "SASL is not enabled on that listener"
+        raise KafkaError(ErrorCode(agreed.error_code), f"{where} does not support {security.mechanism}: {reason}")
     response = client.first()
     while True:
         got = await channel.ask(SaslAuthenticateRequest(response), SaslAuthenticateResponse, max_version=1)

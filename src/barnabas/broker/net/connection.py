@@ -472,7 +472,7 @@ class Connection:
             return
         except Exception:
             log.exception("a frame from %s:%d could not be handled", self.peer_host, self.peer_port)
-            self.close("an error of ours")
+            self.close("internal error")
             return
         finally:
             self._in_turn = False

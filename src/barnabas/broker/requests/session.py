@@ -340,7 +340,7 @@ class Session:
         except Exception:
             # A bug in the refusal itself: even then nobody waits for ever.
             log.exception("a request could not even be refused")
-            self._connection.close("an error of ours")
+            self._connection.close("internal error")
 
     def go_on(self) -> None:
         self._connection.resume(Pause.ANSWER)

@@ -199,7 +199,7 @@ class HttpServer:
             return refusal(UNAVAILABLE, "the broker has stopped")
         except Exception:
             log.exception("%s could not be answered", page.path)
-            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of ours: see the broker's log")
+            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error: see the broker's log")
         return page.write(found)
 
     def _ask(self, page: Page) -> "asyncio.Future[object]":

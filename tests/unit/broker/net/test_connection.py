@@ -185,7 +185,7 @@ def test_who_does_not_take_his_answers_is_not_read_without_end():
         (ProtocolError("no request"), "no request"),
         (UnanswerableError("no answer"), "no answer"),
         (MemoryError(), "there is no memory for its request"),
-        (ZeroDivisionError("a bug"), "an error of ours"),
+        (ZeroDivisionError("a bug"), "internal error"),
     ],
 )
 def test_whatever_goes_wrong_ends_this_connection_with_the_answers_before_it(error, told, caplog):

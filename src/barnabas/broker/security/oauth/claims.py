@@ -40,7 +40,7 @@ def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew
         raise InvalidTokenError(f"its claim {user_claim} is longer than {MOST_USER_BYTES} bytes")
     ends_ms = _time_ms(claims, "exp")
     if ends_ms is None:
-        raise InvalidTokenError("it has no exp: it would hold for ever")
+        raise InvalidTokenError("it has no exp claim")
     begins_ms = [each for name in ("iat", "nbf") if (each := _time_ms(claims, name)) is not None]
     if now_ms - skew_ms >= ends_ms:
         raise InvalidTokenError("it has expired")

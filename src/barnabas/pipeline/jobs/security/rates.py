@@ -39,7 +39,7 @@ def fast_minutes(facts: DataFrame, parameters: Parameters) -> DataFrame:
 
     by = str(parameters["rate_by"])
     if by not in KINDS:
-        raise ValueError(f"rate_by {by!r}: it must be {', '.join(KINDS)}")
+        raise ValueError(f"rate_by {by!r}: must be one of {', '.join(KINDS)}")
     token = F.nullif(F.regexp_extract("target", str(parameters["rate_token"]), 1), F.lit(""))
     subject, column = (token, "target") if by == "token" else (F.col(by), by)
     views = facts.where("kind = 'page_view'").where(F.col("target").rlike(str(parameters["rate_targets"])))
