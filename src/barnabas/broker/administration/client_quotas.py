@@ -28,7 +28,7 @@ _NO_ELEMENTS = frozenset((".", ".."))
 
 
 class MatchType(IntEnum):
-    """What a filter asks of an entity's name."""
+    """How a filter component matches an entity's name; the protocol's numbers."""
 
     EXACT = 0
     DEFAULT = 1
@@ -36,7 +36,7 @@ class MatchType(IntEnum):
 
 
 class Component(NamedTuple):
-    """What a filter says of one of the types.
+    """The filter component of one entity type.
 
     Attributes:
         match: The name, for EXACT.
@@ -59,12 +59,12 @@ class Alteration(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """What a filter says, type by type.
+    """A decoded filter: the condition for each entity type.
 
     Attributes:
-        user, client_id: The name that is wanted; None: any.
-        has_user, has_client_id: Whether the filter says anything of it.
-        is_strict: Whether what it says nothing of must not be there.
+        user, client_id: The name to match; None: any.
+        has_user, has_client_id: Whether the filter has a component of this type.
+        is_strict: Whether an entity must not have types that the filter does not name.
     """
 
     user: Name | None

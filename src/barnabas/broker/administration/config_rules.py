@@ -17,7 +17,7 @@ from barnabas.core.errors import KafkaError
 
 
 class ConfigOperation(IntEnum):
-    """What is done with one setting; the protocol's numbers."""
+    """The change of one setting; the protocol's numbers."""
 
     SET = 0
     DELETE = 1

@@ -40,7 +40,7 @@ Update = Callable[[dict[str, str]], dict[str, str]]
 
 
 class ConfigResourceType(IntEnum):
-    """What has settings that clients change; the protocol's numbers."""
+    """The kinds of resources whose settings clients can change; the protocol's numbers."""
 
     TOPIC = 2
     BROKER = 4
@@ -48,7 +48,7 @@ class ConfigResourceType(IntEnum):
 
 
 class ConfigResource(NamedTuple):
-    """Whose settings they are; a broker without a name stands for all of them."""
+    """The owner of settings; a broker resource without a name stands for all brokers."""
 
     type: ConfigResourceType
     name: str

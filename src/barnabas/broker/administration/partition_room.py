@@ -7,7 +7,7 @@ from barnabas.core.errors import KafkaError
 
 
 class PartitionRoom:
-    """What is left of it for one request."""
+    """The number of partitions that one request can still create."""
 
     __slots__ = ("_new_count", "_room")
 

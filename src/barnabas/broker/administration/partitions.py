@@ -45,10 +45,10 @@ class MorePartitions(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionsResult:
-    """What became of one topic.
+    """The result for one topic.
 
     Attributes:
-        message: What a person should read; None on success.
+        message: The error for people; None on success.
     """
 
     name: str

@@ -48,7 +48,7 @@ Change = Upsertion | Deletion
 
 
 class Result(NamedTuple):
-    """What became of one user's changes, or of the question about one; a success has no message."""
+    """The result of one user's changes, or of a query for one user; a success has no message."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 
 class TopicNames:
-    """What is known of all names from one request to the next: only what came and went since then is looked at."""
+    """The names of all topics, kept between requests, so that each request checks only the names added or removed."""
 
     __slots__ = ("_alike", "_known")
 

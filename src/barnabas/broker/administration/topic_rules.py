@@ -1,4 +1,4 @@
-"""What a topic may be called, and what may be asked of a new one. Pure.
+"""Rules for topic names and for the creation of topics. Pure.
 
 Source: semantics, topics and partitions (names, order of the checks of CreateTopics).
 """

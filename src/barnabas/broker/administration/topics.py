@@ -63,10 +63,10 @@ TIME_TO_COME_MS = 10_000
 
 @dataclass(slots=True)
 class TopicResult:
-    """What became of one topic that was to be created.
+    """The result of the creation of one topic.
 
     Attributes:
-        message: What a person should read; None on success.
+        message: The error for people; None on success.
         partition_count: -1 on error.
         replication_factor: -1 on error.
         config: The topic's settings; None on error.
@@ -339,7 +339,7 @@ class TopicAdmin:
 
 
 class _Creation:
-    """What all topics of one request share.
+    """The state that all topics of one request share.
 
     Attributes:
         existing: The topics that there are, those of this request too once they pass for new.

@@ -88,7 +88,7 @@ class ClusterImage:
 
 
 class ImageChange(NamedTuple):
-    """What listeners are told."""
+    """The change that listeners receive: the new image, and the topics deleted since the last one."""
 
     image: ClusterImage
     deleted_topics: list[str]

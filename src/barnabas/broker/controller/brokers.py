@@ -1,4 +1,4 @@
-"""What follows from brokers that come, come back and go.
+"""Handling of brokers that start, restart and fail.
 
 Order, for those that came: the standing brokers hear of them, they hear of everything, then their replicas are online,
 and what waits for a leader is tried. A follower refuses a leader that it does not know, so nothing may be told in

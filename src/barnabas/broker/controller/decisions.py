@@ -1,4 +1,4 @@
-"""Who is to lead a partition, and who stays in sync with it. Pure.
+"""Election of partition leaders, and the in-sync replicas that result. Pure.
 
 | election | leader: the first | in sync | is told |
 | --- | --- | --- | --- |
@@ -36,7 +36,7 @@ class Strategy(Enum):
 
 
 class Elected(NamedTuple):
-    """What comes of an election.
+    """The outcome of an election.
 
     Attributes:
         node: The state to write; None: nobody can lead.

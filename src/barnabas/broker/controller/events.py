@@ -1,4 +1,4 @@
-"""What the controller handles, one after the other, and the watches that tell of it."""
+"""The controller's events, which it handles one at a time, and the watches that raise them."""
 
 import asyncio
 from collections import deque
@@ -15,7 +15,7 @@ from barnabas.wire.registry.store import WatchEvent
 
 
 class Kind(Enum):
-    """What Kafka's meters call events of one kind, and its number for the state of a controller that handles one."""
+    """Kind of an event: its name in Kafka's meters, and the number of the controller's state while it handles one."""
 
     CONTROLLER_CHANGE = "ControllerChange", 1
     LEADER_ELECTION = "LeaderElection", 2

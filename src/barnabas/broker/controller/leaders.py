@@ -29,10 +29,10 @@ class Election(Enum):
 
 
 class ElectionResult(NamedTuple):
-    """What came of one partition's election.
+    """The result of one partition's election.
 
     Attributes:
-        leader: Who leads from now on; -1 with an error.
+        leader: The new leader; -1 with an error.
     """
 
     error_code: ErrorCode

@@ -1,4 +1,4 @@
-"""What Kafka's old tools ask the controller for by nodes of their own: elections and reassignments.
+"""Elections and reassignments that Kafka's old tools request from the controller through znodes.
 
     /admin/preferred_replica_election   {"version":1,"partitions":[{"topic":"t","partition":0}]}
     /admin/reassign_partitions          {"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}

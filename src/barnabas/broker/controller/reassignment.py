@@ -56,7 +56,7 @@ _PARTITIONS_PER_TURN = 100
 
 
 class ReassignmentResult(NamedTuple):
-    """What came of one partition's reassignment."""
+    """The result of one partition's reassignment."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str | None = None

@@ -71,7 +71,7 @@ class Addressed(NamedTuple):
 
 
 class RequestBatch:
-    """What the brokers are to be told of one change of states."""
+    """The requests to send to brokers after one change of states."""
 
     def __init__(self, state: ControllerState, controller_id: int, protocol: str, listener_name: str) -> None:
         """Args:
@@ -227,7 +227,7 @@ class RequestBatch:
             yield Addressed(broker_id, request)
 
     def _metadata_of(self, partition: TopicPartition) -> UpdateMetadataPartitionState2 | None:
-        """What brokers are told of a partition; None: it has no state yet."""
+        """Return the UpdateMetadata state of a partition; None: it has no state yet."""
         state = self._state
         leadership = state.leaders.get(partition)
         if leadership is None:

@@ -34,7 +34,7 @@ class BrokerLink(Protocol):
 
 
 class ChannelFigures(NamedTuple):
-    """What one broker is sent, in figures.
+    """Figures about the requests to one broker.
 
     Attributes:
         waiting_count: Requests that are not on their way yet.

@@ -1,4 +1,4 @@
-"""What the controller knows: brokers, assignments, and the state of each partition and replica. Pure.
+"""The controller context: brokers, assignments, and the state of each partition and replica. Pure.
 
 Invariants:
 
@@ -24,7 +24,7 @@ FIRST_LEADER_EPOCH = 0
 
 
 class PartitionPhase(Enum):
-    """What a partition is to the controller."""
+    """The state of a partition in the controller; the values are Kafka's names."""
 
     NON_EXISTENT = "NonExistentPartition"
     NEW = "NewPartition"
@@ -33,7 +33,7 @@ class PartitionPhase(Enum):
 
 
 class ReplicaPhase(Enum):
-    """What a replica is to the controller."""
+    """The state of a replica in the controller; the values are Kafka's names."""
 
     NON_EXISTENT = "NonExistentReplica"
     NEW = "NewReplica"
@@ -320,7 +320,7 @@ def set_or_drop(by_partition: dict[int, list[int]], index: int, replicas: list[i
 
 
 class BrokerChange(NamedTuple):
-    """Which brokers are new, which came back since (in another session), and which are gone."""
+    """The brokers that are new, that registered again (in another session), and that are gone."""
 
     new: list[int]
     bounced: list[int]

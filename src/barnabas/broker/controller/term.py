@@ -67,7 +67,7 @@ class Settings(Protocol):
 
 @dataclass(slots=True)
 class Meters:
-    """What a controller counts, over all its terms.
+    """A broker's controller metrics, over all its terms as controller.
 
     Attributes:
         handled: How long events of each kind took to handle.
@@ -80,7 +80,7 @@ class Meters:
 
 
 class Term:
-    """What one controller works with, from its election to its end.
+    """The controller's state and connections, from its election to its resignation.
 
     Attributes:
         controller_id: This broker.

@@ -1,4 +1,4 @@
-"""What coordinators need of the replica manager and its partitions, which fit these by their shape."""
+"""The protocols that coordinators require of the replica manager and its partitions (structural types)."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -30,7 +30,7 @@ class StatePartition(Protocol):
 
 
 class Replicas(Protocol):
-    """Where records of the internal topic go and come from."""
+    """The replica manager, as the store of the internal topic's records."""
 
     def partition(self, topic_partition: TopicPartition, /) -> StatePartition | None: ...
 

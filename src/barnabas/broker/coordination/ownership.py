@@ -1,10 +1,9 @@
-"""Which partitions of an internal topic this broker coordinates, and which of them are still being read.
+"""The partitions of an internal topic that this broker coordinates, and those that it is still loading.
 
-A partition is loaded in three steps: its log is read in the executor, what it holds is taken over on the event loop a
-little at a time, then it is owned. Until then clients are answered COORDINATOR_LOAD_IN_PROGRESS.
+A partition is loaded in three steps: an executor reads its log, the event loop takes over the items a few at a time,
+then the broker owns the partition. Until then clients get COORDINATOR_LOAD_IN_PROGRESS.
 
-Invariants: a partition is never loading and owned at once; a load that was overtaken by a resignation changes
-nothing any more.
+Invariants: a partition is never loading and owned at once; a load that finishes after the resignation changes nothing.
 
 Source: semantics, group coordinator (coordinator moves).
 """
@@ -30,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class LoadedPartition(Generic[T]):
-    """What a partition holds.
+    """The contents of a partition.
 
     Attributes:
         items: What is to be taken over (groups, transactional ids), each once.

@@ -1,4 +1,4 @@
-"""Which partition of its coordinator's topic a group, or a transactional id, lives in.
+"""The partition of the coordinator's topic to which a group or a transactional id belongs.
 
     partition = abs(hash) % partitions, hash = Java's String.hashCode
 

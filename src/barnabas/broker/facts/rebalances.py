@@ -26,7 +26,7 @@ _READ: Final = frozenset(("group", "began_ms", "outcome", "gather_ms", "came", "
 
 
 class Turn(Enum):
-    """What a group's rebalance has come to."""
+    """A step of a group's rebalance."""
 
     BEGAN = "began"
     CAME = "came"
@@ -67,7 +67,7 @@ class Who(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What happened to a group: an effect of its machine that nothing but this module sees.
+    """An event of a group: an effect of its state machine that only this module handles.
 
     Attributes:
         reason: Of a beginning, or of a member that went.

@@ -41,7 +41,7 @@ _SERIES, _REBALANCES, _REQUESTS, _EVENTS, _STALLS, _FULL = 27, 17, 6, 4, 1, 1
 
 
 class Facts:
-    """What a broker keeps. Owned by the event loop.
+    """All diagnostic events of a broker. Owned by the event loop.
 
     Attributes:
         most_bytes: What all of it may take.

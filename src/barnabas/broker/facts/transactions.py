@@ -29,7 +29,7 @@ class AbortReason(Enum):
 
 
 class Abort(NamedTuple):
-    """What its machine says of a transaction that is aborted.
+    """The state machine's report of a transaction that is aborted.
 
     Attributes:
         client_id, client_host: Who asked for it, or began anew with its transactional id; empty: nobody did.

@@ -220,7 +220,7 @@ Event = (
 
 
 class JoinedMember(NamedTuple):
-    """What the leader is told of a member."""
+    """One member, as JoinGroup describes it to the group's leader."""
 
     member_id: str
     group_instance_id: str | None

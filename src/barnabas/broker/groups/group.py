@@ -30,7 +30,7 @@ _GROUP_BYTES, _MEMBER_BYTES, _PROTOCOL_BYTES, _PENDING_BYTES, _CHARACTER_BYTES =
 
 
 class Phase(Enum):
-    """Where a group stands; the values are the names that DescribeGroups and ListGroups show."""
+    """The state of a group; the values are the names that DescribeGroups and ListGroups return."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"

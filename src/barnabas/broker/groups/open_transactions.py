@@ -1,4 +1,4 @@
-"""Which groups wait for the end of which producer's transaction, so that a marker finds them.
+"""Index of the groups with pending offsets by producer, for transaction markers to find them.
 
 Invariants: every group with pending offsets of a producer is listed under its partition and that producer; a marker
 that comes while its partition is being read is kept until all groups of it are there.

@@ -1,4 +1,4 @@
-"""What the members of a consumer group read, from the metadata that they join with.
+"""The topics to which the members of a consumer group subscribe, decoded from their JoinGroup metadata.
 
 | field | type | |
 | --- | --- | --- |

@@ -73,7 +73,7 @@ class InTheClear:
 
 
 class LinkFigures:
-    """What went over one lane to one broker, by all connections that it has had.
+    """Figures of one lane to one broker, over all its connections.
 
     Attributes:
         is_connected: Whether there is a connection now.

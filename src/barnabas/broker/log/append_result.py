@@ -1,4 +1,4 @@
-"""What became of an append.
+"""The result of an append.
 
 Source: protocol guide, Produce response; semantics facts, Produce.
 """

@@ -18,7 +18,7 @@ from barnabas.broker.log.segments.segment_chain import SegmentChain
 
 
 class Durability:
-    """What one log knows of the disk. Owned by the event loop; only `sync_all` runs in another thread.
+    """The part of one log that is flushed to disk. Owned by the event loop; only `sync_all` runs in another thread.
 
     Attributes:
         recovery_point: Everything below is on disk.

@@ -1,4 +1,4 @@
-"""What all logs of a broker share: the disk, time, and where blocking work runs.
+"""The environment that all logs of a broker share: the disk, time, and the executors for blocking work.
 
 Source: design page, section 2.
 """

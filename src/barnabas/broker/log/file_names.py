@@ -1,4 +1,4 @@
-"""What the files of a log are called.
+"""The names of a log's files.
 
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state

@@ -1,4 +1,4 @@
-"""Which leader epoch wrote from which offset on: `leader-epoch-checkpoint`.
+"""The leader epoch cache: the start offset of each leader epoch, stored in `leader-epoch-checkpoint`.
 
 Text: a line `0` (version), a line with the number of entries, then `epoch start_offset` per line, ascending.
 

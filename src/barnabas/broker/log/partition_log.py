@@ -266,7 +266,7 @@ class PartitionLog:
         return prepare(records, rules, self.log_end_offset, self._env.clock.now_ms, is_any_format, True)
 
     def preparation(self, records: memoryview, is_any_format: bool) -> Callable[[], Prepared | RecordRefusal]:
-        """What does the same however long that takes; for any thread.
+        """Return the preparation of records as work for an executor; see `prepare`.
 
         Until that is placed nothing else may be appended, and nobody else may write to `records`.
         """

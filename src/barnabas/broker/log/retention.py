@@ -1,4 +1,4 @@
-"""Which of a log's oldest segments may go: by age, by size, and below the log start offset.
+"""Retention: deletes a log's oldest segments by age, by size, and below the log start offset.
 
 Invariants: the rules apply one after the other, each to what the one before has left; segments go from the oldest on,
 stopping at the first that must stay; nothing at or above the high watermark goes; an empty active segment stays.
@@ -24,7 +24,7 @@ _BY_AGE, _BY_SIZE, _BELOW_START = "retention.ms", "retention.bytes", "log start 
 
 
 class Standing(NamedTuple):
-    """What retention makes of a segment.
+    """Retention's decision about a segment.
 
     Attributes:
         rule: What removes it, now or one day; empty: nothing does.

@@ -1,7 +1,7 @@
-"""What is done to all logs from time to time: checkpoints, retention, flushes, what expires; and the cleaner.
+"""Periodic maintenance of all logs: checkpoints, retention, flushes, expiry of producers; and the cleaner.
 
-There may be ten thousand logs: they get their turns some at a time, with everybody else's between, and two tasks never
-come in one turn of the loop.
+There may be ten thousand logs: each task handles some of them at a time and lets other work run in between. Two tasks
+never run in the same turn of the event loop.
 
 Source: log-format facts, files in a log dir, retention; configuration page.
 """

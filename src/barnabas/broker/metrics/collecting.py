@@ -90,7 +90,7 @@ _ZEROS = (
 
 
 class LoopFigures(Protocol):
-    """What is known of the event loop; the watchdog."""
+    """Figures about the event loop, from the watchdog."""
 
     stall_count: int
     stalled_ms: int

@@ -1,4 +1,4 @@
-"""What the broker's HTTP side serves: one table of paths, each with who asks the broker and who writes the answer.
+"""The pages of the broker's HTTP server: a table of paths, each with a function to query the broker and one to render.
 
     connection (a thread of its own) ─► Page.ask (event loop) ─► Page.write (that thread) ─► answer
 
@@ -19,7 +19,7 @@ OK, NOT_FOUND, UNAVAILABLE = 200, 404, 503
 
 
 class Answer(NamedTuple):
-    """What a client gets."""
+    """An HTTP response."""
 
     status: int
     content_type: str

@@ -1,4 +1,4 @@
-"""What the figures were some minutes ago, so that quantiles and shares are about what happened of late.
+"""Snapshots of the distributions, so that quantiles and shares cover only the last minutes.
 
 Each minute the distributions are copied; quantiles are of what came since the oldest copy, which is five minutes old
 (or as old as the broker).

@@ -1,4 +1,4 @@
-"""What one request takes of the partitions that its client may create and delete.
+"""Use of the controller mutation quota (partitions created and deleted) by one request.
 
 Source: KIP-599; semantics, quotas; Kafka 2.7.2, ControllerMutationQuota (Strict, Permissive, Unbounded).
 """

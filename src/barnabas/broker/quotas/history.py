@@ -32,7 +32,7 @@ Sums = tuple[int, int, int, int]
 
 
 class Name(NamedTuple):
-    """Whose requests are counted together; "" is a client id that was not given."""
+    """The user and client id whose requests are counted together; "" if the client sent no client id."""
 
     user: str
     client_id: str

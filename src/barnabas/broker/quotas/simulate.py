@@ -30,7 +30,7 @@ _MOST_IN_A_REQUEST: Final = {
 
 @dataclass(slots=True)
 class Sender:
-    """What would have become of one client.
+    """The simulated result for one client.
 
     Attributes:
         offered: What he used in all, in the unit of the limit times seconds.
@@ -53,7 +53,7 @@ class Sender:
 
 @dataclass(slots=True)
 class Outcome:
-    """What would have become of those who share a bucket.
+    """The simulated result for the clients that share a token bucket.
 
     Attributes:
         seconds: Of the history.

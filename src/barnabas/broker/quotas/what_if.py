@@ -1,4 +1,4 @@
-"""What limits that are not set would have done with what a broker recorded of the last hour. Pure.
+"""Simulates quotas that are not set on the traffic that a broker recorded in the last hour. Pure.
 
     ExplainQuotas: rings of seconds, all limits ─ with the changes ─► simulate ─► those whom the changes are about
 
@@ -23,7 +23,7 @@ LEAST_TIMEOUT_MS: Final = min(REQUEST_TIMEOUTS_MS.values())
 
 
 class Simulated(NamedTuple):
-    """What would have become of one broker's clients.
+    """The simulated result for one broker's clients.
 
     Attributes:
         seconds: Of how many anything is known.

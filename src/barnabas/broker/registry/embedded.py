@@ -57,7 +57,7 @@ _OPS_PER_COMMIT = 1_000
 
 
 class Outcome(NamedTuple):
-    """What became of a transaction.
+    """The result of a transaction.
 
     Attributes:
         zxid: Its number; where it was refused, that of the last one that it was judged against.
@@ -77,7 +77,7 @@ class _Transaction(NamedTuple):
 
 
 class CommitLog(Protocol):
-    """Where commits go. Blocks: for the registry's executor."""
+    """The durable store of commits. Its methods block: call them in the registry's executor."""
 
     def commit(self, stage: Stage, own_session_id: int) -> None:
         """Make what is staged durable, all or none.

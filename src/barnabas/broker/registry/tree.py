@@ -50,7 +50,7 @@ class SetAclOp(NamedTuple):
 
 
 class KeptSession(NamedTuple):
-    """What is known of another process's session, so that it may go on when the registry is opened again.
+    """A session of another process, as stored, so that the session can resume when the registry is opened again.
 
     Attributes:
         password: Which whoever goes on with it must know.
@@ -75,7 +75,7 @@ class EndSessionOp(NamedTuple):
 
 
 class RefusedOp(NamedTuple):
-    """What is known to be refused before anybody looks at the tree."""
+    """An operation that is refused without looking at the tree."""
 
     error: RegistryError
 
@@ -118,7 +118,7 @@ class Znode(NamedTuple):
 
 
 class Tree:
-    """What is committed.
+    """The committed state of the registry: nodes and sessions.
 
     Attributes:
         zxid: The last transaction that is in it.

@@ -1,4 +1,4 @@
-"""What the controller tells this broker: one door, for requests from the wire and for those of the own process.
+"""Handles the controller's requests to this broker, both from the network and from the broker's own process.
 
     request ─► registered? ─► for this registration? ─► newest controller? ─► its turn ─► replicas, or the view
 

@@ -1,4 +1,4 @@
-"""Which replicas of a partition are in sync with its leader, and up to where all of them have its records. Pure.
+"""The in-sync replicas (ISR) of a partition, and the high watermark that follows from them. Pure.
 
 A follower tells by each fetch how far it is: the offset that it asks for is its log end offset. It is caught up as of
 the last moment at which it had all that the leader had then:

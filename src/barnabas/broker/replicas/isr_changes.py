@@ -19,7 +19,7 @@ from barnabas.core.types import TopicPartition
 
 
 class Committed(NamedTuple):
-    """What stands in the partition's state now.
+    """The partition's state after the change.
 
     Attributes:
         zk_version: The version of its node.

@@ -1,4 +1,4 @@
-"""What this broker does for the followers of the partitions that it leads.
+"""Replication as a leader: tracks followers, proposes ISR changes, and advances the high watermark.
 
     a follower's fetch ─► how far it is ─► in sync? ─► a change of the in-sync replicas is proposed
                                   └──────► high watermark ─► who waits for it: consumers, producers with acks=all

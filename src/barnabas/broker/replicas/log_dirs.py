@@ -1,4 +1,4 @@
-"""Where the replicas of this broker stand: what clients are told of its log directories, and how they choose them.
+"""Clients' view of this broker's log directories: sizes of replicas, and the choice of directories for replicas.
 
 Source: semantics, AlterReplicaLogDirs and DescribeLogDirs; KIP-113.
 """
@@ -83,7 +83,7 @@ class ReplicaLogDirs:
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """What compacts the logs; None where nothing does, or not yet."""
+        """Return the log cleaner; None if it is disabled or has not started yet."""
         return self._logs.cleaner
 
     def bad_logs(self) -> Iterator[tuple[TopicPartition, str, str]]:

@@ -1,4 +1,4 @@
-"""What the three APIs of access rules have in common: who changes them, and filters in the protocol's codes.
+"""Shared by the three ACL APIs: access to the ACL administration, and decoding of filters.
 
 Source: protocol guide, DescribeAcls, CreateAcls, DeleteAcls.
 """

@@ -1,4 +1,4 @@
-"""Who is there: a connection's first frames on a listener with SASL, until a user has logged in.
+"""SASL authentication: handles the first frames of a connection until the client has logged in.
 
     ApiVersions? ─► SaslHandshake v0 ─► token ─► token ...          int32 size and bytes, both ways
                                    v1 ─► SaslAuthenticate v0-2 ...

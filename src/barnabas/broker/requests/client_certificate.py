@@ -1,4 +1,4 @@
-"""Who a client with a certificate is: found out with its first frame, once, before anybody else sees that.
+"""Determines the principal of a client certificate, once, on the connection's first frame.
 
 Source: security page, authorization (ssl.principal.mapping.rules); Kafka 2.7.2, DefaultKafkaPrincipalBuilder.
 """

@@ -1,4 +1,4 @@
-"""What AlterConfigs and IncrementalAlterConfigs have in common: whose settings, who may, many of them in one request.
+"""Shared by AlterConfigs and IncrementalAlterConfigs: resource types, authorization, many resources in one request.
 
 Source: semantics, configs; Kafka 2.7.2, KafkaApis.handleAlterConfigsRequest.
 """

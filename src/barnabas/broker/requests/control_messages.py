@@ -1,4 +1,4 @@
-"""What a broker and the test kit that started it say to each other, over a stream of bytes of their own.
+"""The messages between a broker and the test kit that started it, over a byte stream of their own.
 
 | bytes | what                                        |
 | ----- | ------------------------------------------- |
@@ -32,7 +32,7 @@ _SIZES = Struct(">II")
 
 
 class Verdict(NamedTuple):
-    """What becomes of a request.
+    """The test kit's decision about a request.
 
     Attributes:
         error_code: Refuse it with this code; 0 does not.

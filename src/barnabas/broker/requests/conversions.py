@@ -1,4 +1,4 @@
-"""What converting batches for old clients needs beside them; the work itself is in `down_conversion.py`."""
+"""Resources for converting batches for old clients; the conversion itself is in `down_conversion.py`."""
 
 from typing import TYPE_CHECKING, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What a request for facts asks, as those see it who answer."""
+"""A decoded request for diagnostic events, for the functions that answer it."""
 
 from collections.abc import Iterator
 from typing import Any, TypeAlias

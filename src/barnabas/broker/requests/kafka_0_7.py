@@ -103,7 +103,7 @@ def _read_body(frame: memoryview, position: int, kind: int) -> tuple[str, int]:
 
 
 class ClientsOf07:
-    """Who was told of in the log, and when."""
+    """The addresses of Kafka 0.7 clients that were logged, with the time of the last line."""
 
     __slots__ = ("_said_ms",)
 

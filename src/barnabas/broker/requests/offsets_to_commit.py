@@ -1,4 +1,4 @@
-"""What OffsetCommit and TxnOffsetCommit have in common: which of the offsets that a request brings may be stored.
+"""Shared by OffsetCommit and TxnOffsetCommit: decides which offsets of a request may be stored.
 
 Source: semantics, OffsetCommit and TxnOffsetCommit.
 """

@@ -207,7 +207,7 @@ class Session:
 
     @property
     def client(self) -> Client | None:
-        """Who asked for something last; None: nobody yet, or the connection is gone."""
+        """Return the client of the last request; None: there was no request yet, or the connection is closed."""
         return self._client
 
     def _refusal(self, frame: memoryview, reason: ProtocolError) -> ProtocolError:

@@ -1,5 +1,5 @@
-"""What a slow request took, stage by stage, and what it waited for; made once it was slow, so no other pays for it
-(but a fetch with a large answer, which has to be watched while it is sent).
+"""Times of a slow request by stage, and the reason for its wait. Computed only for requests that were slow, so others
+cost nothing (except fetches with a large answer, whose sending must be measured).
 
 | stage  | from                         | to                                                      |
 | ------ | ---------------------------- | ------------------------------------------------------- |

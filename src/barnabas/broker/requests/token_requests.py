@@ -1,4 +1,4 @@
-"""What all requests about delegation tokens ask first: whether who sends them may, and whether there are tokens.
+"""Checks shared by all delegation token requests: the client may manage tokens, and tokens are enabled.
 
 Source: semantics, delegation tokens; Kafka 2.7.2, KafkaApis.allowTokenRequests.
 """

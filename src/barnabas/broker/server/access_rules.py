@@ -1,4 +1,4 @@
-"""Who may what, as `authorizer.class.name` has it: everybody everything, or what the access rules say.
+"""Authorization as `authorizer.class.name` sets it: none (everything is allowed), or by the access rules.
 
 Source: semantics, ACLs; zookeeper.md, ACLs.
 """

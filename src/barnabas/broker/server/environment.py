@@ -117,7 +117,7 @@ async def _open_zookeeper(options: "ZooKeeperOptions") -> Registry:
 
 @dataclass(slots=True)
 class Environment:
-    """What a broker is given.
+    """A broker's access to the outside world: time, disk, network, registry, threads.
 
     Attributes:
         loop: The event loop; only `timers` uses its time.

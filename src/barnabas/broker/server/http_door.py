@@ -255,7 +255,7 @@ class _StoppedError(Exception):
 
 
 class _Request(NamedTuple):
-    """What is asked for; all empty where it is no request."""
+    """Method and path of an HTTP request; both empty if it is malformed."""
 
     method: str
     path: str

@@ -1,4 +1,4 @@
-"""Where a broker's JAAS lines stand: in its settings, listener by listener, or in one file for all.
+"""Lookup of a broker's JAAS entries: in its settings, per listener, or in one file for all listeners.
 
 A listener's own line (`listener.name.<listener>.<mechanism>.sasl.jaas.config`) wins over the sections
 `<listener>.KafkaServer` and `KafkaServer` of `barnabas.jaas.config.file`, which is what `KAFKA_OPTS` names where the

@@ -39,7 +39,7 @@ _Marks = tuple[tuple[int, int, int] | None, ...]
 
 
 class _Keys:
-    """What new connections of a listener get; without a context before it was read.
+    """The TLS context and settings for a listener's new connections; without a context before the first read.
 
     Attributes:
         links: What connections to other brokers' listeners of this name go by, where this broker reaches them there.
@@ -217,7 +217,7 @@ class ListenerTls:
 
 
 class _Found:
-    """What was found of a listener's keys.
+    """The result of reading a listener's keys.
 
     Attributes:
         is_known: Nothing is another one than it was.

@@ -1,4 +1,4 @@
-"""Who may log in on which listener: from the settings, the registry's users and the environment to `ListenerLogins`.
+"""Builds the `ListenerLogins` of each listener from the settings, the registry's users and the environment.
 
 A listener takes its settings when it is opened, as in Kafka; SCRAM credentials are what the registry says at the time.
 What only listeners with SASL need is imported only for those.

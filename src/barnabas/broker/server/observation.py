@@ -1,4 +1,4 @@
-"""What a broker shows by HTTP: puts the pages together and opens the addresses of `barnabas.http.listeners`.
+"""A broker's HTTP server: builds the pages and opens the addresses of `barnabas.http.listeners`.
 
 The addresses are open from the first moment of a start to the last of a stop, so that whoever waits for a broker that
 recovers sees that it lives, and why it is not ready.

@@ -1,4 +1,4 @@
-"""What the system knows of this process, as all of Prometheus' libraries call it; nothing where it does not tell.
+"""Standard Prometheus metrics of this process; empty where the system does not provide them.
 
 Source: proc(5), `/proc/self/stat`, `/proc/stat`; Prometheus, standard process metrics.
 """

@@ -1,4 +1,4 @@
-"""Where a broker's cluster keeps its state: in this process, or in a ZooKeeper.
+"""Choice of the registry for the cluster's state: this process, or ZooKeeper.
 
 Invariant: a directory whose state is in one of them is not started with the other.
 

@@ -23,7 +23,7 @@ _WIDTH = 80
 
 
 class SettingsCheck:
-    """What is to be said of a broker's settings.
+    """The findings about a broker's settings.
 
     Attributes:
         problems: What stops a start; a line for each.

@@ -1,4 +1,4 @@
-"""What topics are set to, over what the broker gives them all; tells of what can't be, once.
+"""The settings of topics: overrides on top of the broker's defaults; logs each invalid override once.
 
 Source: broker configs; topic configs.
 """

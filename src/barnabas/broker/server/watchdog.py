@@ -37,7 +37,7 @@ _NS_PER_MS = 1_000_000
 
 
 class CoreUse(NamedTuple):
-    """What a thread made of its time since it began.
+    """A thread's use of its time since it began.
 
     Attributes:
         computing_ms: On a core.

@@ -66,7 +66,7 @@ Caller = Pending[Answer]
 
 
 class ProducerIds(Protocol):
-    """Where new producer ids come from; `administration.ProducerIds` is one."""
+    """The source of new producer ids, such as `administration.ProducerIds`."""
 
     def take(self) -> int | None: ...
 

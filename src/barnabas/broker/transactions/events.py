@@ -1,4 +1,4 @@
-"""What can happen to a transactional id, and what it wants done then.
+"""The events of a transactional id's state machine, and the effects that it requests.
 
 Each event comes with the current time; each effect is carried out by the coordinator in the order given. Whoever
 brought an event is answered once: by an `Answer`, or by the one that an `Append` holds when its record is in the log.
@@ -65,11 +65,11 @@ class Expire(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """What was pending is in the log."""
+    """The pending record is in the log."""
 
 
 class AppendFailed(NamedTuple):
-    """What was pending is not in the log.
+    """The pending record could not be appended to the log.
 
     Attributes:
         error_code: As clients are told.

@@ -22,7 +22,7 @@ _ID_BYTES, _PARTITION_BYTES, _CHARACTER_BYTES = 2_000, 200, 4
 
 
 class TransactionState(IntEnum):
-    """Where a transaction stands; the numbers are those of the records.
+    """The state of a transaction; the numbers are those of the records.
 
     Kafka has one more in memory, the fencing of a producer before its transaction is aborted: here that is one step
     with the abort.

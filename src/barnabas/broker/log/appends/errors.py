@@ -1,4 +1,4 @@
-"""What is wrong with the batches that a follower got from its leader.
+"""The error for batches from a leader that a follower cannot append.
 
 By itself because an error is never compiled: see `wire/records/errors.py`.
 """

@@ -1,4 +1,4 @@
-"""What a topic's settings say about what is appended to it.
+"""The rules for appends that follow from a topic's settings.
 
 Invariant: rules never change; when the settings do, the log gets new ones. So they can be read in any thread, and an
 append ends by the rules it began with.

@@ -1,4 +1,4 @@
-"""Which log is cleaned next, and up to where. Pure.
+"""Choice of the log to clean next, and of the offset up to which it is cleaned. Pure.
 
     log start      first dirty               first uncleanable                        log end
     |---- clean ----|-------- cleanable --------|------- too young, unstable, active -------|
@@ -21,7 +21,7 @@ _base_offset = attrgetter("base_offset")
 
 
 class SegmentView(Protocol):
-    """What is asked of a segment; the last two may have to read from the disk."""
+    """The properties of a segment that the choice needs; the last two may read from the disk."""
 
     @property
     def base_offset(self) -> int: ...
@@ -63,7 +63,7 @@ class CompactionRules(NamedTuple):
 
 
 class CleanableRange(NamedTuple):
-    """What a round over a log would clean.
+    """The range of a log that a round would clean.
 
     Attributes:
         first_dirty_offset: Where the dirty part begins.

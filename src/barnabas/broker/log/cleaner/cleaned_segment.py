@@ -22,7 +22,7 @@ from barnabas.wire.records.batch import Buffer
 
 
 class WrittenBatch(NamedTuple):
-    """What the indexes must know of a batch."""
+    """The fields of a batch that the indexes need."""
 
     last_offset: int
     max_timestamp_ms: int

@@ -72,7 +72,7 @@ class _Running:
 
 
 def _look_at(log: PartitionLog, high_watermark: int, now_ms: int) -> tuple[CleanableRange, CompactionRules]:
-    """What a round over a log would clean, and by which rules that is decided."""
+    """Return the range that a round over a log would clean, and the topic's compaction rules."""
     stable_offset = min(log.first_unstable_offset, high_watermark)
     view = LogView(log.segments, log.log_start_offset, log.log_end_offset, stable_offset, log.first_dirty_offset)
     config = log.config

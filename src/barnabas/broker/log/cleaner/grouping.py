@@ -1,4 +1,4 @@
-"""Which neighbouring segments are cleaned into one. Pure.
+"""Grouping of neighbouring segments that are cleaned into one. Pure.
 
 Invariants: groups are in order and leave no segment out; a group's sizes before cleaning fit segment.bytes and
 segment.index.bytes, and its offsets fit 32 bits relative to its first one, unless it is a single segment.

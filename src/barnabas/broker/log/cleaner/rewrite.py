@@ -61,7 +61,7 @@ class LastBatch(NamedTuple):
 
 
 class Retention(NamedTuple):
-    """What decides which records of a segment stay.
+    """The state that decides which records of a segment are retained.
 
     Attributes:
         newest: The newest offsets of the keys.

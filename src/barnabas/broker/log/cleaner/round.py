@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
 
 class RoundSettings(NamedTuple):
-    """What a round needs to know besides its log.
+    """The settings of a round.
 
     Attributes:
         buffer_bytes: For the offset map.
@@ -61,7 +61,7 @@ class RoundSettings(NamedTuple):
 
 
 class RoundCounts:
-    """What a round did.
+    """Byte and key counts of a round.
 
     Attributes:
         read_bytes, written_bytes: Of the segments that were cleaned, and of what came of them.

@@ -1,4 +1,4 @@
-"""Which transactional batches of a log go because their transaction was aborted, and when a marker may go. Pure.
+"""Decides which batches of aborted transactions, and which markers, the cleaner may remove. Pure.
 
 Invariants: batches come in the order of their offsets; a marker stays as long as a batch of its transaction stays, and
 what stays of an aborted transaction stays in the transaction index.

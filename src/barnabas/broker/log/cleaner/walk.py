@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """What is kept of a batch's records.
+    """The records of a batch that are retained.
 
     Attributes:
         runs: Where neighbouring records begin and end.

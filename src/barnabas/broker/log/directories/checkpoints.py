@@ -1,4 +1,4 @@
-"""What the offset checkpoints of the log directories say, and when they are written.
+"""The offset checkpoints of the log directories: their contents, and when they are written.
 
 Invariants:
     - a checkpoint is written by one at a time, in the executor, and only if it says something else than before;

@@ -44,14 +44,14 @@ _logger = logging.getLogger(__name__)
 
 
 class Identity(NamedTuple):
-    """Whose directory it is; None where the file does not say."""
+    """The owner of a directory, from `meta.properties`; None for a field that the file does not have."""
 
     broker_id: int | None
     cluster_id: str | None
 
 
 class LogListing(NamedTuple):
-    """What stands in a directory.
+    """The contents of a log directory.
 
     Attributes:
         logs: By partition.

@@ -1,4 +1,4 @@
-"""What stands in a log's directory at start, and what an interrupted deletion or compaction left there.
+"""Lists a log's files at start, and removes or completes those of an interrupted deletion or compaction.
 
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state

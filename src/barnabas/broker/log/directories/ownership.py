@@ -1,4 +1,4 @@
-"""Whose the directories of `log.dirs` are: all of one broker of one cluster, and of one process at a time.
+"""Ownership of the directories of `log.dirs`: all belong to one broker of one cluster, and to one process at a time.
 
 Invariant: a directory of another broker or cluster is refused before anything in it is changed; a disk that fails costs
 its directory alone.

@@ -61,10 +61,10 @@ class ColdWork(Generic[T]):
 
 
 class NotCachedError(Exception):
-    """What was asked for is not in memory.
+    """The requested bytes are not in the page cache.
 
     Attributes:
-        work: What has to be read before it is asked for again.
+        work: The read to complete before the request is repeated.
     """
 
     def __init__(self, work: "ColdWork[Any] | ColdSlice") -> None:
@@ -140,7 +140,7 @@ _Waiting = Callable[[BaseException | None], object]
 
 
 class ColdReads:
-    """What is being read for whom. Owned by the event loop.
+    """Reads from the disk that are in progress, with their waiting callbacks. Owned by the event loop.
 
     Attributes:
         read_count: How often the disk was asked.

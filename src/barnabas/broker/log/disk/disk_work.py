@@ -1,4 +1,4 @@
-"""What one log asks of the disk, off the event loop and in the order in which it was asked.
+"""Disk work of one log, run off the event loop in the order of submission.
 
 The loop changes what the log is in memory at once; the files follow, step by step, each step beginning where the one
 before ended. So a crash finds the files as they were after some step, and nothing that the loop does meanwhile can

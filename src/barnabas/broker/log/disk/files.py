@@ -27,7 +27,7 @@ _WARMED_BYTES = 256 * 1024
 
 
 class DirectoryEntry(NamedTuple):
-    """What a directory lists.
+    """An entry of a directory.
 
     Attributes:
         is_directory: It is a directory, or a link to one.
@@ -258,7 +258,7 @@ class LocalFileLock:
 
 
 class FileSystem(Protocol):
-    """What the log asks of a disk. Whatever fails raises `StorageError`, but for a missing file where it says so."""
+    """The file operations that logs use. Failures raise `StorageError`, except for a missing file where noted."""
 
     def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
         """Open a record file for reading and appending; `is_new` makes it, or empties it."""

@@ -1,4 +1,4 @@
-"""What each producer last wrote to one partition: finds duplicates, gaps and open transactions.
+"""State of the producers of one partition, to detect duplicates, sequence gaps and open transactions.
 
 Invariants:
     - the last five batches of a producer are remembered; only the last one survives a restart;

@@ -1,4 +1,4 @@
-"""What an index takes of a batch that stands among others in a run.
+"""The fields of one batch of a run that the indexes need.
 
 Source: log-format facts, index rule.
 """

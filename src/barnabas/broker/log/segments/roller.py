@@ -18,7 +18,7 @@ from barnabas.wire.records.batch import HEADER_BYTES
 
 
 class Roller:
-    """What the settings say about the end of a segment. Owned by the event loop.
+    """Decides when the active segment is full or old enough to roll. Owned by the event loop.
 
     Attributes:
         segment_bytes: The topic's segment.bytes.

@@ -1,4 +1,4 @@
-"""Where the newest batches of a log begin, so that a reader at the tail needs no disk to find its place.
+"""Positions of a log's newest batches, so that a read at the tail needs no index lookup on disk.
 
 Invariant: neighbours in the lists are neighbours in the active segment's file, and the last is the log's last batch.
 

@@ -1,4 +1,4 @@
-"""Which segment holds the first record at or after a time.
+"""Search for the segment with the first record at or after a timestamp.
 
 A log may have thousands of segments, whose largest timestamps need not ascend. The largest timestamp up to and with
 each segment does, though, and is kept: the first of those at or above the target belongs to the segment sought.

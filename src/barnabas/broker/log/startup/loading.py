@@ -50,7 +50,7 @@ class DamagedLog:
 
 @dataclass(slots=True)
 class Loaded:
-    """What was found.
+    """The logs found in the log directories.
 
     Attributes:
         logs: Those that could be opened.

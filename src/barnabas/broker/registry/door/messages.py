@@ -1,4 +1,4 @@
-"""What ZooKeeper's clients ask and are answered: numbers, requests, answers. Pure.
+"""ZooKeeper's client protocol: operation numbers, error codes, requests, responses. Pure.
 
     request  ─► int length, int xid, int operation, record
     answer   ─► int length, int xid, long zxid, int error, record (where there is no error)
@@ -98,7 +98,7 @@ class Code(IntEnum):
 
 
 class UnimplementedError(RegistryError):
-    """What a server of this kind does not do."""
+    """The server does not implement this operation."""
 
 
 _CODES: Final[dict[type[RegistryError], Code]] = {
@@ -151,7 +151,7 @@ class Ping(NamedTuple):
 
 
 class WatchList(IntEnum):
-    """What a client watched with: getData, exists, getChildren; in the order in which they are sent."""
+    """The lists of setWatches: watches by getData, exists, getChildren; in the order of the protocol."""
 
     DATA = 0
     EXIST = 1
@@ -169,7 +169,7 @@ class SetWatches(NamedTuple):
 
 
 class WatchKind(IntEnum):
-    """Which of a node's watches a client is done with."""
+    """The watches of a node that a client removes; the protocol's numbers."""
 
     CHILDREN = 1
     DATA = 2
@@ -185,7 +185,7 @@ class ForgetWatches(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """What cannot be done, whoever asks."""
+    """A request that the server refuses regardless of the client."""
 
     code: Code
     ends_connection: bool = False

@@ -29,7 +29,7 @@ _TIME_SHIFT = 16
 
 
 class Attached(Protocol):
-    """What a session speaks through."""
+    """The connection to which a session is attached."""
 
     def detach(self, reason: str) -> None:
         """The session is somebody else's now, or is over: close."""

@@ -1,4 +1,4 @@
-"""What the connections of one server of the registry share.
+"""The state that the connections of one registry server share.
 
 Source: ZooKeeper 3.5.9, ZooKeeperServer, ServerStats.
 """
@@ -27,7 +27,7 @@ _NS_PER_MS = 1_000_000
 
 
 class Statistics:
-    """What four-letter words tell of the requests so far."""
+    """Request counts and latencies, for the four-letter words."""
 
     def __init__(self) -> None:
         self.received_count = self.sent_count = 0
@@ -63,7 +63,7 @@ class ClientConnection(Protocol):
 
     @property
     def session(self) -> Session | None:
-        """Whose it is."""
+        """Return the connection's session."""
         ...
 
     @property

@@ -1,9 +1,9 @@
-"""Who watches what. Pure.
+"""The table of watches: which connection watches which node. Pure.
 
-A watch tells its watcher once, and one watcher has one watch of a kind on a node however often it sets it. Watches
-on data are those of getData and exists, watches on children those of getChildren.
+A watch fires once. A connection has one watch of a kind on a node, however often it sets it. Data watches are set by
+getData and exists, child watches by getChildren.
 
-What they take in memory is counted: paths may be very long, and watches any number.
+The memory of the watches is counted, as paths may be very long and the number of watches is not limited.
 
 Source: ZooKeeper programmer's guide, watches; ZooKeeper 3.5.9, WatchManager and DataTree.setWatches.
 """

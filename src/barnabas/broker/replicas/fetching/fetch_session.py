@@ -29,7 +29,7 @@ _LAST_EPOCH: Final = 0x7FFFFFFF
 
 
 class Asked(NamedTuple):
-    """What a partition is asked for.
+    """The position from which a partition is fetched.
 
     Attributes:
         progress: Its own at that time, also for the leader epoch.
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What one fetch says.
+    """The contents of one fetch request.
 
     Attributes:
         named: The partitions that it asks for, or asks for differently, in order.

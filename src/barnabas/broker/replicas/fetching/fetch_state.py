@@ -38,7 +38,7 @@ FIRST_BACK_OFF_MS: Final = 50
 
 
 class Phase(Enum):
-    """What a partition is about; see above."""
+    """The state of a followed partition; see above."""
 
     TRUNCATING = "truncating"
     FETCHING = "fetching"
@@ -47,7 +47,7 @@ class Phase(Enum):
 
 
 class Reaction(Enum):
-    """What an error of a leader means for a partition."""
+    """The reaction to an error that a leader returned for a partition."""
 
     SEEK = "seek"
     FAIL = "fail"
@@ -203,7 +203,7 @@ class FetchState:
 
 
 class Truncation(NamedTuple):
-    """Where a follower's log is to end.
+    """The offset to which a follower's log is truncated.
 
     Attributes:
         is_done: From there on it is the leader's; if not the leader is asked once more, for the then newest epoch.

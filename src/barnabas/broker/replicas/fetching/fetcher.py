@@ -92,7 +92,7 @@ _NOTHING: Final = memoryview(b"")
 
 
 class Surroundings(Protocol):
-    """What all fetchers share.
+    """The environment that all fetchers share.
 
     Attributes:
         busy: Partitions to whose logs something is done.

@@ -1,4 +1,4 @@
-"""What a fetcher needs of a partition that this broker follows.
+"""The interface of a fetcher to a partition that this broker follows.
 
 Source: facts of replication, Follower.
 """

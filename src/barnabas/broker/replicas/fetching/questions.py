@@ -1,4 +1,4 @@
-"""What a follower asks a leader, as requests, and the answers by partition. Pure.
+"""Builds a follower's requests to a leader and decodes the responses by partition. Pure.
 
 Source: protocol guide, Fetch, OffsetForLeaderEpoch, ListOffsets; facts of replication, Follower.
 """

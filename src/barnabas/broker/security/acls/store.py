@@ -66,11 +66,11 @@ Change = Callable[[frozenset[Entry]], frozenset[Entry]]
 
 
 class Changed(NamedTuple):
-    """What became of the rules of a pattern.
+    """The result of a change of a pattern's access rules.
 
     Attributes:
-        before, after: What they were and are; the same where nothing was written.
-        error: Why they could not be changed; None: they were.
+        before, after: The rules before and after; equal if nothing was written.
+        error: The reason of a failure; None on success.
     """
 
     before: frozenset[Entry]

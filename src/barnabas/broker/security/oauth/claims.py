@@ -1,4 +1,4 @@
-"""What a token claims: whose it is, and when it holds.
+"""The claims of a token: its user, and the time in which it is valid.
 
     sub    the user        exp    when it ends        iat    when it was made        nbf    when it begins
 
@@ -19,7 +19,7 @@ MOST_USER_BYTES = 1024
 
 
 def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew_ms: int) -> Identity:
-    """Whose token it is, if it holds now.
+    """Return the identity that a token's claims name, if the token is valid now.
 
     Args:
         user_claim: The claim with the user's name.

@@ -46,7 +46,7 @@ class UnsecuredTokens:
         self._skew_ms = int(skew)
 
     def identify(self, token: str) -> Identity:
-        """Whose token it says it is. Raises InvalidTokenError."""
+        """Return the identity that the token claims, without verifying it. Raises InvalidTokenError."""
         parts = token.split(".")
         if len(parts) != _PART_COUNT:
             raise InvalidTokenError("it has not three parts")

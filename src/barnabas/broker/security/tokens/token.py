@@ -23,7 +23,7 @@ from barnabas.wire.security.principals import Principal
 
 
 class Token(NamedTuple):
-    """Whose it is, who may renew it, and when it was made, ends, and must end; times since the epoch."""
+    """A delegation token's owner, renewers, and times of issue, latest end and expiry, in ms since the epoch."""
 
     token_id: str
     owner: Principal
