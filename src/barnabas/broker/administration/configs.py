@@ -148,13 +148,18 @@ class ConfigAdmin:
         await update_config(self._registry, entity, altered)
 
     def _warn_of_nobody(self, topic: str, overrides: Mapping[str, str]) -> None:
-        """Tell of throttled replicas that are none: Kafka takes them, and nothing is throttled."""
+        """Log throttled replicas that do not exist: Kafka accepts them and throttles nothing."""
         partitions = self._cluster.image.topics.get(topic, {})
         brokers = self._cluster.image.brokers.keys() | {each for part in partitions.values() for each in part.replicas}
         for name in _THROTTLED_REPLICAS:
             vain = named_in_vain(overrides.get(name, "").split(","), partitions, brokers)
             if vain:
-                _logger.warning("%s of topic %s names nobody by %s: no such partition or broker", name, topic, vain)
+                _logger.warning(
+                    "%s of topic %s throttles no replica for %s: the partition or broker does not exist",
+                    name,
+                    topic,
+                    vain,
+                )
 
     def _altered_topic(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
         overrides = update(now)

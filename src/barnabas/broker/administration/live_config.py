@@ -99,7 +99,7 @@ class LiveConfig:
         try:
             changed |= self._apply()
         except ConfigError as error:
-            _logger.error("what was set for %s while the broker runs can't be applied: %s", layer.value, error)
+            _logger.error("cannot apply the dynamic settings of %s: %s", layer.value, error)
         if changed:
             _logger.info("settings changed: %s", ", ".join(self._shown(name) for name in sorted(changed)))
         bases = {name_for_any(name) for name in changed}
@@ -181,7 +181,7 @@ def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> 
         left_out["without effect here"] = without_effect
     if left_out:
         told = "; ".join(f"{reason}: {', '.join(sorted(names))}" for reason, names in left_out.items())
-        _logger.warning("of what was set for %s while the broker runs, some is ignored: %s", layer.value, told)
+        _logger.warning("dynamic settings of %s ignored: %s", layer.value, told)
     return kept
 
 

@@ -230,9 +230,10 @@ class TopicAdmin:
         self._told[name] = alive_count
         what, setting = _NEEDED_FOR[name]
         log.warning(
-            "%s can't work: %s is %d, and so many brokers are not there (%d); set it to %d or run more brokers",
+            "%s cannot work: %s=%d needs %d brokers, found %d; set it to %d or start more brokers",
             what,
             setting,
+            factor,
             factor,
             alive_count,
             max(alive_count, 1),

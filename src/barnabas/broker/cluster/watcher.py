@@ -169,10 +169,10 @@ class ConfigWatcher:
             log.debug("the registry closed while a change of settings was read")
         elif isinstance(error, RegistryError):
             # The watch is not set any more: without another try no change would ever be seen.
-            log.warning("changed settings could not be read, trying again: %s", error)
+            log.warning("cannot read changed settings, retrying: %s", error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
         else:
-            log.error("changed settings could not be taken over", exc_info=error)
+            log.error("cannot apply changed settings", exc_info=error)
 
     async def _begin(self) -> None:
         # Before the entities are read: what changes from then on has a notification that is not among these.
@@ -247,7 +247,7 @@ class ConfigWatcher:
             return None
         entity = decode_change(data)
         if entity is None:
-            log.warning("the notification %s of a change of settings is not one, and is passed over", name)
+            log.warning("config change notification %s is malformed: ignored", name)
             return None
         return entity
 
@@ -259,7 +259,7 @@ class ConfigWatcher:
 
     async def _read_changed(self, entity: str) -> None:
         if entity.partition("/")[0] not in self._listeners:
-            log.warning("a change of settings of %s is ignored: nothing here goes by them", entity)
+            log.warning("config change of %s ignored: this broker does not use settings of that entity type", entity)
             return
         overrides = await self._read(entity)
         if overrides != self._told.get(entity, {}):
@@ -334,7 +334,7 @@ class ConfigWatcher:
         except MalformedError as error:
             # differs from Kafka (malformed-settings): they are taken for none there.
             if self._malformed.get(entity) != data:
-                log.warning("the settings of %s stay what they were, the node is malformed: %s", entity, error)
+                log.warning("settings of %s not changed: the znode is malformed: %s", entity, error)
                 self._malformed[entity] = data
             return self._told.get(entity, {})
         self._malformed.pop(entity, None)
@@ -351,7 +351,7 @@ class ConfigWatcher:
                 listener(name, overrides)
             except Exception:
                 # A bug of the one that was told: the others, and those that are told next, are no part of it.
-                log.exception("changed settings of %s could not be taken over", entity)
+                log.exception("cannot apply changed settings of %s", entity)
 
 
 async def _nothing() -> None:

@@ -98,7 +98,7 @@ def _refusal(
         and set(asked.new_isr) <= set(state.replicas(partition))
     )
     if not is_sound:
-        log.warning("broker %d proposes replicas in sync for %s that can't be: %s", broker_id, partition, asked.new_isr)
+        log.warning("broker %d proposed an invalid ISR for %s: %s", broker_id, partition, asked.new_isr)
     return ErrorCode.NONE if is_sound else ErrorCode.INVALID_REQUEST
 
 

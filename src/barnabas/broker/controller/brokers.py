@@ -46,7 +46,7 @@ async def read_brokers(term: Term, admits: Admits) -> dict[int, LiveBroker]:
         if broker_id is None or not stat.ephemeral_owner:
             # differs from Kafka (impossible-broker): its controller fails where the name is no number.
             if term.state.is_news(path, "no registration"):
-                log.warning("%s is no broker's registration, and is passed over", path)
+                log.warning("%s is not a broker registration: ignored", path)
         elif admits(broker_id):
             found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
     return found
@@ -59,7 +59,7 @@ async def brokers_changed(term: Term, admits: Admits) -> None:
     change = compare_brokers(state.brokers, found)
     if not any(change):
         return
-    log.info("brokers: new %s, back %s, gone %s", change.new, change.bounced, change.dead)
+    log.info("brokers: new %s, restarted %s, gone %s", change.new, change.bounced, change.dead)
     for broker_id in [*change.bounced, *change.dead]:
         term.sender.remove(broker_id)
     for broker_id in change.new:
@@ -95,7 +95,7 @@ async def broker_set(term: Term, admits: Admits) -> None:
                 moved.append(broker_id)
             state.brokers[broker_id] = broker
     if moved:
-        log.info("brokers %s have other addresses", moved)
+        log.info("brokers %s changed their addresses", moved)
         await term.tell_brokers()
 
 
@@ -158,5 +158,5 @@ async def leaders_answered(term: Term, broker_id: int, response: LeaderAndIsrRes
     if not failed:
         del term.state.failed_replicas[broker_id]
     if new:
-        log.warning("%d replicas of broker %d are on a directory that failed", len(new), broker_id)
+        log.warning("%d replicas of broker %d are in a failed log directory", len(new), broker_id)
         await replicas_failed(term, new)

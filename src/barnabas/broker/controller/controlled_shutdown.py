@@ -37,7 +37,7 @@ async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) ->
         return ControlledShutdownResponse(ErrorCode.BROKER_NOT_AVAILABLE if is_old else ErrorCode.UNKNOWN_SERVER_ERROR)
     if _NO_EPOCH != request.broker_epoch < broker.epoch:
         return ControlledShutdownResponse(ErrorCode.STALE_BROKER_EPOCH)
-    log.info("broker %d is about to stop", broker_id)
+    log.info("broker %d begins a controlled shutdown", broker_id)
     state.shutting_down.add(broker_id)
     moved = [
         replica.partition
@@ -60,5 +60,5 @@ async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) ->
         if (leadership := state.leaders.get(partition)) is not None and leadership.node.leader == broker_id
     ]
     if left:
-        log.warning("broker %d still leads %d partitions that nobody else can lead", broker_id, len(left))
+        log.warning("broker %d still leads %d partitions: no other replica can lead them", broker_id, len(left))
     return ControlledShutdownResponse(ErrorCode.NONE, left)

@@ -208,7 +208,7 @@ class Controller:
             except (ControllerMovedError, RegistryClosedError):
                 raise
             except Exception:
-                log.exception("the proposal of broker %d can't be written", request.broker_id)
+                log.exception("cannot write the ISR proposed by broker %d", request.broker_id)
                 answer.complete(AlterIsrResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
             return refusal
 
@@ -278,7 +278,7 @@ class Controller:
                 if isinstance(event, Asked):
                     event.answer.fail(error)
                 # Whatever it was: the next event may be handled, and a controller that stands still is worse.
-                log.exception("the controller could not handle %s", event)
+                log.exception("the controller failed to handle %s", event)
                 if self._term is None and not self._is_backing_off:
                     self._is_backing_off = True
                     self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._try_again)
@@ -298,7 +298,7 @@ class Controller:
                     await self._handle_as_controller(event, self._term)
                 return
             except ControllerMovedError as error:
-                log.warning("the registry refused a write of the controller: %s", error)
+                log.warning("the registry rejected a write of this controller: %s", error)
                 self._resign()
             finally:
                 self.meters.state = 0
@@ -400,7 +400,7 @@ class Controller:
         try:
             await write_as_controller(self._registry, elected.epoch_zk_version, [DeleteOp(paths.CONTROLLER)])
         except (ControllerMovedError, RegistryError) as error:
-            log.warning("%s stays as it is: %s", paths.CONTROLLER, error)
+            log.warning("cannot delete %s: %s", paths.CONTROLLER, error)
 
     def _balance_later(self, delay_ms: int) -> None:
         self._stop_balancing()
@@ -415,7 +415,7 @@ class Controller:
     def _resign(self) -> None:
         if self._term is None:
             return
-        log.info("broker %d is the controller no more", self._broker_id)
+        log.info("broker %d is no longer the controller", self._broker_id)
         self._term.end()
         self._term = None
         self._stop_balancing()

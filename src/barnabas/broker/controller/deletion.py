@@ -76,7 +76,7 @@ async def fail_deletion(term: Term, replicas: Sequence[Replica]) -> None:
     lost = [replica for replica in failed if term.state.replica_phase(replica) in possible]
     await change_replicas(term, lost, ReplicaPhase.DELETION_INELIGIBLE)
     topics = {replica.partition.topic for replica in failed}
-    log.info("topics %s are deleted once all of their replicas can be", sorted(topics))
+    log.info("deletion of topics %s waits until all their replicas can be deleted", sorted(topics))
     hold_deletions(term.state, topics)
     await try_deletions(term, topics)
 

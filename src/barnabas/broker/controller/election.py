@@ -89,7 +89,7 @@ async def current_controller(registry: Registry, watch: Watch | None = None) -> 
         return None
     if not stat.ephemeral_owner:
         # Kafka would never elect anybody again.
-        log.error("%s belongs to no session, so to no broker: it is deleted", paths.CONTROLLER)
+        log.error("%s is not ephemeral, so it belongs to no broker: deleting it", paths.CONTROLLER)
         await delete_with_children(registry, paths.CONTROLLER)
         return None
     return Incumbent(decode_controller(data), stat.ephemeral_owner)
@@ -113,5 +113,5 @@ async def _read_epoch(registry: Registry) -> tuple[int, int]:
         return decode_controller_epoch(data), stat.version
     except MalformedError as error:
         # As often as it was written there were elections.
-        log.error("%s is malformed (%s): it goes on from %d", paths.CONTROLLER_EPOCH, error, stat.version)
+        log.error("%s is malformed (%s): the epoch continues from %d", paths.CONTROLLER_EPOCH, error, stat.version)
         return stat.version, stat.version

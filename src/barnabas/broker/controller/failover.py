@@ -86,7 +86,7 @@ async def _take_out_returned(term: Term, written: Mapping[TopicPartition, int]) 
                 returned[partition] = away
     if not returned:
         return
-    log.info("replicas of %d partitions were away when nobody looked", len(returned))
+    log.info("replicas of %d partitions were offline without a controller noticing", len(returned))
 
     def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
         left: PartitionStateNode | None = None

@@ -110,7 +110,7 @@ async def balance_leaders(term: Term) -> None:
             continue
         possible = [partition for partition in elsewhere if is_preferred_possible(state, partition)]
         if possible:
-            log.info("broker %d leads %d of its partitions again", broker_id, len(possible))
+            log.info("electing broker %d as preferred leader of %d partitions", broker_id, len(possible))
             await bring_online(term, possible, Strategy.PREFERRED)
 
 

@@ -38,7 +38,7 @@ class LocalLink:
                 assert_never(request)
 
         def failed(error: BaseException) -> None:
-            log.warning("the controller's request could not be carried out here, and comes again: %s", error)
+            log.warning("this broker could not process a controller request, which is sent again: %s", error)
             then(None)
 
         answer.then(then, failed)

@@ -43,7 +43,7 @@ async def isr_notified(term: Term) -> None:
         try:
             partitions.update(dict.fromkeys(decode_election(None if node is None else node[0])))
         except MalformedError as error:
-            log.warning("%s is dropped: %s", path, error)
+            log.warning("%s ignored: %s", path, error)
     known = [partition for partition in partitions if partition in term.state.leaders]
     if known:
         await read_states(term.registry, term.state, known)

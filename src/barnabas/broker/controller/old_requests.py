@@ -49,11 +49,11 @@ async def elect_as_asked(term: Term) -> None:
     try:
         partitions = decode_election(data)
     except MalformedError as error:
-        log.warning("%s is dropped: %s", path, error)
+        log.warning("%s ignored: %s", path, error)
         partitions = []
     for partition, result in (await elect_leaders(term, partitions, Election.PREFERRED)).items():
         if result.error_code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED):
-            log.warning("%s asks for partition %s: %s", path, partition, result.message)
+            log.warning("%s: partition %s: %s", path, partition, result.message)
     await _write(term, DeleteOp(path, stat.version))
 
 
@@ -83,7 +83,7 @@ async def reassign_as_asked(term: Term) -> None:
     }
     for partition, result in (await begin_reassignments(term, new)).items():
         if result.error_code != ErrorCode.NONE:
-            log.warning("%s asks for partition %s: %s", path, partition, result.message or result.error_code.name)
+            log.warning("%s: partition %s: %s", path, partition, result.message or result.error_code.name)
     # Those that are done already dropped their entries.
     now = await _read(term, path, Signal.REASSIGNMENT_ASKED)
     if now is None or now[0] is None:
@@ -106,7 +106,7 @@ async def _read(term: Term, path: str, signal: Signal) -> tuple[bytes | None, St
         return None
     try:
         for name in await term.registry.children(path):
-            log.warning("%s has a child that means nothing, and is deleted: %.300s", path, name)
+            log.warning("%s has an unknown child, which is deleted: %.300s", path, name)
             await delete_with_children(term.registry, paths.child(path, name))
         return await term.registry.get(path)
     except NoNodeError:
@@ -118,4 +118,4 @@ async def _write(term: Term, op: Op) -> None:
     try:
         await term.write([op])
     except (NoNodeError, BadVersionError):
-        log.info("%s was written again while it was dealt with", op.path)
+        log.info("%s changed while it was processed", op.path)

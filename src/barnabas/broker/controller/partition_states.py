@@ -79,7 +79,7 @@ def _take_over(state: ControllerState, partition: TopicPartition, found: Found) 
     except MalformedError as error:
         # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
         if state.is_news(path, f"malformed: {error}"):
-            log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
+            log.warning("partition %s skipped: %s is malformed (%s)", partition, path, error)
         state.leaders.pop(partition, None)
         state.unreadable.add(partition)
     else:
@@ -97,7 +97,7 @@ def possible_partitions(
         if state.phase(partition) in PARTITION_BEFORE[phase]:
             found.append(partition)
         else:
-            log.error("partition %s is %s and can't become %s", partition, state.phase(partition).value, phase.value)
+            log.error("partition %s cannot go from %s to %s", partition, state.phase(partition).value, phase.value)
     return found
 
 
@@ -205,9 +205,9 @@ async def _take_over_made(
         return [partition for partition in partitions if partition in term.state.leaders]
     if isinstance(error, NoNodeError):
         # The watch on the topics tells of it.
-        log.info("topic %s went away while its partitions were created", topic)
+        log.info("topic %s was deleted while its partitions were created", topic)
     else:
-        log.warning("topic %s is left as it is: %s is ephemeral, so nothing can be below it", topic, error.path)
+        log.warning("topic %s skipped: %s is ephemeral and cannot have children", topic, error.path)
     return []
 
 
@@ -222,17 +222,17 @@ async def _elect_some(
 
     def decide(partition: TopicPartition, current: PartitionStateNode) -> PartitionStateNode | None:
         if current.controller_epoch > state.epoch:
-            log.warning("the state of %s was written by a later controller: no leader is elected", partition)
+            log.warning("no leader elected for %s: a newer controller wrote its state", partition)
             return None
         elected: Elected = elect(state, partition, current, strategy, partition in unclean)
         recipients[partition] = elected.recipients
         if elected.node is None:
             # Who is about to stop is answered which these are.
             level = logging.INFO if strategy is Strategy.CONTROLLED_SHUTDOWN else logging.WARNING
-            log.log(level, "no leader can be elected for %s by %s", partition, strategy.value)
+            log.log(level, "no leader can be elected for %s (%s)", partition, strategy.value)
         elif elected.node.leader not in current.isr:
             term.meters.unclean_election_count += 1
-            log.warning("broker %d leads %s though it is not in sync", elected.node.leader, partition)
+            log.warning("unclean election: broker %d leads %s, but is not in sync", elected.node.leader, partition)
         return elected.node
 
     written = await write_states(term, partitions, decide)
@@ -292,10 +292,10 @@ async def write_states(
         left = []
         for partition, result in (await term.write_each(ops)).items():
             if isinstance(result, BadVersionError | NoNodeError):
-                log.info("the state of partition %s was changed by its leader, or is gone: it is read again", partition)
+                log.info("the leader changed or removed the state of partition %s: reading it again", partition)
                 left.append(partition)
             elif isinstance(result, RegistryError):
-                log.warning("the state of partition %s can't be written: %s", partition, result)
+                log.warning("cannot write the state of partition %s: %s", partition, result)
             else:
                 (stat,) = result
                 assert isinstance(stat, Stat)

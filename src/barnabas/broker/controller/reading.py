@@ -65,11 +65,11 @@ async def assignment_of(state: ControllerState, topic: str, found: Found) -> Top
         assignment = await read_assignment(data)
     except MalformedError as error:
         if state.is_news(paths.topic(topic), str(error)):
-            log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
+            log.warning("topic %s skipped: %s is malformed (%s)", topic, paths.topic(topic), error)
         return None
     count = len(assignment.replicas)
     if count <= MANY_PARTITIONS:
         state.settle(paths.topic(topic))
     elif state.is_news(paths.topic(topic), f"{count} partitions"):
-        log.warning("topic %s has %d partitions: each takes memory and open files on its brokers", topic, count)
+        log.warning("topic %s has %d partitions: each uses memory and open files on its brokers", topic, count)
     return assignment

@@ -122,7 +122,7 @@ async def _begin(term: Term, partition: TopicPartition, target: Sequence[int] | 
         raise
     except Exception as error:
         # What was written of it stays, and is taken up again.
-        log.exception("the reassignment of %s can't go on", partition)
+        log.exception("cannot continue the reassignment of %s", partition)
         return ReassignmentResult(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
     return ReassignmentResult() if is_there else _UNKNOWN
 
@@ -334,4 +334,4 @@ async def _write_asked(
     except RegistryError as error:
         if isinstance(error, RegistryClosedError):
             raise
-        log.info("%s was written again while it was dealt with", paths.REASSIGNMENT)
+        log.info("%s changed while it was processed", paths.REASSIGNMENT)

@@ -51,7 +51,7 @@ async def change_replicas(
         if before in REPLICA_BEFORE[phase]:
             by_broker.setdefault(replica.broker_id, []).append(replica.partition)
         else:
-            log.error("replica %s is %s and can't become %s", replica, before.value, phase.value)
+            log.error("replica %s cannot go from %s to %s", replica, before.value, phase.value)
     batch = term.new_batch()
     try:
         for broker_id in sorted(by_broker):
@@ -80,7 +80,7 @@ async def _change_on_broker(
             case ReplicaPhase.NEW:
                 leadership = state.leaders.get(partition)
                 if leadership is not None and leadership.node.leader == broker_id:
-                    log.error("replica %s can't be new: it leads", replica)
+                    log.error("replica %s cannot become new: it is the leader", replica)
                     continue
                 batch.lead([broker_id], partition, is_new=True)
             case ReplicaPhase.ONLINE:

@@ -152,7 +152,7 @@ class Term:
             return
         if response is not None and response.error_code:
             name = type(addressed.request).__name__
-            log.warning("broker %d refuses a %s: error %d", addressed.broker_id, name, response.error_code)
+            log.warning("broker %d rejected a %s: error %d", addressed.broker_id, name, response.error_code)
         if isinstance(response, LeaderAndIsrResponse):
             failed = self.state.failed_replicas.get(addressed.broker_id)
             if failed or any(each.error_code == ErrorCode.KAFKA_STORAGE_ERROR for each in response.partition_errors):

@@ -34,7 +34,7 @@ async def topics_changed(term: Term) -> None:
     state = term.state
     names = set(await term.registry.children(paths.BROKER_TOPICS, term.watch(Signal.TOPICS_CHANGED)))
     for topic in sorted(state.topics.keys() - names - state.deleting):
-        log.warning("topic %s vanished from the registry without having been deleted", topic)
+        log.warning("topic %s disappeared from the registry without a deletion", topic)
         state.forget_topic(topic)
     for path in [each for each in state.told if paths.parent(each) == paths.BROKER_TOPICS]:
         if paths.name(path) not in names:

@@ -147,7 +147,7 @@ class OwnedPartitions(Generic[T]):
         if load.is_stopped:
             return
         log.info(
-            "read %d entries from %d records of %s-%d", len(loaded.items), loaded.record_count, self._topic, partition
+            "loaded %d entries from %d records of %s-%d", len(loaded.items), loaded.record_count, self._topic, partition
         )
         self._take_some(partition, load, iter(loaded.items))
 
@@ -178,5 +178,5 @@ class OwnedPartitions(Generic[T]):
             return
         # differs from Kafka (offsets-partition-not-loaded): it is tried again; Kafka serves the partition as if it were
         # empty.
-        log.error("cannot read %s-%d, trying again: %s", self._topic, partition, error)
+        log.error("cannot read %s-%d, retrying: %s", self._topic, partition, error)
         self._timers.call_later(_RETRY_MS, self._read, partition, load)

@@ -137,4 +137,4 @@ class _Loading:
 
     def _skip(self, offset: int, error: Exception) -> None:
         self._result.skipped_count += 1
-        log.warning("skipped what stands at offset %d: %s", offset, error)
+        log.warning("skipped the record at offset %d: %s", offset, error)

@@ -176,7 +176,7 @@ class GroupTable:
         self, group: Group, generation: int, replacement: Replacement, result: AppendResult
     ) -> None:
         if result.error_code != ErrorCode.NONE:
-            log.warning("cannot store a member that came back to group %s: %s", group.group_id, result.error_code.name)
+            log.warning("cannot store a rejoined static member of group %s: %s", group.group_id, result.error_code.name)
         self.happen(group, ReplacementStored(generation, replacement, sync_error(result.error_code)))
 
 

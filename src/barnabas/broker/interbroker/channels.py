@@ -315,7 +315,7 @@ class _Link:
             return
         self._is_unproved = False
         if str(error) != self._reported:
-            log.error("cannot log in at broker %d: %s", self._broker_id, error)
+            log.error("cannot log in to broker %d: %s", self._broker_id, error)
             self._reported = str(error)
         if self._connection is not None:
             self._connection.close("its login failed")
@@ -341,7 +341,7 @@ class _Link:
         try:
             request.answered(frame, correlation_id)
         except ProtocolError as error:
-            log.error("broker %d: %s", self._broker_id, error)
+            log.error("invalid response from broker %d: %s", self._broker_id, error)
             if self._connection is not None:
                 self._connection.close(str(error))
             return

@@ -65,7 +65,7 @@ def _close(log: PartitionLog) -> bool:
     try:
         log.close()
     except CorruptRecordsError as error:
-        _logger.error("%s can't be closed cleanly: %s", log.directory, error)
+        _logger.error("cannot close %s cleanly: %s", log.directory, error)
         log.release()
         return False
     return True

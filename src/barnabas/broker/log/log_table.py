@@ -160,7 +160,7 @@ class LogTable:
 
         def failed(error: BaseException) -> None:
             if isinstance(error, CorruptRecordsError):
-                _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+                _logger.error("cannot open %s, its partition is offline: %s", path, error)
                 self.damaged[topic_partition] = DamagedLog(path, str(error))
             self._end_opening(topic_partition, None)
             if isinstance(error, StorageError):

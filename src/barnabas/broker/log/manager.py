@@ -413,7 +413,7 @@ class LogManager:
         for topic_partition, directory, path in interrupted:
             log = self._logs.get(topic_partition)
             if log is None:
-                _logger.warning("%s is the copy of a log that is not there, and is left alone", path)
+                _logger.warning("%s is a copy of a log that does not exist: ignored", path)
             elif log.directory.parent == directory.path or topic_partition in self.moves:
                 self._table.remove_later(path, 0)
             else:

@@ -255,7 +255,7 @@ class LogMoves:
             cleaned_to = None
         move = self._moves[source.topic_partition] = Move(source, directory, path)
         move.cleaned_to = cleaned_to
-        _logger.info("%s moves to %s", source.directory, directory.path)
+        _logger.info("moving %s to %s", source.directory, directory.path)
         self._waiting.append(move)
         self._begin_next()
 
@@ -366,7 +366,7 @@ class LogMoves:
                 move.forget_place()
                 self._step(move)
                 return
-        _logger.error("%s does not move to %s: %s", source.directory, move.directory.path, error)
+        _logger.error("cannot move %s to %s: %s", source.directory, move.directory.path, error)
         if self._moves.get(source.topic_partition) is move:
             del self._moves[source.topic_partition]
         self._end(move)
@@ -588,7 +588,7 @@ class LogMoves:
         if move.cleaned_to == source.first_dirty_offset:
             # Else some of what was compacted may have been copied before, and is compacted again.
             future.first_dirty_offset = source.first_dirty_offset
-        _logger.info("%s has moved to %s", source.directory, future.directory)
+        _logger.info("moved %s to %s", source.directory, future.directory)
         self._active_count -= 1
         self._take_place(source, future)
         told, move.told = move.told, []

@@ -565,7 +565,7 @@ class PartitionLog:
             self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
             self.increment_log_start_offset(self.segments[0].base_offset)
             _logger.info(
-                "%s: %d old segments deleted, the log starts at %d", self.directory, count, self.log_start_offset
+                "%s: deleted %d old segments, the log starts at %d", self.directory, count, self.log_start_offset
             )
 
     def replace_segments(
@@ -678,7 +678,7 @@ class PartitionLog:
             return None
         if offset < self.segments[0].base_offset:
             return self._begin_anew(offset)
-        _logger.info("%s is truncated from %d to %d", self.directory, self.log_end_offset, offset)
+        _logger.info("truncating %s from offset %d to %d", self.directory, self.log_end_offset, offset)
         above = [segment for segment in self.segments if segment.base_offset > offset]
         start_offset = min(self.log_start_offset, offset)
         self._chain.let_go(above)
@@ -692,7 +692,7 @@ class PartitionLog:
         if self.is_closed:
             self._end_cut()
             return None
-        _logger.info("%s begins anew at %d, having ended at %d", self.directory, offset, self.log_end_offset)
+        _logger.info("truncating %s fully: it ended at %d, starts at %d", self.directory, self.log_end_offset, offset)
         replaced = list(self.segments)
         segment = self._chain.begin_anew(self.config, offset)
         reserved_bytes = self.config.segment_bytes if self.config.preallocate else 0

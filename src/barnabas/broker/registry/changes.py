@@ -159,7 +159,7 @@ class Changes:
             log.debug("the registry closed while changes below %s were read", self._parent)
         except RegistryError as error:
             # The watch may not be set any more: without another try no change would ever be seen.
-            log.warning("changes below %s could not be read, trying again: %s", self._parent, error)
+            log.warning("cannot read changes below %s, retrying: %s", self._parent, error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
         finally:
             self._is_working = False

@@ -180,11 +180,11 @@ class AlteredIsr:
                 then(outcome)
             except Exception:
                 # One partition's trouble is not that of the others in this answer.
-                _logger.exception("what came of a change of in-sync replicas could not be taken")
+                _logger.exception("cannot apply the result of an ISR change")
 
     def _note_trouble(self, what: str) -> None:
         if what and what != self._trouble:
-            _logger.warning("changes of in-sync replicas are asked for again: %s", what)
+            _logger.warning("AlterIsr failed, retrying: %s", what)
         self._trouble = what
 
 

@@ -176,7 +176,7 @@ class AppendQueues:
             self._finish(append, result)
 
     def _failed(self, append: Append, error: BaseException) -> None:
-        _logger.error("an append to %s could not be prepared", append.partition.topic_partition, exc_info=error)
+        _logger.error("cannot prepare an append to %s", append.partition.topic_partition, exc_info=error)
         self._finish(append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _write_or_place(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
@@ -205,7 +205,7 @@ class AppendQueues:
         except StorageError as error:
             result = self._storage_failed(error)
         except Exception:
-            _logger.exception("an append to %s could not be dropped", append.partition.topic_partition)
+            _logger.exception("cannot drop an append to %s", append.partition.topic_partition)
             result = AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
         self._finish(append, result)
 
@@ -263,7 +263,7 @@ class AppendQueues:
         except StorageError as error:
             return self._storage_failed(error)
         except Exception:
-            # A bug of ours must not hold up those behind it.
+            # An internal error must not block the appends behind it.
             _logger.exception("an append to %s failed", partition.topic_partition)
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
 

@@ -163,7 +163,7 @@ class FollowedPartition:
         partition = self._partition
         if offset < partition.high_watermark:
             log.warning(
-                "%s is cut to offset %d, below its high watermark %d",
+                "truncating %s to offset %d, below its high watermark %d",
                 self.topic_partition,
                 offset,
                 partition.high_watermark,
@@ -177,7 +177,7 @@ class FollowedPartition:
 
     def start_anew(self, offset: int) -> Pending[None]:
         """Drop everything, and begin at `offset`."""
-        log.warning("%s begins anew at offset %d", self.topic_partition, offset)
+        log.warning("truncating %s fully: it restarts at offset %d", self.topic_partition, offset)
         return self._partition.log.start_anew(offset).shaped(lambda _: self._partition.set_high_watermark(offset))
 
 

@@ -209,7 +209,7 @@ class Leading:
         isr = followers.expulsion(partition.high_watermark)
         if isr is not None:
             _logger.warning(
-                "%s: a replica lost records that were replicated; in sync are %s", partition.topic_partition, isr
+                "%s: a replica lost replicated records: proposing the ISR %s", partition.topic_partition, isr
             )
             self._propose(partition, isr)
 
@@ -237,7 +237,7 @@ class Leading:
         assert followers is not None
         if changes is None:
             return
-        _logger.info("%s: in sync are to be %s instead of %s", partition.topic_partition, isr, followers.isr)
+        _logger.info("%s: changing the ISR from %s to %s", partition.topic_partition, followers.isr, isr)
         followers.propose(isr)
         changes.propose(
             partition.topic_partition,
@@ -256,7 +256,7 @@ class Leading:
         if not isinstance(outcome, Committed):
             # It stays pending: another leader epoch is on its way.
             self.refusal_count += 1
-            _logger.info("%s: the change was refused: %s", partition.topic_partition, outcome.error_code.name)
+            _logger.info("%s: the ISR change was rejected: %s", partition.topic_partition, outcome.error_code.name)
             return
         gained = followers.committed(outcome.isr, outcome.zk_version)
         lost = set(partition.in_sync_replicas) - set(outcome.isr)

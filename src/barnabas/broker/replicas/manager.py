@@ -597,7 +597,7 @@ class _LeadershipChange:
         self._end(key, error_code)
 
     def _fail(self, key: TopicPartition, error: BaseException) -> None:
-        logger.error("the state of %s could not be applied", key, exc_info=error)
+        logger.error("cannot apply the state of %s", key, exc_info=error)
         self._end(key, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _end(self, key: TopicPartition, error_code: ErrorCode) -> None:
@@ -635,7 +635,7 @@ class _Stop:
                 error_code, deletion = self._replicas.stop(key, state)
             except Exception as error:
                 error_code, deletion = ErrorCode.UNKNOWN_SERVER_ERROR, completed(None)
-                logger.error("the replica of %s could not be stopped", key, exc_info=error)
+                logger.error("cannot stop the replica of %s", key, exc_info=error)
             self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
             deletion.then(self._deleted, self._deleted)
         self._is_beginning = False

@@ -136,7 +136,7 @@ class WrittenIsr:
         except RegistryError as error:
             if not isinstance(error, ConnectionLostError):
                 self.failed_count += 1
-            _logger.warning("the in-sync replicas of %s could not be written, and are tried again: %s", key, error)
+            _logger.warning("cannot write the ISR of %s, retrying: %s", key, error)
             self._timers.call_later(RETRY_BACKOFF_MS, self._enqueue, change)
             return
         if isinstance(outcome, Committed) and not self._is_closed:
@@ -147,7 +147,7 @@ class WrittenIsr:
         del self._changes[key]
         if isinstance(outcome, Refused):
             self.failed_count += 1
-            _logger.warning("the in-sync replicas of %s were not written: the state is another one", key)
+            _logger.warning("ISR of %s not written: the partition's state has changed", key)
         change.then(outcome)
 
     async def _set(self, change: _Change) -> int:
@@ -178,7 +178,7 @@ class WrittenIsr:
         except RegistryClosedError:
             return
         except RegistryError as error:
-            _logger.warning("the controller was not told of %s changes of in-sync replicas: %s", len(keys), error)
+            _logger.warning("cannot notify the controller of %s ISR changes: %s", len(keys), error)
             if not self._is_closed:
                 # With the next check that writes.
                 self._changed.update(dict.fromkeys(keys))

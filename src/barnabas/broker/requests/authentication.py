@@ -399,7 +399,7 @@ class Authentication:
             counts.failure_count += 1
         self._logins.door.failed()
         # A line of its own: the log leaves out what comes too often from one place, and there may be a flood of these.
-        log.info("a login from %s:%d on %s failed: %s", info.host, info.port, info.listener_name, reason)
+        log.info("login from %s:%d on listener %s failed: %s", info.host, info.port, info.listener_name, reason)
         if self._services.facts is not None:
             # What stands in brackets may have come from the client.
             self._services.facts.note_refusal(

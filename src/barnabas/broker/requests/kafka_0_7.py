@@ -134,8 +134,8 @@ class ClientsOf07:
             if len(said) > MOST_ADDRESSES:
                 del said[next(iter(said))]
             log.warning(
-                "a client of Kafka 0.7 at %s wants %s: the protocol of 0.7 is not served, its connections are closed; "
-                "programs need a client of Kafka 0.8 or later",
+                "Kafka 0.7 client at %s sent %s: protocol 0.7 is not supported, its connections are closed; "
+                "use a client of Kafka 0.8 or later",
                 host,
                 request,
             )

@@ -339,7 +339,7 @@ class Session:
             self._connection.close(str(error))
         except Exception:
             # A bug in the refusal itself: even then nobody waits for ever.
-            log.exception("a request could not even be refused")
+            log.exception("cannot send the error response to a request")
             self._connection.close("an error of ours")
 
     def go_on(self) -> None:

@@ -71,7 +71,7 @@ class Checks:
 
         def failed(error: BaseException) -> None:
             self._waiting_count -= 1
-            log.error("what a login waits for could not be computed", exc_info=error)
+            log.error("cannot compute the step that a login waits for", exc_info=error)
             then(_fail)
 
         self._executor.run(check, done, failed)

@@ -63,9 +63,9 @@ class ScramUsers:
             try:
                 found[mechanism] = credential = decode_credential(text)
                 if credential.iterations < LEAST_ITERATIONS:
-                    raise ConfigError(f"it has {credential.iterations} iterations, {LEAST_ITERATIONS} are the least")
+                    raise ConfigError(f"it has {credential.iterations} iterations, the minimum is {LEAST_ITERATIONS}")
             except ConfigError as error:
-                log.warning("the %s credential of user %s is passed over: %s", mechanism, user, error)
+                log.warning("%s credential of user %s ignored: %s", mechanism, user, error)
         before = self._credentials.pop(user, {})
         if found:
             self._credentials[user] = found

@@ -164,7 +164,7 @@ class BrokerListeners:
                 self._prepare(endpoint)
                 self._bind(endpoint)
             except (StartupError, ConfigError) as error:
-                log.error("listener %s can't be opened: %s", endpoint.listener_name, error)
+                log.error("cannot open listener %s: %s", endpoint.listener_name, error)
                 continue
             if new_handler is not None and self._reactor is not None:
                 self._open[endpoint.listener_name].listener.start(new_handler, self._reactor)
@@ -282,12 +282,12 @@ class BrokerListeners:
             unknown = [name for name, addresses in found.items() if not addresses]
             if unknown:
                 # Rather than to shut out whom the old ones let in.
-                log.error("max.connections.per.ip.overrides stay what they were: unknown: %s", ", ".join(unknown))
+                log.error("max.connections.per.ip.overrides not changed: unknown hosts: %s", ", ".join(unknown))
             elif parse_counts_by_host(self._config.max_connections_per_ip_overrides) == counts:
                 by_address = {address: counts[name] for name in found for address in found[name]}
                 self._quotas.set_counts_by_host({**counts, **by_address})
 
-        submit(self._executor, work).then(take, lambda error: log.error("no host could be looked up", exc_info=error))
+        submit(self._executor, work).then(take, lambda error: log.error("cannot look up hosts", exc_info=error))
 
     def _close_some(self) -> None:
         """Close connections while there are more than max.connections, the least recently used ones first."""

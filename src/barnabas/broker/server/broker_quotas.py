@@ -72,7 +72,7 @@ class QuotaUpkeep:
         problems = self._quotas.set_settings(entity, settings)
         if problems != self._told.pop(entity, []):
             for problem in problems:
-                log.warning("a quota of %s stays what it was: %s", entity, problem)
+                log.warning("a quota of %s was not changed: %s", entity, problem)
         if problems:
             self._told[entity] = problems
 

@@ -68,7 +68,9 @@ class ControlledShutdown:
                     await self._back_off(controller)
         finally:
             self._channels.close()
-        log.warning("the controller did not relieve this broker: what it leads has no leader until its end is noticed")
+        log.warning(
+            "controlled shutdown failed: this broker's partitions have no leader until the controller notices its end"
+        )
 
     def _is_alone(self) -> bool:
         return self._view.image.brokers.keys() <= {self._config.broker_id}
@@ -81,20 +83,20 @@ class ControlledShutdown:
         try:
             answer = await self._send()
         except NoNodeError:
-            log.info("there is no controller, or it is not registered")
+            log.info("no controller found for the controlled shutdown")
             return False
         except BarnabasError as error:
-            log.warning("the controller can't be asked to relieve this broker: %s", error)
+            log.warning("cannot ask the controller for a controlled shutdown: %s", error)
             return False
         left = answer.remaining_partitions
         if answer.error_code != ErrorCode.NONE:
-            log.warning("the controller does not relieve this broker: %s", ErrorCode(answer.error_code).name)
+            log.warning("the controller rejected the controlled shutdown: %s", ErrorCode(answer.error_code).name)
             return False
         if not left:
-            log.info("others lead what this broker led")
+            log.info("other brokers lead this broker's partitions now")
             return True
         names = ", ".join(f"{each.topic_name}-{each.partition_index}" for each in left[:10])
-        log.warning("%d partitions that nobody else can lead now: %s", len(left), names)
+        log.warning("%d partitions have no other replica that can lead now: %s", len(left), names)
         return not self._may_be_led_by_others(left)
 
     async def _send(self) -> ControlledShutdownResponse:

@@ -109,7 +109,7 @@ class EventFiles:
         self._is_writing = False
         if not self._is_failing:
             self._is_failing = True
-            log.warning("%s could not be read or written: %s", self._path, error)
+            log.warning("cannot read or write %s: %s", self._path, error)
 
     def _read(self) -> list[bytes]:
         """Return what is in both files, the older one first; for the executor."""

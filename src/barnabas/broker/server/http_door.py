@@ -97,7 +97,7 @@ class HttpServer:
         try:
             self._loop.run_until_complete(self._serve())
         except Exception:
-            log.exception("the HTTP side has failed: nothing is told by it any more")
+            log.exception("the HTTP server failed: metrics and health are no longer available")
         finally:
             self._loop.close()
 
@@ -198,7 +198,7 @@ class HttpServer:
         except _StoppedError:
             return refusal(UNAVAILABLE, "the broker has stopped")
         except Exception:
-            log.exception("%s could not be answered", page.path)
+            log.exception("cannot answer HTTP requests for %s", page.path)
             return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of ours: see the broker's log")
         return page.write(found)
 

@@ -22,5 +22,5 @@ def open_pages(env: Environment, config: BrokerConfig, pages: Pages) -> HttpList
     for host, port in http.addresses:
         log.info("metrics and health: http://%s:%d/", f"[{host}]" if ":" in host else host, port)
         if not host.startswith(_LOOPBACK):
-            log.warning("barnabas.http.listeners: anybody who reaches %s port %d sees the figures", host, port)
+            log.warning("barnabas.http.listeners: everyone who can reach %s port %d can read the metrics", host, port)
     return http

@@ -176,7 +176,7 @@ class ListenerTls:
                 settings = listener_settings(self._config, endpoint)
             except ConfigError as error:
                 if is_forced:
-                    log.error("listener %s keeps its keys: %s", endpoint.listener_name, error)
+                    log.error("listener %s keeps its old keys: %s", endpoint.listener_name, error)
                 continue
             marks: _Marks | None = keys.marks if settings == keys.settings else None
             if keys.refused is not None and keys.refused[0] == settings:
@@ -206,14 +206,14 @@ class ListenerTls:
                 continue
             if each.context is None:
                 keys.refused = each.settings, each.marks
-                log.error("listener %s keeps its keys: %s", each.listener_name, each.reason)
+                log.error("listener %s keeps its old keys: %s", each.listener_name, each.reason)
                 continue
             self._take(each)
             log.info("listener %s has new keys or certificates", each.listener_name)
 
     def _failed(self, error: BaseException) -> None:
         self._is_looking = False
-        log.error("the files of keys could not be looked at", exc_info=error)
+        log.error("cannot check the key files for changes", exc_info=error)
 
 
 class _Found:

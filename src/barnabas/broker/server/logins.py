@@ -264,7 +264,9 @@ class Logins:
                 f"listener {listener_name}: OAUTHBEARER needs sasl.oauthbearer.jwks.endpoint.url, or, for tests, "
                 f"unsecured tokens: an option unsecuredValidator... in {name}"
             )
-        log.warning("listener %s takes OAUTHBEARER tokens that nobody signed: anybody may be anyone", listener_name)
+        log.warning(
+            "listener %s accepts unsigned OAUTHBEARER tokens: every client can log in as any user", listener_name
+        )
         try:
             return UnsecuredTokens(entry.options, now_ms).identify
         except ConfigError as error:

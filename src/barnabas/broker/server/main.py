@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from barnabas.broker.server.private_files import exposed_secrets
 
         for path in exposed_secrets(config, options.file):
-            log.warning("every user of this machine can read or change the secrets in %s: chmod o-rwx %s", path, path)
+            log.warning("every user of this machine can read or change secrets in %s: run chmod o-rwx %s", path, path)
         from barnabas.broker.server.lifecycle import run
 
         run(config, options.ready_fd, options.control_fd, _page_options(options, config))

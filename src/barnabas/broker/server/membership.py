@@ -90,7 +90,7 @@ class Membership:
                 raise StartupError(conflict)
             if not was_told:
                 was_told = True
-                log.info("%s; if that broker was killed its session ends soon: waiting for it", conflict)
+                log.info("%s; waiting for its session to expire, in case that broker was killed", conflict)
             over: Pending[None] = Pending()
             self._timers.call_later(LOOK_AGAIN_MS, over.complete, None)
             await over.future()
@@ -107,7 +107,7 @@ class Membership:
             if stat is not None and stat.ephemeral_owner == session_id:
                 return
             if self._registry.session_id == session_id:
-                log.warning("somebody deleted the registration of broker %d", self._broker_id)
+                log.warning("the registration of broker %d was deleted: registering again", self._broker_id)
         epoch = await bootstrap.register_broker(self._registry, self._registration(), self._session_id)
         if self._session_id:
             log.info("broker %d is registered again, with epoch %d", self._broker_id, epoch)
@@ -132,10 +132,10 @@ class Membership:
             case SessionState.SUSPENDED:
                 self._suspended_ms = self._clock.monotonic_ms()
                 log.warning(
-                    "the connection to ZooKeeper is lost: records are taken and given on, administration waits for it"
+                    "the connection to ZooKeeper is lost: clients still produce and consume, administration waits"
                 )
             case SessionState.EXPIRED:
-                log.warning("the session with ZooKeeper expired: broker %d registers again", self._broker_id)
+                log.warning("ZooKeeper session expired: registering broker %d again", self._broker_id)
             case SessionState.CONNECTED:
                 self._suspended_ms = None
-                log.info("ZooKeeper answers again")
+                log.info("connected to ZooKeeper again")

@@ -500,7 +500,7 @@ class Node:
                     changed.clear()
                     await changed.wait()
         except TimeoutError:
-            log.warning("no controller has told this broker of the cluster yet: it serves what it is told from now on")
+            log.warning("no complete metadata from a controller yet: the broker starts and serves it when it arrives")
         finally:
             forget()
 
@@ -622,7 +622,8 @@ class Node:
         version = kafka_version(noted.name)
         contradictions = self.config.write_for(version)
         log.info(
-            "Kafka %s can read what is written (%s): inter.broker.protocol.version=%s, log.message.format.version=%s",
+            "writing formats that Kafka %s can read (%s): inter.broker.protocol.version=%s, "
+            "log.message.format.version=%s",
             version.short_name,
             noted.reason,
             self.config.inter_broker_protocol_version,
@@ -630,7 +631,7 @@ class Node:
         )
         if contradictions:
             log.warning(
-                "%s: writes what Kafka %s cannot read, and `barnabas release` will refuse to give it back",
+                "%s: writes formats that Kafka %s cannot read, so `barnabas release` will fail",
                 ", ".join(contradictions),
                 version.short_name,
             )

@@ -145,10 +145,10 @@ class PageProcess:
             try:
                 how = f"ended with {await self._run()}"
             except OSError as error:
-                how = f"can't be started: {error.strerror}"
+                how = f"cannot start: {error.strerror}"
             if self._clock.monotonic_ms() - begin_ms >= _LONGEST_WAIT_S * 1_000:
                 wait_s = _FIRST_WAIT_S
-            log.warning("the page %s; it is started again in %d s", how, wait_s)
+            log.warning("the web console %s; restarting it in %d s", how, wait_s)
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 

@@ -73,7 +73,7 @@ class QuotaHistory:
             if found is not None:
                 self.history.restore(*found)
         except (ValueError, StorageError) as error:
-            log.warning("%s is left out, so `barnabas quotas` begins anew: %s", self._path, error)
+            log.warning("%s ignored, so `barnabas quotas` starts without history: %s", self._path, error)
         self._next_write_s = self._clock.now_ms() // 1_000 + _WRITE_EVERY_S
         self._collect_later()
 
@@ -135,7 +135,7 @@ class QuotaHistory:
         self._is_writing = False
         if not self._is_failing:
             self._is_failing = True
-            log.warning("%s could not be written: %s", self._path, error)
+            log.warning("cannot write %s: %s", self._path, error)
 
 
 async def start_quota_history(

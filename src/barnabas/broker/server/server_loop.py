@@ -34,7 +34,7 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     try:
         import uvloop
     except ImportError:
-        log.warning("uvloop is not installed: running on asyncio's own loop, which costs more CPU")
+        log.warning("uvloop is not installed: using asyncio's event loop, which needs more CPU")
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
 

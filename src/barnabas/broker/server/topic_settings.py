@@ -33,7 +33,7 @@ class TopicSettings:
             self._left_out[topic] = reasons
             for reason in reasons:
                 # differs from Kafka (impossible-topic-setting): there the partition fails.
-                log.warning("a setting of topic %s is left out: %s", topic, reason)
+                log.warning("a setting of topic %s is ignored: %s", topic, reason)
         if config.ignored_format is not None and topic not in self._warned_topics:
             self._warned_topics.add(topic)
             log.warning(

@@ -146,7 +146,7 @@ class Watchdog:
         if self._timer is not None:
             self._timer.cancel()
             log.info(
-                "longest stall of the event loop: %d ms (%d ms of computing); segments that were made on it: %d",
+                "longest stall of the event loop: %d ms (%d ms of computing); segments created on it: %d",
                 *self.stalls,
                 self.noted_count,
             )
@@ -178,9 +178,9 @@ class Watchdog:
             self.on_stall(stall_ms, computing_ms, ", ".join(self._noted))
         if stall_ms >= WARN_FROM_MS:
             noted = f" ({', '.join(self._noted)} on it)" if self._noted else ""
-            log.warning("the event loop stood still for %d ms: every client waited%s", stall_ms, noted)
+            log.warning("the event loop stalled for %d ms: every client waited%s", stall_ms, noted)
         elif stall_ms >= INFORM_FROM_MS:
-            log.info("the event loop stood still for %d ms, %d ms of it computing", stall_ms, computing_ms)
+            log.info("the event loop stalled for %d ms, %d ms of it computing", stall_ms, computing_ms)
 
 
 def _longest(stalls: Stalls, stall_ms: int, computing_ms: int) -> Stalls:

@@ -85,7 +85,7 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
         await registry.create_chroot()
         if options.sets_acl and await registry.is_open(paths.ROOT):
             log.warning(
-                "zookeeper.set.acl=true: everybody may create and delete nodes such as /controller at the root of %s, "
+                "zookeeper.set.acl=true: everyone can create and delete nodes such as /controller at the root of %s, "
                 "as in Kafka: add a chroot that does not exist yet to zookeeper.connect, run "
                 "zookeeper-security-migration.sh, or set barnabas.registry.super.users on `barnabas registry serve`",
                 options.connect,

@@ -314,7 +314,7 @@ class TransactionCoordinator:
 
     def _on_loaded(self, partition: int) -> None:
         for txn in self._prepared.pop(partition, ()):
-            log.info("%s is in state %s: its outcome is told again", txn.transactional_id, txn.state.name)
+            log.info("%s is in state %s: sending its markers again", txn.transactional_id, txn.state.name)
             self._happen(txn, Loaded())
 
     def _forget(self, txn: Transaction) -> None:
@@ -422,7 +422,7 @@ class TransactionCoordinator:
             answer = effect.answer or answer
         else:
             log.warning(
-                "%s could not become %s: %s", txn.transactional_id, effect.transition.state.name, error_code.name
+                "%s cannot go to state %s: %s", txn.transactional_id, effect.transition.state.name, error_code.name
             )
             self._happen(txn, AppendFailed(error_code, effect.is_fence))
         if caller is not None:
@@ -466,7 +466,7 @@ class TransactionCoordinator:
 
         def removed(error_code: ErrorCode) -> None:
             if error_code is not ErrorCode.NONE:
-                log.warning("%d unused transactional ids could not be removed: %s", len(gone), error_code.name)
+                log.warning("cannot remove %d expired transactional ids: %s", len(gone), error_code.name)
             event = Appended() if error_code is ErrorCode.NONE else AppendFailed(error_code)
             for txn in gone:
                 if self._is_ours(txn):

@@ -47,7 +47,7 @@ def read_transactions(
             # differs from Kafka (transaction-record-unreadable): what cannot be read is left out; Kafka 2.7 stops
             # loading there, and forgets the rest.
             loaded.skipped_count += 1
-            log.warning("skipped what stands at offset %d of __transaction_state: %s", header.last_offset, error)
+            log.warning("skipped the batch at offset %d of __transaction_state: %s", header.last_offset, error)
     loaded.items = list(found.values())
     return loaded
 

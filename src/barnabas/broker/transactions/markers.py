@@ -184,7 +184,7 @@ class MarkerSender:
         self._busy.discard(broker_id)
         if self._is_closed:
             return
-        log.warning("broker %d did not take the markers of %d transactions: %s", broker_id, len(parts), error)
+        log.warning("cannot write markers of %d transactions on broker %d: %s", len(parts), broker_id, error)
         for part in parts:
             self._timers.call_later(RETRY_MS, self._route, *part)
         self._go_on(broker_id)
@@ -213,7 +213,7 @@ class MarkerSender:
                 outcome.left.discard(partition)
             elif code in _OVERTAKEN:
                 log.warning(
-                    "the outcome of producer %d's transaction is given up: %s says %s",
+                    "giving up the markers of producer %d's transaction: %s returned %s",
                     producer_id,
                     partition,
                     ErrorCode(code).name,
@@ -222,7 +222,7 @@ class MarkerSender:
             else:
                 retried.append(partition)
         if retried:
-            log.info("markers of producer %d are sent again to %d partitions", producer_id, len(retried))
+            log.info("sending the markers of producer %d to %d partitions again", producer_id, len(retried))
             self._timers.call_later(RETRY_MS, self._route, outcome, retried)
         self._finish_if_done(outcome)
 

@@ -169,7 +169,7 @@ async def test_a_client_of_kafka_0_7_costs_its_connection_and_one_line_in_a_whil
     wire = connect(fetch.HANDLER, produce.HANDLER)
     await story(wire)
     (line,) = [each for each in caplog.records if each.name.startswith("barnabas")]
-    assert (line.levelno, "a client of Kafka 0.7 at 10.1.2.3" in line.getMessage()) == (logging.WARNING, True)
+    assert (line.levelno, "Kafka 0.7 client at 10.1.2.3" in line.getMessage()) == (logging.WARNING, True)
     caplog.clear()
     second = connect(fetch.HANDLER, produce.HANDLER)
     await story(second)

@@ -347,7 +347,7 @@ class Cleaner:
                 elapsed_ms,
             )
             _logger.info(
-                "%s: cleaned up to offset %d: %d segments, %d bytes to %d, %d keys, in %d ms",
+                "%s: cleaned to offset %d: %d segments, %d to %d bytes, %d keys, in %d ms",
                 log.directory,
                 running.round.end_offset,
                 running.replaced_count,
@@ -372,7 +372,7 @@ class Cleaner:
         self._end(log.topic_partition)
 
     def _give_up(self, log: PartitionLog, error: BaseException) -> None:
-        _logger.warning("%s can't be cleaned and is left alone from now on: %s", log.directory, error)
+        _logger.warning("%s cannot be cleaned and is no longer compacted: %s", log.directory, error)
         self._given_up[log.topic_partition] = log, error
 
     def _end(self, topic_partition: TopicPartition) -> None:

@@ -202,7 +202,7 @@ class LogDirectory:
             elif topic_partition is not None:
                 (found if future is None else futures)[topic_partition] = self.path / entry.name
             else:
-                _logger.warning("%s is no partition's directory and is left alone", self.path / entry.name)
+                _logger.warning("%s is not a partition directory: ignored", self.path / entry.name)
         return LogListing(found, deleted, futures)
 
     def future_path(self, topic_partition: TopicPartition, token: bytes) -> Path:

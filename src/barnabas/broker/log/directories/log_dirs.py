@@ -68,7 +68,7 @@ class LogDirs:
         self.online.remove(directory)
         self._offline.append(directory)
         left = ", ".join(str(each.path) for each in self.online)
-        _logger.error("%s is offline, the broker goes on with %s: %s", directory.path, left, error)
+        _logger.error("log directory %s is offline, the broker continues with %s: %s", directory.path, left, error)
 
     def unlock(self) -> None:
         """Let another broker take them all."""

@@ -77,8 +77,8 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
             unnamed.append(directory)
     if 0 < len(new) < len(directories.online):
         _logger.warning(
-            "%s: without %s, so new or empty, unlike this broker's other directories; logs that stood there are copied "
-            "again from other replicas",
+            "%s: no %s, so new or empty, unlike this broker's other directories; replicas that were stored there are "
+            "copied again from other brokers",
             ", ".join(new),
             META_FILE,
         )

@@ -256,4 +256,4 @@ def _call(callbacks: list[_Waiting], error: BaseException | None) -> None:
             callback(error)
         except Exception:
             # Several may wait for the same bytes: a bug of one must not cost the others theirs.
-            _logger.exception("who waited for a cold read could not go on")
+            _logger.exception("a callback failed after a read from disk")

@@ -100,13 +100,13 @@ def warn_of_open_transactions(
             hanging.append((log, left))
     if len(hanging) < len(affected):
         _logger.info(
-            "%d partitions have transactions that are open, and that their coordinator will end",
+            "%d partitions have open transactions, which their coordinators will end",
             len(affected) - len(hanging),
         )
     for log, (first, *others) in hanging[:MOST_WARNINGS]:
         _logger.warning(
-            "%s: %s: producer %d (epoch %d) has a transaction open since %s%s; no coordinator knows of it: "
-            "`barnabas transactions abort` ends it (docs/moving.md, open transactions)",
+            "%s: %s: producer %d (epoch %d) has a hanging transaction, open since %s%s; no coordinator knows it: "
+            "end it with `barnabas transactions abort` (docs/moving.md, open transactions)",
             log.directory.name,
             effect(log.topic_partition.topic, first),
             first.producer_id,
@@ -116,8 +116,8 @@ def warn_of_open_transactions(
         )
     if len(hanging) > MOST_WARNINGS:
         _logger.warning(
-            "%d more partitions have open transactions that no coordinator knows of: `barnabas transactions hanging` "
-            "names them",
+            "%d more partitions have hanging transactions, which no coordinator knows: list them with "
+            "`barnabas transactions hanging`",
             len(hanging) - MOST_WARNINGS,
         )
 

@@ -61,7 +61,7 @@ class NextFile:
 
         def failed(error: BaseException) -> None:
             # Whoever rolls makes the file then, and is told why if that fails, too.
-            _logger.warning("the next segment could not be prepared: %s", error)
+            _logger.warning("cannot preallocate the next segment: %s", error)
             self._end()
 
         self._work.beside(make, made, failed)

@@ -250,7 +250,7 @@ class Segment:
             # What lies before it is read as ever, and who reads on meets it. The index files stay as they are: the next
             # start must find them wrong again.
             self._is_damaged = True
-            _logger.error("%s can be read up to there only, and its age is that of its file: %s", self.path, error)
+            _logger.error("%s is readable only up to the damage; retention uses the file's time: %s", self.path, error)
 
     def _readable(self, cached: Cached | None) -> RecordFile | CachedFile:
         """The file to read from, the indexes being in memory.

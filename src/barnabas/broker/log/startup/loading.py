@@ -174,7 +174,7 @@ class _Loading:
                 self._fail(directory, error, left.one_done)
                 return
             # differs from Kafka (damaged-log): there one damaged log ends the start of the broker.
-            _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+            _logger.error("cannot open %s, its partition is offline: %s", path, error)
             self._result.damaged[topic_partition] = DamagedLog(
                 path,
                 str(error),
@@ -193,7 +193,9 @@ class _Loading:
             # differs from Kafka (two-logs): it does not start, and asks for one of them to be removed by hand.
             log, other = (log, other) if log.log_end_offset > other.log_end_offset else (other, log)
             _logger.warning(
-                "%s and %s are one partition's: the longer one, the first, is kept", log.directory, other.directory
+                "%s and %s are logs of the same partition: keeping the first, which is longer",
+                log.directory,
+                other.directory,
             )
             directory = next(each for each in self._executors if each.path == other.directory.parent)
             self._result.surplus.append((other, directory))

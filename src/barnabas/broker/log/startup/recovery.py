@@ -171,7 +171,7 @@ class _Walk:
         for index, segment in enumerate(segments):
             if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
                 told_ms = env.clock.monotonic_ms()
-                _logger.info("%s: %d of %d segments checked", self.directory, index, len(segments))
+                _logger.info("%s: recovered %d of %d segments", self.directory, index, len(segments))
             is_damaged = segment.base_offset in found.damaged
             if index < first_unflushed and not is_damaged:
                 continue
@@ -210,7 +210,8 @@ class _Walk:
             return False
         # differs from Kafka (recovery-lost-end): the log goes on behind the gap there, and followers never see it.
         _logger.warning(
-            "%s: ends at offset %d, the next segment begins at %d: what is between was lost, and what follows goes",
+            "%s: ends at offset %d, the next segment starts at %d: the records between are lost, the later ones are "
+            "deleted",
             segments[index].path,
             end_offset,
             next_offset,
@@ -271,7 +272,7 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
     cut_bytes = file.size - valid_position
     if cut_bytes:
         _logger.warning(
-            "%s: cut at position %d, offset %d: %s (%d bytes lost)",
+            "%s: truncated at position %d, offset %d: %s (%d bytes lost)",
             segment.path,
             valid_position,
             next_offset,

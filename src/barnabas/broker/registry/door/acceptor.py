@@ -81,7 +81,7 @@ class ZooKeeperAcceptor:
         channel, peer = self._acceptor.accept()
         host, counts = peer[0], self._counts
         if counts.get(host, 0) >= self._most_per_host:
-            log.info("a connection from %s to the registry is turned away: it has %d", host, self._most_per_host)
+            log.info("registry connection from %s rejected: the address already has %d", host, self._most_per_host)
             channel.close()
             raise OSError(errno.ECONNREFUSED, "too many connections")
         counts[host] = counts.get(host, 0) + 1

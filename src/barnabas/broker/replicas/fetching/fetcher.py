@@ -429,7 +429,7 @@ class Fetcher:
     def _take_end(self, progress: Progress, followed: Followed, leader_end_offset: int) -> None:
         if leader_end_offset < followed.log_end_offset:
             log.warning(
-                "%s is cut from %d to %d, where its leader %d ends: an unclean leader was elected",
+                "truncating %s from offset %d to %d, the end of leader %d's log: an unclean leader was elected",
                 progress.key,
                 followed.log_end_offset,
                 leader_end_offset,
@@ -441,7 +441,7 @@ class Fetcher:
 
     def _take_start(self, progress: Progress, followed: Followed, leader_start_offset: int) -> None:
         if leader_start_offset > followed.log_end_offset:
-            log.info("%s begins anew at %d, where its leader begins", progress.key, leader_start_offset)
+            log.info("truncating %s fully: it restarts at %d, its leader's start", progress.key, leader_start_offset)
             self._change(progress, followed, partial(followed.start_anew, leader_start_offset), Phase.FETCHING)
         else:
             # The leader has it after all.
@@ -611,7 +611,7 @@ class Fetcher:
         most_ms = surroundings.config.replica_fetch_backoff_ms
         if self.state.delay(progress, why, surroundings.clock.monotonic_ms(), most_ms):
             level = logging.INFO if why in _USUAL_ERRORS else logging.WARNING
-            log.log(level, "%s is not copied from leader %d for a while: %s", progress.key, self.leader, why)
+            log.log(level, "fetching %s from leader %d is delayed: %s", progress.key, self.leader, why)
 
     def _change_failed(self, progress: Progress, error: BaseException) -> None:
         """Nobody knows what became of a log, or nothing did."""
@@ -621,14 +621,14 @@ class Fetcher:
             self._delay(progress, str(error))
             return
         if not isinstance(error, BarnabasError):
-            log.error("a bug in what copies %s", progress.key, exc_info=error)
+            log.error("internal error while copying %s", progress.key, exc_info=error)
         # A failed disk is told of by the log.
         self._fail(progress, str(error), logging.WARNING if isinstance(error, StorageError) else logging.ERROR)
 
     def _fail(self, progress: Progress, why: str, level: int = logging.ERROR) -> None:
         """Copy a partition no longer, until it is added again."""
         key = progress.key
-        log.log(level, "%s is not copied from leader %d any more: %s", key, self.leader, why)
+        log.log(level, "fetching %s from leader %d has stopped: %s", key, self.leader, why)
         self._surroundings.has_failed(key)
 
     def _current(self, progress: Progress) -> Followed | None:
@@ -662,7 +662,7 @@ class Fetcher:
         self._resume_ms = self._surroundings.clock.monotonic_ms() + back_off_ms(self._failure_count, most_ms)
         if why != self._last_failure:
             self._last_failure = why
-            log.warning("nothing is copied from leader %d for a while: %s", self.leader, why)
+            log.warning("fetching from leader %d is delayed: %s", self.leader, why)
         self._finish()
 
     def _has_succeeded(self) -> None:
@@ -701,7 +701,7 @@ class Fetcher:
                 return
             answer = answers.get(progress.key)
             if answer is None:
-                self._delay(progress, "no answer for it")
+                self._delay(progress, "the response lacks this partition")
             elif answer.error_code:
                 self._refused(progress, answer.error_code)
             else:

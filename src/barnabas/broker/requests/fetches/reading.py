@@ -468,7 +468,7 @@ class Reading:
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """Return a reader's error for a log that can't be read; a failed disk also goes offline."""
-        logger.error("%s can't be read: %s", key, error)
+        logger.error("cannot read %s: %s", key, error)
         if isinstance(error, CorruptRecordsError):
             return ErrorCode.CORRUPT_MESSAGE
         self._ctx.services.replicas.storage_failed(error)

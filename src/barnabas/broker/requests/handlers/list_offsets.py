@@ -113,7 +113,7 @@ def _list_offset(
     except StorageError as error:
         return _refusal(wanted, ctx.services.replicas.storage_failed(error).error_code)
     except CorruptRecordsError as error:
-        logger.error("%s-%d can't be searched: %s", name, wanted.partition_index, error)
+        logger.error("cannot search %s-%d: %s", name, wanted.partition_index, error)
         return _refusal(wanted, ErrorCode.CORRUPT_MESSAGE)
     if found is None or found[1] >= end_offset:
         if not is_settled:

@@ -165,7 +165,7 @@ class AclStore:
                 await self._pause()
                 await self._create_paths()
         except (RegistryError, MalformedError) as error:
-            log.error("the access rules of %s could not be changed: %s", pattern, error)
+            log.error("cannot change the ACLs of %s: %s", pattern, error)
             return Changed(nothing, nothing, error)
         failed = BarnabasError(f"Failed to update ACLs for {pattern} after trying a maximum of {MOST_RETRIES} times")
         log.error("%s", failed)
@@ -217,7 +217,7 @@ class AclStore:
             try:
                 changed[decode(data)] = None
             except MalformedError as error:
-                log.warning("notification %s of changed access rules is not one, and is passed over: %s", name, error)
+                log.warning("ACL change notification %s is malformed: ignored: %s", name, error)
         async with self._lock:
             await self._take_over(changed)
 
@@ -265,12 +265,10 @@ class AclStore:
             self._malformed[pattern] = reason
             is_known = bool(self.rules.entries(pattern))
             log.error(
-                "the access rules of %s can't be read (%s): %s",
+                "cannot read the ACLs of %s (%s): %s",
                 pattern,
                 reason,
-                "those before stay in force"
-                if is_known
-                else "only super users may do anything with what they are about",
+                "the previous ACLs stay in force" if is_known else "only super users have access to its resources",
             )
             if not is_known:
                 self.rules.close(pattern)

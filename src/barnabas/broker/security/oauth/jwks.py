@@ -88,7 +88,7 @@ class KeyRefresher:
         self._is_reading = False
         self._first.complete(None)
         if keys.keys() != self._keys.keys():
-            log.info("%d public keys for tokens were read from %s", len(keys), self._url)
+            log.info("read %d public keys for OAUTHBEARER tokens from %s", len(keys), self._url)
         self._keys = keys
         for tokens in self._tokens:
             tokens.keys = keys
@@ -99,9 +99,9 @@ class KeyRefresher:
         self._is_reading = False
         self._first.complete(None)
         if isinstance(error, OSError | ConfigError | ValueError):
-            log.warning("the public keys for tokens can't be read from %s: %s", self._url, error)
+            log.warning("cannot read the public keys for OAUTHBEARER tokens from %s: %s", self._url, error)
         else:
-            log.error("the public keys for tokens can't be read from %s", self._url, exc_info=error)
+            log.error("cannot read the public keys for OAUTHBEARER tokens from %s", self._url, exc_info=error)
         retry_ms, self._retry_ms = self._retry_ms, min(2 * self._retry_ms, self._most_retry_ms)
         self._again(retry_ms)
 

@@ -240,18 +240,18 @@ class TokenManager:
         for token_id in token_ids:
             path = paths.delegation_token(token_id)
             if not paths.is_valid(path):
-                log.warning("a change of the delegation token %.40r names none, and is passed over", token_id)
+                log.warning("delegation token change ignored: %.40r is not a valid token id", token_id)
                 continue
             try:
                 data, _ = await self._registry.get(path)
                 token = decode_token(data)
                 if token.token_id != token_id:
-                    raise MalformedError("it has the id of another one")
+                    raise MalformedError("it has the id of another token")
                 tokens.append(token)
             except NoNodeError:
                 self._forget(token_id)
             except MalformedError as error:
-                log.warning("the delegation token %s is none, and is passed over: %s", token_id, error)
+                log.warning("delegation token %s is malformed: ignored: %s", token_id, error)
         await self._take(tokens)
 
     async def _take(self, tokens: Collection[Token]) -> None:
