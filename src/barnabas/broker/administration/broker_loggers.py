@@ -18,7 +18,7 @@ _LEVELS = {"FATAL": 50, "ERROR": 40, "WARN": 30, "INFO": 20, "DEBUG": 10, "TRACE
 
 
 def levels() -> dict[str, str]:
-    """The level that counts for each logger there is."""
+    """Return the level that counts for each logger there is."""
     names = [ROOT, *sorted(logging.root.manager.loggerDict)]
     return {name: _level_name(_logger(name).getEffectiveLevel()) for name in names}
 

@@ -91,7 +91,7 @@ class ClientQuotaAdmin:
         self._registry = registry
 
     async def describe(self, components: Sequence[Component], is_strict: bool) -> list[tuple[Entity, dict[str, float]]]:
-        """The limits of all entities that a filter lets through and that have any.
+        """Return the limits of all entities that a filter lets through and that have any.
 
         Raises:
             KafkaError: There can be no such filter.
@@ -159,7 +159,7 @@ class ClientQuotaAdmin:
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """An entity as an administrator names it.
+    """Return an entity as an administrator names it.
 
     Args:
         parts: Types and names; a null name is the default.
@@ -183,7 +183,7 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
 
 
 def parts_of(entity: Entity) -> list[tuple[str, str | None]]:
-    """The types and names of an entity."""
+    """Return the types and names of an entity."""
     named = ((USER, entity.user), (CLIENT_ID, entity.client_id))
     return [(kind, None if name is DEFAULT else name) for kind, name in named if name is not None]
 
@@ -211,7 +211,7 @@ def _wanted(components: Sequence[Component], is_strict: bool) -> _Wanted:
 
 
 def _limits(settings: dict[str, str]) -> dict[str, float]:
-    """The limits among settings; what can be none is left out."""
+    """Return the limits among settings; what can be none is left out."""
     found = {}
     for key, text in settings.items():
         kind = KINDS_BY_KEY.get(key)

@@ -54,7 +54,7 @@ def check_changes(changes: Sequence[ConfigChange]) -> None:
 def changed(
     overrides: Mapping[str, str], changes: Sequence[ConfigChange], settings: Mapping[str, Setting]
 ) -> dict[str, str]:
-    """The settings after changes that `check_changes` let through.
+    """Return the settings after changes that `check_changes` let through.
 
     Args:
         overrides: What is set now.
@@ -97,7 +97,7 @@ def _list(overrides: Mapping[str, str], name: str, operation: int, settings: Map
 
 
 def _items(text: str) -> list[str]:
-    """The items of a text as Java divides it: those at the end that are empty are none, but for an empty text."""
+    """Return the items of a text as Java divides it: those at the end that are empty are none, but for an empty text."""
     if not text:
         return [""]
     items = text.split(",")

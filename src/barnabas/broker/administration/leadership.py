@@ -31,7 +31,7 @@ class LeadershipAdmin:
 
     @property
     def is_controller(self) -> bool:
-        """Whether this broker is the controller; only that one does any of it."""
+        """Return whether this broker is the controller; only that one does any of it."""
         return self._controller.is_active
 
     async def elect(
@@ -76,5 +76,5 @@ class LeadershipAdmin:
         return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """The partitions that are on their way to other brokers."""
+        """Return the partitions that are on their way to other brokers."""
         return self._controller.reassignments()

@@ -148,7 +148,7 @@ class LiveConfig:
         return config.take_over(self._settled(config.default_overrides, config.broker_overrides), _CHANGING)
 
     def _settled(self, for_all: Mapping[str, str], for_this: Mapping[str, str]) -> BrokerConfig:
-        """The settings that these layers make together. Raises ConfigError where they can't be, now."""
+        """Return the settings that these layers make together. Raises ConfigError where they can't be, now."""
         texts = dict(self._static)
         for layer in (for_all, for_this):
             for name, text in layer.items():

@@ -147,7 +147,7 @@ class PartitionAdmin:
         return PartitionsResult(topic.name, ErrorCode.NONE)
 
     async def _read(self, name: str) -> tuple[TopicAssignment, int]:
-        """A topic's assignment and the version of its node."""
+        """Return a topic's assignment and the version of its node."""
         if self._controller.is_deleting(name):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
         try:

@@ -27,14 +27,14 @@ class ProducerIds:
         self._refill = asyncio.Lock()
 
     def take(self) -> int | None:
-        """An id from the block in memory; None: it is used up, call `fetch`."""
+        """Return an id from the block in memory; None: it is used up, call `fetch`."""
         if self._next == self._end:
             return None
         self._next += 1
         return self._next - 1
 
     async def fetch(self) -> int:
-        """An id, from a new block if need be.
+        """Return an id, from a new block if need be.
 
         Raises:
             RegistryError: The registry is closed.

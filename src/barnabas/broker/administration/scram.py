@@ -139,7 +139,7 @@ class ScramAdmin:
 
 
 def _refused(changes: Iterable[Change]) -> dict[str, Result]:
-    """The users whose changes make no sense, whatever there is."""
+    """Return the users whose changes make no sense, whatever there is."""
     refused: dict[str, Result] = {}
     deletions_first = sorted(changes, key=lambda change: isinstance(change, Upsertion))
     for change in deletions_first:

@@ -38,7 +38,7 @@ class TopicNames:
         self._note(name)
 
     def alike(self, name: str) -> Collection[str]:
-        """The topics whose names could collide with this one."""
+        """Return the topics whose names could collide with this one."""
         return sorted(self._alike.get(_flat(name), ()))
 
     def _note(self, name: str) -> None:

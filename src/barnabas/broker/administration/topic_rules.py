@@ -128,7 +128,7 @@ def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, 
 
 
 def check_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
-    """The settings of a new topic.
+    """Return the settings of a new topic.
 
     Raises:
         KafkaError: INVALID_CONFIG.

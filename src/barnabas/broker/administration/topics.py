@@ -111,7 +111,7 @@ class TopicAdmin:
 
     @property
     def is_controller(self) -> bool:
-        """Whether this broker is the controller; only that one answers requests to create and delete."""
+        """Return whether this broker is the controller; only that one answers requests to create and delete."""
         return self._controller.is_active
 
     async def create(
@@ -370,7 +370,7 @@ class _Creation:
         self.quota = quota
 
     def alike(self, name: str) -> Collection[str]:
-        """The existing topics whose names could collide with this one."""
+        """Return the existing topics whose names could collide with this one."""
         return self._names.alike(name)
 
     def add(self, name: str) -> None:

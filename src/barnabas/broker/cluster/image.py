@@ -65,7 +65,7 @@ class ClusterImage:
     controller_epoch: int = 0
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
-        """The state of a partition, if it is known."""
+        """Return the state of a partition, if it is known."""
         partitions = self.topics.get(topic)
         return None if partitions is None else partitions.get(partition)
 
@@ -127,7 +127,7 @@ class ClusterView:
         return forget
 
     def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        """The settings that a topic itself has; empty when it has none, or is unknown."""
+        """Return the settings that a topic itself has; empty when it has none, or is unknown."""
         return self._overrides.get(topic, {})
 
     def set_topic_overrides(self, topic: str, overrides: Mapping[str, str]) -> None:

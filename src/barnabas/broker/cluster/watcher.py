@@ -225,7 +225,7 @@ class ConfigWatcher:
             await self._read_changed(entity)
 
     async def _new_entities(self, list_name: str) -> list[str]:
-        """The entities below a node that were not there before; who comes next is told by a watch."""
+        """Return the entities below a node that were not there before; who comes next is told by a watch."""
         names = await self._children(list_name)
         entity_type, _, user = list_name.partition("/")
         if entity_type == paths.USERS and user and "/" not in user:
@@ -294,7 +294,7 @@ class ConfigWatcher:
                     self._tell(entity, overrides)
 
     async def _entities(self, entity_type: str) -> list[str]:
-        """All entities of a type that have a node."""
+        """Return all entities of a type that have a node."""
         found = []
         # What is for all comes before what stands on it.
         for name in sorted(await self._children(entity_type), key=lambda name: (name != paths.DEFAULT_ENTITY, name)):

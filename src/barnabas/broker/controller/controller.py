@@ -139,7 +139,7 @@ class Controller:
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker is the controller."""
+        """Return whether this broker is the controller."""
         return self._term is not None
 
     @property
@@ -154,7 +154,7 @@ class Controller:
 
     @property
     def waiting_times(self) -> Durations:
-        """How long events waited."""
+        """Return how long events waited."""
         return self._events.times
 
     @property
@@ -168,7 +168,7 @@ class Controller:
         return 0 if self._term is None else self._term.state.epoch
 
     def address_of(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
-        """A listener's address, as its broker registered it; None: there is none."""
+        """Return a listener's address, as its broker registered it; None: there is none."""
         broker = None if self._term is None else self._term.state.brokers.get(broker_id)
         for endpoint in () if broker is None else broker.registration.endpoints:
             if endpoint.listener_name == listener_name:
@@ -176,7 +176,7 @@ class Controller:
         return None
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """The partitions that are on their way to other brokers; none where another broker is the controller."""
+        """Return the partitions that are on their way to other brokers; none where another broker is the controller."""
         return {} if self._term is None else self._term.state.reassignments()
 
     def is_deleting(self, topic: str) -> bool:

@@ -48,7 +48,9 @@ class Elected(NamedTuple):
 
 
 def first_state(state: ControllerState, partition: TopicPartition) -> PartitionStateNode | None:
-    """The state of a new partition: its first live replica leads, the live ones are in sync; None: none is alive."""
+    """Return the state of a new partition: its first live replica leads, the live ones are in sync; None: none is
+    alive.
+    """
     alive = tuple(replica for replica in state.replicas(partition) if state.is_online(replica, partition))
     if not alive:
         return None
@@ -99,7 +101,7 @@ def elect(
 
 
 def without_replica(current: PartitionStateNode, broker_id: int, controller_epoch: int) -> PartitionStateNode | None:
-    """The state without a replica in sync; None: it was not among them."""
+    """Return the state without a replica in sync; None: it was not among them."""
     if broker_id not in current.isr:
         return None
     leader = NO_LEADER if current.leader == broker_id else current.leader
@@ -124,7 +126,7 @@ def unnoticed_returns(
 
 
 def raised(current: PartitionStateNode, controller_epoch: int) -> PartitionStateNode:
-    """The same state in the next epoch, so that the brokers take in what else they are told with it."""
+    """Return the same state in the next epoch, so that the brokers take in what else they are told with it."""
     return PartitionStateNode(current.leader, current.leader_epoch + 1, current.isr, controller_epoch)
 
 

@@ -179,7 +179,7 @@ async def _delete_nodes(term: Term, topic: str) -> None:
 
 
 async def _tree(registry: Registry, path: str) -> list[str]:
-    """A node and everything below it, parents first; nothing when it is not there."""
+    """Return a node and everything below it, parents first; nothing when it is not there."""
     found: list[str] = []
     waiting = [path]
     while waiting:
@@ -196,7 +196,7 @@ async def _tree(registry: Registry, path: str) -> list[str]:
 
 
 def _some_topics(state: ControllerState, topics: Sequence[str]) -> list[str]:
-    """The first of some topics, with as many partitions as go into a turn of the loop; one at the least."""
+    """Return the first of some topics, with as many partitions as go into a turn of the loop; one at the least."""
     partition_count = 0
     for count, topic in enumerate(topics):
         partition_count += len(state.topics[topic].replicas)

@@ -80,7 +80,7 @@ class Incumbent(NamedTuple):
 
 
 async def current_controller(registry: Registry, watch: Watch | None = None) -> Incumbent | None:
-    """The controller, or None when there is none; `watch` is told when that changes."""
+    """Return the controller, or None when there is none; `watch` is told when that changes."""
     if await registry.exists(paths.CONTROLLER, watch) is None:
         return None
     try:
@@ -96,7 +96,7 @@ async def current_controller(registry: Registry, watch: Watch | None = None) -> 
 
 
 async def still_elected(registry: Registry) -> Elected:
-    """The epoch of a broker that is still the controller after it lost its connection to the registry."""
+    """Return the epoch of a broker that is still the controller after it lost its connection to the registry."""
     return Elected(*await _read_epoch(registry))
 
 

@@ -179,7 +179,7 @@ async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[T
 
 
 async def _creations(registry: Registry, nodes: Mapping[TopicPartition, PartitionStateNode]) -> dict[str, Sequence[Op]]:
-    """The operations that make the nodes of partitions, by topic; parents that are there stay."""
+    """Return the operations that make the nodes of partitions, by topic; parents that are there stay."""
     topics = list(dict.fromkeys(partition.topic for partition in nodes))
     wanted = [paths.partitions(topic) for topic in topics] + [paths.partition(*partition) for partition in nodes]
     found = dict(zip(wanted, await registry.get_many(wanted), strict=True))

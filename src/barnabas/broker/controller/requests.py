@@ -285,7 +285,7 @@ class RequestBatch:
 
 
 def deleted_partitions(request: StopReplicaRequest) -> list[TopicPartition]:
-    """The partitions whose logs a request lets go, of whatever version it is."""
+    """Return the partitions whose logs a request lets go, of whatever version it is."""
     if request.topic_states:
         return [
             TopicPartition(topic.topic_name, told.partition_index)

@@ -176,7 +176,7 @@ class ControllerState:
         return broker_id in self.brokers and partition not in self.failed_replicas.get(broker_id, ())
 
     def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
-        """All replicas on some brokers, but those that are deleted: they stay so, wherever their brokers are."""
+        """Return all replicas on some brokers, but those that are deleted: they stay so, wherever their brokers are."""
         wanted = set(brokers)
         return [
             replica
@@ -189,7 +189,7 @@ class ControllerState:
     # Topics and partitions
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
-        """All partitions of a topic."""
+        """Return all partitions of a topic."""
         assignment = self.topics.get(topic)
         return [] if assignment is None else [TopicPartition(topic, index) for index in assignment.replicas]
 
@@ -199,7 +199,7 @@ class ControllerState:
             yield from self.partitions_of(topic)
 
     def led_partitions(self) -> list[TopicPartition]:
-        """All partitions that have a state, but those on their way out."""
+        """Return all partitions that have a state, but those on their way out."""
         return [partition for partition in self.leaders if partition.topic not in self.deleting]
 
     def partitions_without_live_leader(self) -> list[TopicPartition]:
@@ -211,12 +211,12 @@ class ControllerState:
         ]
 
     def replicas(self, partition: TopicPartition) -> list[int]:
-        """The brokers of a partition; empty when it is unknown."""
+        """Return the brokers of a partition; empty when it is unknown."""
         assignment = self.topics.get(partition.topic)
         return [] if assignment is None else assignment.replicas.get(partition.partition, [])
 
     def moving(self, partition: TopicPartition) -> Moving | None:
-        """The replicas of a partition; None: there is no such partition."""
+        """Return the replicas of a partition; None: there is no such partition."""
         assignment = self.topics.get(partition.topic)
         replicas = None if assignment is None else assignment.replicas.get(partition.partition)
         if assignment is None or replicas is None:
@@ -232,7 +232,7 @@ class ControllerState:
         set_or_drop(assignment.removing, index, there.removing)
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """All partitions that are on their way to other brokers."""
+        """Return all partitions that are on their way to other brokers."""
         found = {}
         for topic in sorted(self.topics):
             assignment = self.topics[topic]
@@ -275,7 +275,7 @@ class ControllerState:
             self.replicas_of.pop(replica.partition, None)
 
     def topic_replicas(self, topic: str) -> list[Replica]:
-        """All replicas of a topic."""
+        """Return all replicas of a topic."""
         return [
             Replica(partition, broker_id)
             for partition in self.partitions_of(topic)

@@ -121,7 +121,7 @@ class Term:
         self.sender.close()
 
     def watch(self, event: Event) -> QueueEvent:
-        """A watch that puts an event into the controller's queue."""
+        """Return a watch that puts an event into the controller's queue."""
         return QueueEvent(self._events, event)
 
     # Requests

@@ -91,7 +91,7 @@ class OwnedPartitions(Generic[T]):
 
     @property
     def is_loading(self) -> bool:
-        """Whether any partition is being read."""
+        """Return whether any partition is being read."""
         return bool(self._loading)
 
     def owns(self, partition: int) -> bool:

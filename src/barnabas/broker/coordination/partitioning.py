@@ -27,5 +27,5 @@ async def coordinated_partition_count(registry: Registry, topic: str, configured
 
 
 def partition_of(name: str, partition_count: int) -> int:
-    """The partition of a name."""
+    """Return the partition of a name."""
     return kafka_abs(java_hash_code(name)) % partition_count

@@ -157,7 +157,7 @@ class GroupCoordinator:
         return self._table.transactions
 
     def partition_for(self, group_id: str) -> int:
-        """The partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
+        """Return the partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
         return partition_of(group_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
@@ -198,7 +198,7 @@ class GroupCoordinator:
             self._table.happen(group, RemoveTopics(names))
 
     def new_member_id(self, name: str) -> str:
-        """An id for a member that has none yet.
+        """Return an id for a member that has none yet.
 
         Args:
             name: What it begins with, as people see it: the client's id, or the instance id of a static member.
@@ -251,7 +251,7 @@ class GroupCoordinator:
 
     @property
     def _is_full(self) -> bool:
-        """Whether there is no room for a new group."""
+        """Return whether there is no room for a new group."""
         return self._table.kept_bytes > self._most_bytes
 
     def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
@@ -380,7 +380,7 @@ class GroupCoordinator:
         return error_code, {wanted: offsets[wanted] for wanted in partitions if wanted in offsets}
 
     def unstable_partitions(self, group_id: str) -> frozenset[TopicPartition]:
-        """The partitions with offsets of transactions that have not ended."""
+        """Return the partitions with offsets of transactions that have not ended."""
         group = self._groups.get(group_id)
         # differs from Kafka (require-stable): what is committed without a transaction is told as soon as it is stored;
         # until then the offset before it holds.
@@ -406,7 +406,7 @@ class GroupCoordinator:
         return group_instance_id is not None and not self._knows_static_members
 
     def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:
-        """The checks that every API of groups begins with."""
+        """Return the checks that every API of groups begins with."""
         if self._gone_topics:
             self._remove_topics_of(group_id)
         if not group_id and not is_empty_id_valid:
@@ -440,7 +440,7 @@ class GroupCoordinator:
             self.transaction_ended(producer_id, partition, is_committed)
 
     def _answered(self, group_id: str, error_code: ErrorCode, event: Event, absence: ErrorCode) -> ErrorCode:
-        """The code that an event is answered with at once; `absence` where there is no such group."""
+        """Return the code that an event is answered with at once; `absence` where there is no such group."""
         if error_code is not ErrorCode.NONE:
             return error_code
         group = self._groups.get(group_id)

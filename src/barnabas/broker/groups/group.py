@@ -93,14 +93,14 @@ class Member:
     deadline_ms: int = 0
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """The metadata that it gave for a protocol; empty when it does not know the protocol."""
+        """Return the metadata that it gave for a protocol; empty when it does not know the protocol."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
         return b""
 
     def vote(self, candidates: set[str]) -> str:
-        """The first protocol of its list that is a candidate."""
+        """Return the first protocol of its list that is a candidate."""
         return next(name for name, _ in self.protocols if name in candidates)
 
     @property
@@ -186,16 +186,16 @@ class Group:
 
     @property
     def has_all_members_joined(self) -> bool:
-        """Whether all members have joined the rebalance, and every id that was handed out is in use."""
+        """Return whether all members have joined the rebalance, and every id that was handed out is in use."""
         return self.awaiting_join_count == len(self.members) and not self.pending_member_ids
 
     @property
     def has_offsets(self) -> bool:
-        """Whether an offset is committed or about to be."""
+        """Return whether an offset is committed or about to be."""
         return bool(self.offsets or self.pending_commits or self.pending_transactions)
 
     def static_member(self, group_instance_id: str | None) -> Member | None:
-        """The member that an instance id stands for; None for no instance id, or one that nobody has."""
+        """Return the member that an instance id stands for; None for no instance id, or one that nobody has."""
         if group_instance_id is None or group_instance_id not in self.static_member_ids:
             return None
         return self.members[self.static_member_ids[group_instance_id]]
@@ -288,7 +288,7 @@ class Group:
         member.is_awaiting_join = is_awaiting_join
 
     def select_protocol(self) -> str:
-        """The protocol with the most votes of those that all members support; the earlier voted one of equals."""
+        """Return the protocol with the most votes of those that all members support; the earlier voted one of equals."""
         member_count = len(self.members)
         candidates = {name for name, count in self.protocol_counts.items() if count == member_count}
         votes: dict[str, int] = {}

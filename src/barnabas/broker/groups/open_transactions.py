@@ -49,7 +49,7 @@ class OpenTransactions:
         self._late.setdefault(partition, []).append(marker)
 
     def take_late(self, partition: int) -> list[LateMarker]:
-        """The markers that were kept for a partition, as they came."""
+        """Return the markers that were kept for a partition, as they came."""
         return self._late.pop(partition, [])
 
     def drop(self, partition: int) -> None:

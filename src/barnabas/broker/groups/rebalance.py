@@ -139,7 +139,7 @@ def finish_sync(member: Member, answer: SyncAnswer, now_ms: int, effects: list[E
 
 
 def join_answer(group: Group, member: Member) -> JoinAnswer:
-    """The current generation as one member sees it."""
+    """Return the current generation as one member sees it."""
     members: tuple[JoinedMember, ...] = ()
     if member.member_id == group.leader_id:
         members = tuple(

@@ -28,7 +28,7 @@ Reply = Answer | AnswerDeletion | AnswerJoin | AnswerSync | AwaitJoin | AwaitSyn
 
 
 def _for_nobody() -> Pending[Any]:
-    """An answer that nobody waits for: it has ended."""
+    """Return an answer that nobody waits for: it has ended."""
     pending: Pending[Any] = Pending()
     pending.cancel()
     return pending

@@ -67,7 +67,7 @@ class GroupKey(NamedTuple):
 
 
 def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:
-    """The key of a committed offset: an `OffsetCommitKey`, put together here because every commit needs one."""
+    """Return the key of a committed offset: an `OffsetCommitKey`, put together here because every commit needs one."""
     # hot path: scripts/bench --whole --only commits
     group, topic = group_id.encode(), topic_partition.topic.encode()
     return b"".join(
@@ -82,12 +82,13 @@ def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:
 
 
 def encode_group_key(group_id: str) -> bytes:
-    """The key of a group's metadata."""
+    """Return the key of a group's metadata."""
     return _prefixed(GROUP_KEY_TYPE, GroupMetadataKey(group_id), _KEY_VERSION)
 
 
 def encode_offset_value(committed: CommittedOffset, reader: KafkaVersion = NEWEST) -> bytes:
-    """The value of a committed offset; one with an expiry of its own needs an older version, without leader epoch.
+    """Return the value of a committed offset; one with an expiry of its own needs an older version, without leader
+    epoch.
 
     Args:
         committed: The offset.
@@ -110,7 +111,7 @@ def encode_offset_value(committed: CommittedOffset, reader: KafkaVersion = NEWES
 
 
 def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: KafkaVersion = NEWEST) -> bytes:
-    """The value of a group's metadata.
+    """Return the value of a group's metadata.
 
     Args:
         group: The group.
@@ -145,7 +146,7 @@ def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: K
 def group_batch(
     group: Group, assignments: Mapping[str, bytes], now_ms: int, codec: Codec, reader: KafkaVersion = NEWEST
 ) -> bytearray:
-    """The batch that stores a group's metadata."""
+    """Return the batch that stores a group's metadata."""
     builder = BatchBuilder(codec)
     builder.append(now_ms, encode_group_key(group.group_id), encode_group_value(group, assignments, reader))
     return builder.build()
@@ -160,7 +161,7 @@ def offsets_batch(
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_EPOCH,
 ) -> bytearray:
-    """The batch that stores the offsets of one commit; of a transaction with a producer id."""
+    """Return the batch that stores the offsets of one commit; of a transaction with a producer id."""
     is_transactional = producer_id != NO_PRODUCER_ID
     if len(offsets) == 1 and codec is _NO_CODEC and not is_transactional:
         ((topic_partition, committed),) = offsets.items()
@@ -177,7 +178,7 @@ def offsets_batch(
 def tombstone_batches(
     group_id: str, partitions: Iterable[TopicPartition], is_group_removed: bool, now_ms: int, codec: Codec
 ) -> list[bytearray]:
-    """The batches that remove offsets, and at last the group itself."""
+    """Return the batches that remove offsets, and at last the group itself."""
     keys = [encode_offset_key(group_id, topic_partition) for topic_partition in partitions]
     if is_group_removed:
         keys.append(encode_group_key(group_id))

@@ -52,11 +52,11 @@ class LinkSecurity(Protocol):
     """How brokers are reached."""
 
     def wrap(self, channel: Channel, host: str) -> Channel:
-        """A connection that was just opened, with TLS where that is wanted."""
+        """Return a connection that was just opened, with TLS where that is wanted."""
         ...
 
     def new_login(self, where: str) -> "Login | None":
-        """The login at a broker; None: brokers do not log in. Raises ConfigError."""
+        """Return the login at a broker; None: brokers do not log in. Raises ConfigError."""
         ...
 
 
@@ -468,7 +468,7 @@ async def _log_in(talk: _Talk, login: "Login", timeout_s: float) -> BaseExceptio
 
 
 def _request_frame(request: Message, version: int, correlation_id: int, client_id: str) -> WireBuffer:
-    """A request as it is sent, its size first."""
+    """Return a request as it is sent, its size first."""
     frame = WireBuffer(_SIZE_PLACE)
     encode_request_header(frame, request.API_KEY, version, correlation_id, client_id)
     request.encode(version, frame)

@@ -31,7 +31,7 @@ NEXT_FILE = f"next{LOG_SUFFIX}{DELETED_SUFFIX}"
 
 
 def file_name(offset: int, suffix: str) -> str:
-    """The name of a file that starts at `offset`: 20 digits and the suffix."""
+    """Return the name of a file that starts at `offset`: 20 digits and the suffix."""
     return f"{offset:020d}{suffix}"
 
 
@@ -42,5 +42,5 @@ def is_name_of_log(name: str) -> bool:
 
 
 def segment_paths(directory: Path, base_offset: int) -> list[Path]:
-    """The names of a segment's files: log, offset index, time index, transaction index."""
+    """Return the names of a segment's files: log, offset index, time index, transaction index."""
     return [directory / file_name(base_offset, suffix) for suffix in SEGMENT_SUFFIXES]

@@ -150,7 +150,7 @@ class LeaderEpochs:
         return self._entries[index - 1].epoch, self._entries[index].start_offset
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch that wrote `offset`; -1 when none is known."""
+        """Return the epoch that wrote `offset`; -1 when none is known."""
         index = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
         return self._entries[index - 1].epoch if index else NO_EPOCH
 

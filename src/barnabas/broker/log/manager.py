@@ -310,11 +310,11 @@ class LogManager:
         return self._logs.keys()
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """The open log of a partition."""
+        """Return the open log of a partition."""
         return self._logs.get(topic_partition)
 
     def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Pending[PartitionLog | None]:
-        """The log of a partition, made when there is none.
+        """Return the log of a partition, made when there is none.
 
         Args:
             is_new: Nothing was ever written to it. Otherwise it may be in a directory that is offline.
@@ -376,7 +376,7 @@ class LogManager:
 
     @property
     def moved_bytes_per_s(self) -> float:
-        """How many bytes a second were copied of late into other directories."""
+        """Return how many bytes a second were copied of late into other directories."""
         return 0 if self._moves is None else self._moves.bytes_per_s
 
     def place(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:

@@ -147,7 +147,7 @@ class Move:
 
     @property
     def was_cut(self) -> bool:
-        """Whether the log is being cut, or was, and the copy does not know."""
+        """Return whether the log is being cut, or was, and the copy does not know."""
         return self.source.is_truncating or len(self.source.cut_offsets) != self._cut_count
 
     @property
@@ -158,7 +158,7 @@ class Move:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether all that the log's segments hold was read."""
+        """Return whether all that the log's segments hold was read."""
         return self.left_bytes == 0
 
     def read_to(self, position: int) -> None:
@@ -536,7 +536,7 @@ class LogMoves:
 
     @property
     def bytes_per_s(self) -> float:
-        """How many bytes a second were copied of late."""
+        """Return how many bytes a second were copied of late."""
         return self._copied_bytes.rate_per_s(self._env.clock.monotonic_ms())
 
     def _name(self, move: Move) -> None:

@@ -211,11 +211,11 @@ class PartitionLog:
         self.producers.note_replicated(high_watermark)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """The largest known epoch at or below `epoch` and its end offset; (-1, -1) when there is none."""
+        """Return the largest known epoch at or below `epoch` and its end offset; (-1, -1) when there is none."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
     def epoch_at(self, offset: int) -> int:
-        """The leader epoch that wrote `offset`; -1 when none is known."""
+        """Return the leader epoch that wrote `offset`; -1 when none is known."""
         return self.epochs.epoch_at(offset)
 
     def begin_leader_epoch(self, epoch: int) -> None:
@@ -614,12 +614,12 @@ class PartitionLog:
 
     @property
     def is_truncating(self) -> bool:
-        """Whether a truncation, or a new beginning, was asked for and is not over."""
+        """Return whether a truncation, or a new beginning, was asked for and is not over."""
         return self._cut_count > 0
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is written ahead, or the log truncated."""
+        """Return whether something is written ahead, or the log truncated."""
         return self._ahead is not None or self._cut_count > 0
 
     def idle(self) -> Pending[None]:
@@ -828,7 +828,7 @@ class PartitionLog:
         return [*times, (self.log_end_offset, now_ms)] if self.segments[-1].size else times
 
     def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:
-        """The first record whose timestamp is at least `target_ms`: its timestamp, offset and leader epoch.
+        """Return the first record whose timestamp is at least `target_ms`: its timestamp, offset and leader epoch.
 
         Not for the hot path: it may load indexes and walks the records of one batch.
 
@@ -905,7 +905,7 @@ class PartitionLog:
 
     @property
     def has_failed(self) -> bool:
-        """Whether something could not be written, so that the files are not what they should be."""
+        """Return whether something could not be written, so that the files are not what they should be."""
         return self._work.error is not None
 
     def settled(self) -> Pending[None]:

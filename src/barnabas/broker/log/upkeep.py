@@ -225,7 +225,7 @@ class Upkeep:
 
 
 def _cleaner_class() -> "type[Cleaner]":
-    """The cleaner, whose modules a broker loads when it has begun to serve; never on the event loop."""
+    """Return the cleaner, whose modules a broker loads when it has begun to serve; never on the event loop."""
     from barnabas.broker.log.cleaner.cleaner import Cleaner
 
     return Cleaner

@@ -129,7 +129,7 @@ class Sources:
 
 
 def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
-    """A snapshot, step by step."""
+    """Return a snapshot, step by step."""
     snapshot = Snapshot()
     _put_broker(sources, recent, snapshot)
     _put_requests(sources, recent, snapshot)
@@ -148,7 +148,7 @@ def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
 
 
 def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
-    """All distributions of APIs that are used, of flushes, and of what the controller does, as copies."""
+    """Return all distributions of APIs that are used, of flushes, and of what the controller does, as copies."""
     found: dict[tuple[str, Labels], Distribution] = {}
     for times in _times(sources.routes):
         labels = (times.name,)

@@ -22,7 +22,7 @@ QUANTILES = (0.5, 0.75, 0.95, 0.99, 0.999)
 
 
 def exposition(snapshot: Snapshot) -> bytes:
-    """The text, in the order of the table; nothing is left of the snapshot.
+    """Return the text, in the order of the table; nothing is left of the snapshot.
 
     What is written is let go of metric by metric: to free 100,000 rows at one stroke holds the interpreter, and with it
     the event loop, for 25 ms.

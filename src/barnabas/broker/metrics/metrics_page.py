@@ -24,7 +24,7 @@ def early_page() -> Page:
 
 
 def metrics_page(sources: Sources, recent: Recent, process: Callable[[], Mapping[str, float]]) -> Page:
-    """The page.
+    """Return the page.
 
     Args:
         process: What the system knows of the process, by the name of the metric; asked where the answer is written.

@@ -63,7 +63,7 @@ class Pages:
         self._by_path[page.path] = page
 
     def find(self, path: str) -> Page | None:
-        """The page of a path, if there is one."""
+        """Return the page of a path, if there is one."""
         return self._by_path.get(path)
 
     def listed(self) -> dict[str, str]:
@@ -72,10 +72,10 @@ class Pages:
 
 
 def json_answer(content: object, status: int = OK) -> Answer:
-    """An answer in JSON, indented for people."""
+    """Return an answer in JSON, indented for people."""
     return Answer(status, JSON, json.dumps(content, indent=2).encode() + b"\n")
 
 
 def refusal(status: int, *reasons: str) -> Answer:
-    """An answer that says why there is no other."""
+    """Return an answer that says why there is no other."""
     return json_answer({"status": "down" if status == UNAVAILABLE else "refused", "reasons": list(reasons)}, status)

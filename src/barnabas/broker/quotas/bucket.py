@@ -179,7 +179,7 @@ class Bucket:
         return self._rate.rate_per_s(now_ms)
 
     def measured_ms(self, now_ms: int) -> int:
-        """The time that the rate is taken over."""
+        """Return the time that the rate is taken over."""
         return self._rate.measured_ms(now_ms)
 
     def throttle_average_ms(self, now_ms: int) -> float | None:

@@ -35,7 +35,7 @@ class ControllerMutationQuota:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether something was refused: then the rest of the request is, too."""
+        """Return whether something was refused: then the rest of the request is, too."""
         return self._is_strict and self._throttle_ms > 0
 
     def take(self, partition_count: int) -> bool:

@@ -47,7 +47,7 @@ def explain(
     only_user: str | None = None,
     kinds: Iterable[QuotaKind] = QuotaKind,
 ) -> dict[str, Json]:
-    """All that holds a user's clients of one id, or might.
+    """Return all that holds a user's clients of one id, or might.
 
     Args:
         history: What was used lately, if anybody knows.
@@ -272,7 +272,7 @@ def _is_meant(wanted: str | None, name: str) -> bool:
 
 
 def limits_of(quotas: Quotas) -> list[Json]:
-    """All limits that are set, with the nodes that they stand in; None for those of the broker's file."""
+    """Return all limits that are set, with the nodes that they stand in; None for those of the broker's file."""
     told: list[Json] = []
     for kind in QuotaKind:
         for entity, limit in quotas.overrides(kind).items():

@@ -166,7 +166,7 @@ class History:
             self._compare()
 
     def recorded(self, last_s: int = SECOND_COUNT) -> list[Recorded]:
-        """The last seconds of all, up to `second`; copies."""
+        """Return the last seconds of all, up to `second`; copies."""
         told = []
         for client, rings in [*self._kept.items(), (None, self._others)]:
             for kind, ring in rings.by_kind.items():

@@ -34,7 +34,7 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def encode(second: int, recorded: Iterable[Recorded]) -> bytes:
-    """The file's content; takes some hundred milliseconds for the largest history."""
+    """Return the file's content; takes some hundred milliseconds for the largest history."""
     rings = list(recorded)
     header = json.dumps(
         {
@@ -48,7 +48,7 @@ def encode(second: int, recorded: Iterable[Recorded]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[int, list[Recorded]]:
-    """The last second, and the rings.
+    """Return the last second, and the rings.
 
     Raises:
         ValueError: This is no such file, or it is damaged; says why.

@@ -196,7 +196,7 @@ class Quotas:
         return problems
 
     def overrides(self, kind: QuotaKind) -> Mapping[Entity, float]:
-        """The limits of a kind, by whom they are for."""
+        """Return the limits of a kind, by whom they are for."""
         return self._limits[kind].by_entity
 
     def resolve(self, kind: QuotaKind, user: str, client_id: str) -> Resolution:
@@ -204,13 +204,13 @@ class Quotas:
         return self._limits[kind].resolve(user, client_id)
 
     def levels(self, kind: QuotaKind, user: str, client_id: str) -> list[LevelLimit]:
-        """All levels as they look to a client, from the first to the last."""
+        """Return all levels as they look to a client, from the first to the last."""
         return self._limits[kind].levels(user, client_id)
 
     # --- who is there
 
     def enter(self, user: str, client_id: str, now_ms: int) -> Client:
-        """A connection is this client's from now on, until `leave`."""
+        """Return a connection is this client's from now on, until `leave`."""
         user, client_id = kept_name(user), kept_name(client_id)
         client = self.clients.get((user, client_id))
         if client is None:

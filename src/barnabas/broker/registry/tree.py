@@ -101,7 +101,7 @@ class Znode(NamedTuple):
     acls: Acls = ()
 
     def stat(self) -> Stat:
-        """The node as ZooKeeper shows it."""
+        """Return the node as ZooKeeper shows it."""
         return Stat(
             self.czxid,
             self.mzxid,
@@ -160,7 +160,7 @@ class Tree:
         return len(self._nodes)
 
     def get(self, path: str) -> Znode | None:
-        """The node of a path, if there is one."""
+        """Return the node of a path, if there is one."""
         return self._nodes.get(path)
 
     def acls(self, path: str, node: Znode) -> Acls:
@@ -168,7 +168,7 @@ class Tree:
         return access.acls_of_secured(path) if self.is_secured and not node.acls else node.acls
 
     def children(self, path: str) -> list[str]:
-        """The sorted names of a node's children.
+        """Return the sorted names of a node's children.
 
         Raises:
             NoNodeError: There is no such node.
@@ -178,11 +178,11 @@ class Tree:
         return sorted(self._children.get(path, ()))
 
     def ephemerals(self, session_id: int) -> list[str]:
-        """The sorted paths of a session's ephemeral nodes."""
+        """Return the sorted paths of a session's ephemeral nodes."""
         return sorted(self._ephemerals.get(session_id, ()))
 
     def owners(self) -> list[int]:
-        """The sessions that have ephemeral nodes."""
+        """Return the sessions that have ephemeral nodes."""
         return sorted(self._ephemerals)
 
     def commit(self, stage: "Stage") -> None:
@@ -244,7 +244,7 @@ class Stage:
         self.events: list[WatchEvent] = []
 
     def get(self, path: str) -> Znode | None:
-        """The node as it will be."""
+        """Return the node as it will be."""
         return self.changes[path] if path in self.changes else self._tree.get(path)
 
     def apply(self, ops: Sequence[TreeOp], now_ms: int, author: Author | None = None) -> list[OpResult]:
@@ -338,7 +338,7 @@ class Stage:
 
     @property
     def _is_brokers(self) -> bool:
-        """Whether it is the broker that asks, or one of those that share the tree: ZooKeeper's rules are enough."""
+        """Return whether it is the broker that asks, or one of those that share the tree: ZooKeeper's rules are enough."""
         return self._identities is None or not self._tree.is_brokers_own
 
     def _settled(self, acls: Acls, path: str) -> Acls:

@@ -114,7 +114,7 @@ class FollowedPartition:
         return None if appended is None else self._noted(appended)
 
     def _noted(self, appended: Pending[None]) -> Pending[None]:
-        """The same; a disk that fails is told of."""
+        """Return the same; a disk that fails is told of."""
         noted: Pending[None] = Pending()
 
         def failed(error: BaseException) -> None:

@@ -67,7 +67,7 @@ class ReplicaLogDirs:
         self._replicas = replicas
 
     def directories(self) -> list[tuple[str, bool]]:
-        """The path of each directory, and whether it can be used."""
+        """Return the path of each directory, and whether it can be used."""
         directories = self._logs.directories
         return [(_path(each), each in directories.online) for each in directories.all]
 
@@ -113,7 +113,8 @@ class ReplicaLogDirs:
                 yield _path(move.directory), ReplicaSize(key, size_bytes, lag, is_future=True)
 
     def place(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
-        """A replica is to stand in a directory: it begins to move there; one that is not here yet will be made there.
+        """Return a replica is to stand in a directory: it begins to move there; one that is not here yet will be made
+        there.
 
         Args:
             path: As it is told to clients.

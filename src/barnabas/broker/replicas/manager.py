@@ -289,7 +289,7 @@ class ReplicaManager:
         return appended.followed(when_flushed).followed(when_replicated)
 
     def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
-        """The result, once flush.messages is kept."""
+        """Return the result, once flush.messages is kept."""
         if result.error_code != ErrorCode.NONE or not log.is_flush_due():
             return completed(result)
         delayed = _DelayedAppend()
@@ -313,7 +313,7 @@ class ReplicaManager:
         return ErrorCode.NONE if self._partitions.get(key) is partition else self.absence_of(key)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """The error code for a partition that `partition` does not give, by this broker's own replicas alone."""
+        """Return the error code for a partition that `partition` does not give, by this broker's own replicas alone."""
         is_offline = topic_partition in self._offline
         return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -349,7 +349,7 @@ class ReplicaManager:
             self.leading.flushed(partition)
 
     def storage_failed(self, error: StorageError) -> AppendResult:
-        """The disk failed under a partition: nothing was appended, and its directory goes offline."""
+        """Return the disk failed under a partition: nothing was appended, and its directory goes offline."""
         self._logs.note_failure(error)
         return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
 
@@ -415,7 +415,7 @@ class ReplicaManager:
         return ErrorCode.NONE, self._logs.delete(key)
 
     def _leader_epoch(self, key: TopicPartition) -> int:
-        """The newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
+        """Return the newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
         awaited, partition = self._awaited.get(key), self._partitions.get(key)
         if awaited is not None:
             return awaited.leader_epoch

@@ -100,7 +100,7 @@ class Partition:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the high watermark is known: after an election it may be higher than this leader was told of."""
+        """Return whether the high watermark is known: after an election it may be higher than this leader was told of."""
         followers = self.followers
         return followers is None or self.high_watermark >= followers.epoch_start_offset
 

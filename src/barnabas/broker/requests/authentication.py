@@ -359,7 +359,7 @@ class Authentication:
     def begin_again(
         self, context: RequestContext, request: SaslHandshakeRequest
     ) -> SaslHandshakeResponse | Pending[SaslHandshakeResponse] | None:
-        """A session's SaslHandshake: begin the next login.
+        """Return a session's SaslHandshake: begin the next login.
 
         Returns:
             The answer; None where no login begins now.

@@ -137,7 +137,7 @@ class RequestContext:
         self.throttle_time_ms = quota.throttle_ms
 
     def timed(self, work: "Callable[[], T]") -> "Callable[[], T]":
-        """The same work, whose time counts as the request's: for a thread beside the loop."""
+        """Return the same work, whose time counts as the request's: for a thread beside the loop."""
         return work
 
     def may_fetch(self, answer_bytes: int) -> bool:
@@ -153,12 +153,14 @@ class RequestContext:
         return authorizer.may(connection.principal, connection.host, operation, resource_type, name, self)
 
     def rights(self, resource_type: "ResourceType", name: str) -> int:
-        """All that the request's principal may do with a resource, as bits `1 << operation`; nothing is logged."""
+        """Return all that the request's principal may do with a resource, as bits `1 << operation`; nothing is logged."""
         connection = self.connection
         return self.services.authorizer.rights(connection.principal, connection.host, resource_type, name)
 
     def may_unlogged(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
-        """The same as `may` where a denial is nothing to be told of: the principal did not ask for this very thing."""
+        """Return the same as `may` where a denial is nothing to be told of: the principal did not ask for this very
+        thing.
+        """
         return self.rights(resource_type, name) >> operation & 1 == 1
 
     def not_authorized(self) -> str:

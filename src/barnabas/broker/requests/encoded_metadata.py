@@ -84,7 +84,7 @@ class KindOfParts:
         return len(self._parts)
 
     def find(self, name: str, partitions: Mapping[int, PartitionState]) -> bytes | None:
-        """A topic's part; None: it was not asked for since its partitions changed."""
+        """Return a topic's part; None: it was not asked for since its partitions changed."""
         kept = self._parts.get(name)
         return kept[1] if kept is not None and kept[0] is partitions else None
 
@@ -120,12 +120,12 @@ class TopicParts:
 
 
 def reachable_brokers(image: ClusterImage, listener_name: str) -> frozenset[int]:
-    """The live brokers that have a listener."""
+    """Return the live brokers that have a listener."""
     return frozenset(broker.broker_id for broker in image.brokers.values() if listener_name in broker.endpoints)
 
 
 def encoded_topic(api_version: int, topic: MetadataResponseTopic) -> bytes:
-    """A topic's part of an answer.
+    """Return a topic's part of an answer.
 
     Raises:
         EncodeError, *UNSAYABLE: The version cannot say it.
@@ -138,7 +138,7 @@ def encoded_topic(api_version: int, topic: MetadataResponseTopic) -> bytes:
 
 
 def with_rights(api_version: int, part: bytes, operations: int) -> bytes:
-    """A topic's part that says which operations are allowed, saying others.
+    """Return a topic's part that says which operations are allowed, saying others.
 
     Args:
         operations: As bits.

@@ -378,7 +378,7 @@ class Exchange(RequestContext):
         return timed
 
     def take_used_ns(self, now_ns: int) -> int:
-        """The same with what its connection received and sent since the last request that was counted."""
+        """Return the same with what its connection received and sent since the last request that was counted."""
         network_ns = self._session.take_network_ns()
         if self.handled_ns or self._worked_elsewhere:
             return self.worked_ns(now_ns) + network_ns

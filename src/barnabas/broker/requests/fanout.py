@@ -38,7 +38,9 @@ def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[Requ
 
 
 def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -> Partition | ErrorCode:
-    """The partition, or the error code of its refusal: not authorised, unknown, led by another broker, disk offline."""
+    """Return the partition, or the error code of its refusal: not authorised, unknown, led by another broker, disk
+    offline.
+    """
     # hot path: benchmarks/load (every partition of every produce and fetch request)
     services = ctx.services
     authorizer = services.authorizer
@@ -52,7 +54,7 @@ def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -
 
 
 def find(ctx: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
-    """The same where it is settled that the principal may."""
+    """Return the same where it is settled that the principal may."""
     services = ctx.services
     partition = services.replicas.partition((topic, index))
     return services.absence_of((topic, index)) if partition is None else partition

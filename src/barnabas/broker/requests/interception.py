@@ -178,7 +178,7 @@ def _end(route: Route, ctx: RequestContext, request: Any, verdict: Verdict) -> P
 
 
 def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorCode) -> object:
-    """The error where a broker that works puts it.
+    """Return the error where a broker that works puts it.
 
     Raises:
         UnanswerableError: There is no such answer.
@@ -192,7 +192,7 @@ def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorC
 
 
 def _flat(out: WireBuffer) -> bytearray:
-    """The same bytes with those of the file regions in their places."""
+    """Return the same bytes with those of the file regions in their places."""
     flat = bytearray()
     position = 0
     for at, region in out.regions:

@@ -78,7 +78,7 @@ def request_of_0_7(frame: memoryview) -> str | None:
 
 
 def _read_body(frame: memoryview, position: int, kind: int) -> tuple[str, int]:
-    """The topic of one body, and where it ends.
+    """Return the topic of one body, and where it ends.
 
     Raises:
         ValueError: It is none.

@@ -44,7 +44,7 @@ class OffsetsToCommit(Generic[P]):
     has_known_partition: bool = False
 
     def error_of(self, topic: str, index: int, error_code: ErrorCode) -> ErrorCode:
-        """The answer for one partition.
+        """Return the answer for one partition.
 
         Args:
             error_code: What is wrong with the whole commit: it holds for every partition that takes part in it.

@@ -69,16 +69,16 @@ class Slices:
         self.codec = codec
 
     def answer(self, steps: Steps[T]) -> T | Pending[T]:
-        """The answer now, if it is there without another step."""
+        """Return the answer now, if it is there without another step."""
         first = next(steps)
         return self.go_on(steps, first) if isinstance(first, Step) else first
 
     def run(self, steps: Steps[T]) -> Pending[T]:
-        """The answer when all steps are done; the first one is done in a later turn."""
+        """Return the answer when all steps are done; the first one is done in a later turn."""
         return self.go_on(steps, MORE)
 
     def go_on(self, steps: Steps[T], step: Step) -> Pending[T]:
-        """The answer when all steps are done, of which one was done already and gave `step`."""
+        """Return the answer when all steps are done, of which one was done already and gave `step`."""
         run = _Run(steps)
         self._go_on_after(run, step)
         return run.pending

@@ -28,7 +28,7 @@ def check_asker(ctx: RequestContext) -> None:
 
 
 def token_manager(ctx: RequestContext) -> "TokenManager":
-    """The tokens.
+    """Return the tokens.
 
     Raises:
         KafkaError: DELEGATION_TOKEN_AUTH_DISABLED.

@@ -137,7 +137,7 @@ def _groups(question: Question) -> Found:
 
 
 def _copied(row: Row) -> Row:
-    """The row as it is now: what goes on grows while a thread makes text of it."""
+    """Return the row as it is now: what goes on grows while a thread makes text of it."""
     return {name: [*value] if isinstance(value, list) else value for name, value in row.items()}
 
 

@@ -27,16 +27,16 @@ class Decoys:
         self._secret = secret
 
     def user(self, mechanism: ScramMechanism, name: str, iterations: int) -> KnownUser:
-        """A user of this name, who can't log in."""
+        """Return a user of this name, who can't log in."""
         number = int.from_bytes(self._derived(mechanism.name, name)) % (1 << USER_SALT_BITS)
         return self._nobody(mechanism, name, user_salt(number), iterations)
 
     def token(self, mechanism: ScramMechanism, token_id: str) -> KnownUser:
-        """A delegation token of this id, by which nobody can log in."""
+        """Return a delegation token of this id, by which nobody can log in."""
         return self._nobody(mechanism, token_id, self.token_salt(token_id), LEAST_ITERATIONS)
 
     def token_salt(self, token_id: str) -> bytes:
-        """The salt of a delegation token, whether there is one or not."""
+        """Return the salt of a delegation token, whether there is one or not."""
         return self._derived("tokenauth", token_id)[:_TOKEN_SALT_BYTES]
 
     def _nobody(self, mechanism: ScramMechanism, name: str, salt: bytes, iterations: int) -> KnownUser:

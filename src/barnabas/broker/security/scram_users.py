@@ -29,7 +29,7 @@ class ScramUsers:
         self._iterations = {mechanism: Counter[int]() for mechanism in _MECHANISMS}
 
     def find(self, mechanism: str, user: str) -> ScramCredential | None:
-        """The credential by which a user can log in; None: there is none."""
+        """Return the credential by which a user can log in; None: there is none."""
         credential = self._credentials.get(user, {}).get(mechanism)
         return None if credential is None or credential.iterations < LEAST_ITERATIONS else credential
 
@@ -43,7 +43,7 @@ class ScramUsers:
         return self._credentials.get(user, {})
 
     def names(self) -> list[str]:
-        """All users that have one."""
+        """Return all users that have one."""
         return list(self._credentials)
 
     def on_user_config(self, entity: str, overrides: Mapping[str, str]) -> None:

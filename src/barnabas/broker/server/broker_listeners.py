@@ -132,7 +132,7 @@ class BrokerListeners:
         return self._tls.identify(connection, info, handler)
 
     def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
-        """A connection to another broker's listener of this name, with TLS where that is spoken there."""
+        """Return a connection to another broker's listener of this name, with TLS where that is spoken there."""
         return channel if self._tls is None else self._tls.wrap_link(channel, listener_name, host)
 
     def start(self, new_handler_of: Callable[[str], NewHandler], reactor: Reactor) -> None:
@@ -192,7 +192,7 @@ class BrokerListeners:
         ]
 
     def closed(self) -> list[str]:
-        """The names of the listeners in the settings that nobody can connect to."""
+        """Return the names of the listeners in the settings that nobody can connect to."""
         is_open = self._new_handler_of is not None
         return [
             name for each in self._config.endpoints if (name := each.listener_name) not in self._open or not is_open
@@ -234,7 +234,7 @@ class BrokerListeners:
         return [each for each in self._config.endpoints if each.listener_name not in self._open]
 
     def _host_name(self, bound_host: str) -> str:
-        """The host that clients are told: this machine's name where the listener is bound to every interface."""
+        """Return the host that clients are told: this machine's name where the listener is bound to every interface."""
         return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
 
     def _bind(self, endpoint: Endpoint) -> None:

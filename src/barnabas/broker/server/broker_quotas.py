@@ -24,7 +24,7 @@ _UPKEEP_MS = 30_000
 
 
 def quotas_of(config: BrokerConfig) -> Quotas:
-    """The quotas of a broker, before anybody has said anything in the registry."""
+    """Return the quotas of a broker, before anybody has said anything in the registry."""
     mutation_window_ms = config.controller_quota_window_size_seconds * 1_000
     quotas = Quotas(
         Windows(config.quota_window_num, config.quota_window_size_seconds * 1_000),

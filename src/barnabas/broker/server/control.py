@@ -31,7 +31,7 @@ class ControlChannel(asyncio.Protocol):
 
     @property
     def has_messages(self) -> bool:
-        """Whether one has come before `attach`."""
+        """Return whether one has come before `attach`."""
         return bool(self._waiting)
 
     def attach(self, routes: RouteTable, timers: Timers, stalls_of_late: Callable[[], Stalls]) -> None:

@@ -45,7 +45,7 @@ class Limits(Protocol):
         ...
 
     def receive_memory_bytes(self, configured_bytes: int) -> int:
-        """The bound of the receive memory; `configured_bytes` is queued.max.request.bytes."""
+        """Return the bound of the receive memory; `configured_bytes` is queued.max.request.bytes."""
         ...
 
     def core_use(self) -> CoreUse:
@@ -197,7 +197,7 @@ class MachineHttp:
 
 
 def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
-    """The machine's own."""
+    """Return the machine's own."""
     return Environment(
         loop,
         SystemClock(),

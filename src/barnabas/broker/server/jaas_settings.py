@@ -18,7 +18,7 @@ FILE_SETTING = "barnabas.jaas.config.file"
 
 
 def file_sections(config: BrokerConfig) -> Mapping[str, list[JaasEntry]]:
-    """The sections of the JAAS file; none without one.
+    """Return the sections of the JAAS file; none without one.
 
     Raises:
         ConfigError: It can't be read, or is none; names it.
@@ -37,7 +37,7 @@ def file_sections(config: BrokerConfig) -> Mapping[str, list[JaasEntry]]:
 
 
 def listener_setting(listener_name: str, mechanism: str) -> str:
-    """The setting of a listener's line for a mechanism."""
+    """Return the setting of a listener's line for a mechanism."""
     return f"listener.name.{listener_name.lower()}.{mechanism.lower()}.sasl.jaas.config"
 
 

@@ -132,7 +132,7 @@ class ListenerTls:
             raise ConfigError(f"listener {endpoint.listener_name}: {error}") from None
 
     def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
-        """A connection to another broker's listener of this name."""
+        """Return a connection to another broker's listener of this name."""
         keys = self._keys.get(listener_name)
         if keys is None or keys.links is None:
             return channel
@@ -193,7 +193,7 @@ class ListenerTls:
         self._files_executor.run(read, self._looked, self._failed)
 
     def _linked(self) -> tuple[str, ...]:
-        """The listeners on which this broker reaches others."""
+        """Return the listeners on which this broker reaches others."""
         return self._config.inter_broker_listener, self._config.control_plane_listener
 
     def _looked(self, found: list["_Found"]) -> None:
@@ -266,7 +266,7 @@ def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
 
 
 def setting_of(config: BrokerConfig, listener_name: str, name: str) -> str | None:
-    """A setting's text, for a listener."""
+    """Return a setting's text, for a listener."""
     own = format_value(config.of_listener(listener_name, name))
     return config.text(name) if own is None else own
 

@@ -44,7 +44,7 @@ class _PrintVersion(argparse.Action):
 
 
 def parser() -> CommandParser:
-    """The options of the broker."""
+    """Return the options of the broker."""
     made = CommandParser(
         "barnabas broker",
         "Run a broker. Without a file: one broker on 127.0.0.1:9092 with its data in ./barnabas-data.",

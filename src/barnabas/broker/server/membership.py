@@ -62,7 +62,7 @@ class Membership:
 
     @property
     def is_registered(self) -> bool:
-        """Whether others know of this broker, as far as can be told: a session that is silent ends."""
+        """Return whether others know of this broker, as far as can be told: a session that is silent ends."""
         is_lost = (
             self._suspended_ms is not None
             and self._clock.monotonic_ms() - self._suspended_ms >= self._session_timeout_ms

@@ -715,7 +715,7 @@ class Node:
             self._live.set_overrides(Layer.THIS_BROKER, overrides)
 
     def _new_live_config(self) -> LiveConfig:
-        """The settings that others may change, with those who made something of them and must make it anew."""
+        """Return the settings that others may change, with those who made something of them and must make it anew."""
         config, live = self.config, LiveConfig(self.config)
         live.subscribe(["background.threads"], lambda: self._executors.log.resize(config.background_threads))
         live.subscribe(["log.cleaner.threads"], lambda: self._executors.cleaner.resize(config.log_cleaner_threads))

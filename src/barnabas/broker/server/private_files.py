@@ -15,7 +15,7 @@ from barnabas.core.config.settings import BROKER_SETTINGS, name_for_any
 
 
 def exposed_secrets(config: BrokerConfig, settings_file: str | None) -> list[Path]:
-    """The files with secrets of a broker that every user of the machine can read or change.
+    """Return the files with secrets of a broker that every user of the machine can read or change.
 
     Args:
         settings_file: Where `config` comes from, if from a file.

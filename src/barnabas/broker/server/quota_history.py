@@ -141,7 +141,7 @@ class QuotaHistory:
 async def start_quota_history(
     config: BrokerConfig, env: Environment, executor: Executor, services: Services
 ) -> QuotaHistory:
-    """The history of a broker's clients, as handlers find it from now on; whoever stops the broker closes it."""
+    """Return the history of a broker's clients, as handlers find it from now on; whoever stops the broker closes it."""
     directory = Path(config.log_dirs[0])
     shell = QuotaHistory(directory, env.files, env.clock, env.timers, executor, services.quotas.clients)
     await shell.start()

@@ -20,7 +20,7 @@ _LEAST_BYTES = 1024 * 1024
 
 
 def receive_memory_bytes(configured_bytes: int, root: Path = Path("/")) -> int:
-    """The bound of the receive memory.
+    """Return the bound of the receive memory.
 
     Args:
         configured_bytes: `queued.max.request.bytes`; 0 or less stands for ours.
@@ -68,7 +68,7 @@ def _room_bytes(root: Path) -> Iterator[int]:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a file; none where the system (macOS, an old kernel, another mount) does not have it."""
+    """Return the lines of a file; none where the system (macOS, an old kernel, another mount) does not have it."""
     try:
         return path.read_text(encoding="ascii").splitlines()
     except OSError:

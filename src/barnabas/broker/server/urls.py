@@ -10,7 +10,7 @@ MAX_DOCUMENT_BYTES = 1024 * 1024
 
 
 def read_url(url: str) -> bytes:
-    """The document at a URL with `https`, `http` or `file`.
+    """Return the document at a URL with `https`, `http` or `file`.
 
     Raises:
         OSError: It can't be had, or is larger than 1 MiB.

@@ -134,7 +134,9 @@ class Watchdog:
             self._noted.append(text)
 
     def stalls_of_late(self) -> Stalls:
-        """The longest ones since this was asked for the last time; from the first time on they are measured closely."""
+        """Return the longest ones since this was asked for the last time; from the first time on they are measured
+        closely.
+        """
         self._is_asked = True
         # What is going on now may be one of them.
         self._look(self._core_use())

@@ -160,7 +160,7 @@ class TransactionCoordinator:
         self._ongoing.clear()
 
     def partition_for(self, transactional_id: str) -> int:
-        """The partition of `__transaction_state` that an id belongs to; another broker may lead it."""
+        """Return the partition of `__transaction_state` that an id belongs to; another broker may lead it."""
         return partition_of(transactional_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:

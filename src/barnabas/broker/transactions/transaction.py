@@ -38,12 +38,12 @@ class TransactionState(IntEnum):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the outcome is decided, and not told everywhere."""
+        """Return whether the outcome is decided, and not told everywhere."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is no transaction that has not ended."""
+        """Return whether there is no transaction that has not ended."""
         return self in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
@@ -105,7 +105,7 @@ class Transaction:
 
     @property
     def is_epoch_exhausted(self) -> bool:
-        """Whether no producer can get another epoch of this producer id."""
+        """Return whether no producer can get another epoch of this producer id."""
         return self.producer_epoch >= LAST_EPOCH - 1
 
     def become(self, transition: Transition) -> None:

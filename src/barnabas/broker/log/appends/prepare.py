@@ -223,7 +223,7 @@ def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
 
 
 def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
-    """The size of the batch at `position`; None when no whole batch follows, which is no error.
+    """Return the size of the batch at `position`; None when no whole batch follows, which is no error.
 
     As Kafka's reader, it believes any length that holds a message of some format.
     """

@@ -116,7 +116,7 @@ def is_due(cleanable: CleanableRange, rules: CompactionRules) -> bool:
 
 
 def dirtiest(ranges: Iterable[tuple[int, CleanableRange]]) -> int | None:
-    """The index that goes with the highest dirty ratio; None when there is none."""
+    """Return the index that goes with the highest dirty ratio; None when there is none."""
     best = max(ranges, key=lambda pair: pair[1].dirty_ratio, default=None)
     return None if best is None else best[0]
 
@@ -128,7 +128,7 @@ def _first_dirty_offset(log: LogView) -> int:
 
 
 def _segments_from(segments: Sequence[SegmentView], offset: int) -> Sequence[SegmentView]:
-    """The segments from the one that holds `offset` on."""
+    """Return the segments from the one that holds `offset` on."""
     return segments[max(bisect_right(segments, offset, key=_base_offset) - 1, 0) :]
 
 

@@ -128,6 +128,6 @@ class CleanedSegment:
         self._modified_ms = modified_ms
 
     def segment(self, now_ms: int) -> Segment:
-        """The segment that it is, once it is finished; nothing is written here any more."""
+        """Return the segment that it is, once it is finished; nothing is written here any more."""
         indexes = (self._offset_index, self._time_index, self._transactions)
         return Segment.cleaned(self._files, self._directory, now_ms, self._file, indexes, self._modified_ms)

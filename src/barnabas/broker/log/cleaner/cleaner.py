@@ -67,7 +67,7 @@ class _Running:
 
     @property
     def was_cut(self) -> bool:
-        """Whether the log was truncated since: what was read is not what it holds."""
+        """Return whether the log was truncated since: what was read is not what it holds."""
         return self.log.is_truncating or len(self.log.cut_offsets) != self._cut_count
 
 
@@ -139,7 +139,7 @@ class Cleaner:
         return {key: error for key, (_, error) in self._given_up.items()}
 
     def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
-        """The logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
+        """Return the logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
         found: dict[Path, tuple[int, int]] = {}
         for key in self.uncleanable:
             log, _ = self._given_up[key]
@@ -187,7 +187,7 @@ class Cleaner:
         self._look_after(self._config.log_cleaner_backoff_ms)
 
     def _idle_logs(self) -> list[PartitionLog]:
-        """The compacted logs that can be cleaned and are not being cleaned."""
+        """Return the compacted logs that can be cleaned and are not being cleaned."""
         uncleanable = self.uncleanable
         return [
             log

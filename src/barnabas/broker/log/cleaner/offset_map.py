@@ -80,7 +80,7 @@ class HashTable:
         return len(keys)
 
     def get(self, key: Key, default: int, /) -> int:
-        """A key's offset."""
+        """Return a key's offset."""
         if key is None:
             return default
         view, slot_count = self._view, self._slot_count

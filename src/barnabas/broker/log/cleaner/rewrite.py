@@ -182,7 +182,7 @@ def _filter(chunk: bytes, start: int, header: AnyHeader, retention: Retention) -
 
 
 def _choose(chunk: bytes, start: int, header: BatchHeader, retention: Retention) -> tuple[bytes, Kept]:
-    """The records of a batch that stay, and what they stand in."""
+    """Return the records of a batch that stay, and what they stand in."""
     survivors, keeps_tombstones = retention.survivors, retention.keeps_tombstones
     base_offset, record_count, last_delta = header.base_offset, header.record_count, header.last_offset_delta
     if (
@@ -230,7 +230,7 @@ def _is_last_of_producer(header: BatchHeader, last_batches: Mapping[int, LastBat
 
 
 def rebuild_batch(header: BatchHeader, records: bytes, record_count: int) -> bytearray:
-    """A batch with some of its records.
+    """Return a batch with some of its records.
 
     Args:
         header: Of the batch as it was.

@@ -212,7 +212,7 @@ class Round:
         return sizes.get(offsets.name, 0), sizes.get(times.name, 0)
 
     def _read_aborted(self) -> list[AbortedTransaction]:
-        """The log's aborted transactions; also those that end behind what is cleaned."""
+        """Return the log's aborted transactions; also those that end behind what is cleaned."""
         found: list[AbortedTransaction] = []
         for entry in self._files.list(self._directory):
             if entry.name.endswith(TRANSACTION_INDEX_SUFFIX):

@@ -34,7 +34,7 @@ def swap_path(path: Path) -> Path:
 
 
 def swap(files: FileSystem, directory: Path, base_offset: int, replaced: Sequence[Segment]) -> list[Path]:
-    """All three steps; for the log's disk work.
+    """Return all three steps; for the log's disk work.
 
     Returns:
         What the files of those replaced are called now.

@@ -36,7 +36,7 @@ class Kept(NamedTuple):
 def read_keys(
     data: bytes, position: int, end: int, record_count: int, base_offset: int
 ) -> tuple[list[bytes | None], list[int]]:
-    """The keys of a batch's records, and their offsets.
+    """Return the keys of a batch's records, and their offsets.
 
     Args:
         data: Holds the records, decompressed.

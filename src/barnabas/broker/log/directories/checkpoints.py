@@ -56,7 +56,7 @@ class Checkpoints:
     # --- what they say
 
     def logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
-        """The open logs of a directory."""
+        """Return the open logs of a directory."""
         # As text: there may be very many, and paths take their time to tell their parents and to be compared.
         start = f"{directory.path}/"
         length = len(start)
@@ -67,7 +67,7 @@ class Checkpoints:
         ]
 
     def damaged_in(self, directory: LogDirectory) -> dict[TopicPartition, DamagedLog]:
-        """The logs of a directory that can't be opened."""
+        """Return the logs of a directory that can't be opened."""
         return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
 
     def high_watermarks(self, directory: LogDirectory) -> dict[TopicPartition, int]:

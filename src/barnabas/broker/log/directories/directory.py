@@ -188,7 +188,7 @@ class LogDirectory:
         self._files.sync(self.path)
 
     def logs(self) -> "LogListing":
-        """The logs that stand here."""
+        """Return the logs that stand here."""
         found: dict[TopicPartition, Path] = {}
         deleted: list[Path] = []
         futures: dict[TopicPartition, Path] = {}

@@ -39,16 +39,16 @@ class LogDirs:
 
     @property
     def has_offline(self) -> bool:
-        """Whether one failed: a log that is nowhere may be there."""
+        """Return whether one failed: a log that is nowhere may be there."""
         return bool(self._offline)
 
     def holding(self, error: BaseException) -> LogDirectory | None:
-        """The directory in which something failed; None when the error does not tell."""
+        """Return the directory in which something failed; None when the error does not tell."""
         path = error.path if isinstance(error, StorageError) else None
         return None if path is None else next((each for each in self.online if _is_within(path, each)), None)
 
     def of(self, log_directory: Path) -> LogDirectory:
-        """The directory that a log stands in, whether it can be used or not."""
+        """Return the directory that a log stands in, whether it can be used or not."""
         return next(each for each in self.all if each.path == log_directory.parent)
 
     def is_offline(self, error: BaseException) -> bool:

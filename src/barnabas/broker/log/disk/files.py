@@ -231,7 +231,7 @@ class FileSlice:
         return self.file.fd
 
     def read(self) -> bytes:
-        """The bytes themselves, for those who can't use `sendfile`."""
+        """Return the bytes themselves, for those who can't use `sendfile`."""
         return self.file.read(self.position, self.length)
 
 
@@ -265,11 +265,11 @@ class FileSystem(Protocol):
         ...
 
     def read(self, path: Path) -> bytes | None:
-        """The whole file; None when there is none."""
+        """Return the whole file; None when there is none."""
         ...
 
     def read_end(self, path: Path, length: int) -> bytes | None:
-        """The last `length` bytes of a file, all of a shorter one; None when there is none."""
+        """Return the last `length` bytes of a file, all of a shorter one; None when there is none."""
         ...
 
     def append(self, path: Path, data: bytes) -> None:

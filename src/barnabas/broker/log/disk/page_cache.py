@@ -104,5 +104,5 @@ class LinuxPageCache:
 
 
 def system_page_cache() -> PageCache:
-    """The one of this machine."""
+    """Return the one of this machine."""
     return LinuxPageCache() if sys.platform == "linux" else EverythingCached()

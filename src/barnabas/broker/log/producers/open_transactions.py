@@ -49,7 +49,7 @@ class OpenTransaction(NamedTuple):
 
 
 def begin_ms(header: BatchHeader) -> int:
-    """The timestamp of a batch's first record."""
+    """Return the timestamp of a batch's first record."""
     return header.max_timestamp_ms if header.is_log_append_time else header.base_timestamp_ms
 
 

@@ -19,7 +19,7 @@ MOST_REPLAYED_OFFSETS = 1_000
 
 
 def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
-    """The transaction marker that a control batch holds; None where it holds none (as after compaction).
+    """Return the transaction marker that a control batch holds; None where it holds none (as after compaction).
 
     Raises:
         CorruptRecordsError: The batch can't be read.

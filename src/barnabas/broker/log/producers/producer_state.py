@@ -120,7 +120,7 @@ class ProducerState:
             self._find_first_unstable()
 
     def find_duplicate(self, header: BatchHeader) -> ProducerBatch | None:
-        """The remembered batch that this one repeats."""
+        """Return the remembered batch that this one repeats."""
         entry = self._entries.get(header.producer_id)
         if entry is None or entry.epoch != header.producer_epoch:
             return None

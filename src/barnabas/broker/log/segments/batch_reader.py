@@ -125,7 +125,7 @@ def _size_at(chunk: memoryview, index: int) -> int | None:
 
 
 def _header_at(chunk: Buffer, index: int, position: int, left_bytes: int, file: ReadableFile) -> AnyHeader | None:
-    """The header at `index`; None when the file ends within it."""
+    """Return the header at `index`; None when the file ends within it."""
     if index + MAGIC_POSITION >= len(chunk):
         raise CorruptRecordsError(f"{file.path} ends at position {position + len(chunk) - index}")
     magic = chunk[index + MAGIC_POSITION]

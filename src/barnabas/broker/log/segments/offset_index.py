@@ -64,7 +64,7 @@ class OffsetIndex:
         return len(self._offsets)
 
     def room(self, most_bytes: int) -> int:
-        """How many entries an index of so many bytes has room for."""
+        """Return how many entries an index of so many bytes has room for."""
         return most_bytes // ENTRY_BYTES - len(self._offsets)
 
     @property
@@ -92,7 +92,7 @@ class OffsetIndex:
         return self._positions[index - 1] if index else 0
 
     def offset_from(self, position: int) -> int | None:
-        """The offset of the first entry at or above a position; None when there is none."""
+        """Return the offset of the first entry at or above a position; None when there is none."""
         index = bisect_left(self._positions, position)
         return self.base_offset + self._offsets[index] if index < len(self._offsets) else None
 

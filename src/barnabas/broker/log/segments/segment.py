@@ -132,7 +132,7 @@ class Segment:
         indexes: "tuple[OffsetIndex, TimeIndex, TransactionIndex]",
         modified_ms: int,
     ) -> "Segment":
-        """A segment that compaction has written, all of it in memory while its files get their names.
+        """Return a segment that compaction has written, all of it in memory while its files get their names.
 
         Args:
             file: Its `.log` file.
@@ -152,7 +152,7 @@ class Segment:
 
     @classmethod
     def planned(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
-        """A new, empty segment whose files `make_files` makes."""
+        """Return a new, empty segment whose files `make_files` makes."""
         segment = cls(files, directory, base_offset, 0, created_ms)
         segment._has_indexes = True
         segment._transactions = TransactionIndex(files, segment.paths[-1])
@@ -253,7 +253,7 @@ class Segment:
             _logger.error("%s is readable only up to the damage; retention uses the file's time: %s", self.path, error)
 
     def _readable(self, cached: Cached | None) -> RecordFile | CachedFile:
-        """The file to read from, the indexes being in memory.
+        """Return the file to read from, the indexes being in memory.
 
         Args:
             cached: Says what may be read; None where the caller may wait for the disk.
@@ -286,7 +286,7 @@ class Segment:
         return self.index_room(index_bytes) <= 0
 
     def index_room(self, index_bytes: int) -> int:
-        """How many entries both indexes have room for in `index_bytes`."""
+        """Return how many entries both indexes have room for in `index_bytes`."""
         return min(self._offset_index.room(index_bytes), self._time_index.room(index_bytes))
 
     def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> int:
@@ -472,7 +472,7 @@ class Segment:
         self.complete()
 
     def locate(self, offset: int, cached: Cached | None = None) -> tuple[int, AnyHeader] | None:
-        """The first batch whose last offset is at or above `offset`; None when the segment ends below it.
+        """Return the first batch whose last offset is at or above `offset`; None when the segment ends below it.
 
         Raises:
             NotCachedError: `cached` is given, and the disk would have to be asked.
@@ -484,12 +484,14 @@ class Segment:
         return None
 
     def offset_after(self, position: int) -> int | None:
-        """An offset above all batches that begin below `position`, as near as the index knows; None if it doesn't."""
+        """Return an offset above all batches that begin below `position`, as near as the index knows; None if it
+        doesn't.
+        """
         self.load_indexes()
         return self._offset_index.offset_from(position)
 
     def read_next_offset(self) -> int:
-        """The offset after the segment's last batch; its base offset when it is empty."""
+        """Return the offset after the segment's last batch; its base offset when it is empty."""
         self.load_indexes()
         next_offset = self.base_offset
         file = self.file
@@ -498,13 +500,15 @@ class Segment:
         return next_offset
 
     def read_first_timestamp(self) -> int:
-        """The largest timestamp of the first batch; -1 when the segment is empty."""
+        """Return the largest timestamp of the first batch; -1 when the segment is empty."""
         for _, header in read_headers(self.file, 0, self.size):
             return header.max_timestamp_ms
         return NO_TIMESTAMP
 
     def largest_timestamp(self) -> int:
-        """The largest timestamp of a record; when the file was last changed where records have none or are damaged."""
+        """Return the largest timestamp of a record; when the file was last changed where records have none or are
+        damaged.
+        """
         if self.max_timestamp_ms < 0 and not self._has_indexes:
             self.take_largest_timestamp(self.read_largest_timestamp())
         if self.max_timestamp_ms >= 0 and not self._is_damaged:
@@ -521,7 +525,7 @@ class Segment:
 
     @property
     def knows_largest_timestamp(self) -> bool:
-        """Whether `largest_timestamp` can tell without asking the disk."""
+        """Return whether `largest_timestamp` can tell without asking the disk."""
         return self.max_timestamp_ms >= 0 or self._has_indexes
 
     def read_largest_timestamp(self) -> int:
@@ -540,7 +544,7 @@ class Segment:
     def find_timestamp(
         self, target_ms: int, start_offset: int, cached: Cached | None = None
     ) -> tuple[int, int, int] | None:
-        """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
+        """Return the first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
             Its timestamp, offset and leader epoch; None when the segment has none.

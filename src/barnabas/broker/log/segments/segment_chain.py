@@ -236,7 +236,7 @@ class SegmentChain:
         return segment.size if located is None else located[0]
 
     def aborted_transactions(self, offset: int, part: FileSlice, log_end_offset: int) -> list[AbortedTransaction]:
-        """The aborted transactions that a reader of `part` must know; see `PartitionLog.aborted_transactions`."""
+        """Return the aborted transactions that a reader of `part` must know; see `PartitionLog.aborted_transactions`."""
         index = self._index_of_part(offset, part)
         end_offset = self.segments[index].offset_after(part.position + part.length)
         if end_offset is None:
@@ -267,7 +267,7 @@ class SegmentChain:
     def find_timestamp(
         self, target_ms: int, start_offset: int, cached: Cached | None = None
     ) -> tuple[int, int, int] | None:
-        """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
+        """Return the first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
             Its timestamp, offset and leader epoch; None when there is none.

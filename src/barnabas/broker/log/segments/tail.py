@@ -28,7 +28,7 @@ class BatchTail:
             del offsets[:-KEPT_BATCHES], self._positions[:-KEPT_BATCHES]
 
     def find(self, offset: int, end_position: int) -> tuple[int, int] | None:
-        """The batch with the largest base offset at or below `offset`.
+        """Return the batch with the largest base offset at or below `offset`.
 
         Args:
             offset: At or below the log end offset.

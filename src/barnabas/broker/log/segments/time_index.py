@@ -70,12 +70,12 @@ class TimeIndex:
             self._files.truncate(self.path, count * ENTRY_BYTES)
 
     def read_last_timestamp(self) -> int:
-        """The timestamp of the file's last entry; -1 when it has none. Nothing is loaded: for any thread."""
+        """Return the timestamp of the file's last entry; -1 when it has none. Nothing is loaded: for any thread."""
         data = self._files.read_end(self.path, ENTRY_BYTES) or b""
         return NO_TIMESTAMP if len(data) < ENTRY_BYTES else int(_ENTRY.unpack(data)[0])
 
     def room(self, most_bytes: int) -> int:
-        """How many entries an index of so many bytes has room for, besides the one at the roll."""
+        """Return how many entries an index of so many bytes has room for, besides the one at the roll."""
         return most_bytes // ENTRY_BYTES - 1 - len(self._offsets)
 
     @property
@@ -93,7 +93,7 @@ class TimeIndex:
         return self.base_offset + (self._offsets[-1] if self._offsets else 0)
 
     def lookup(self, timestamp_ms: int) -> int:
-        """The offset of the last entry at or below a timestamp; the base offset when there is none.
+        """Return the offset of the last entry at or below a timestamp; the base offset when there is none.
 
         No record below the returned offset's batch has a larger timestamp than that entry's.
         """

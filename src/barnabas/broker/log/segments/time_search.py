@@ -29,7 +29,7 @@ class LargestTimestamps:
         self._maxima_ms: list[int] = []
 
     def first_segment(self, segments: Sequence[Segment], target_ms: int, cached: Cached | None) -> int:
-        """The index of the first segment with a timestamp at or above `target_ms`; that of the last if none has.
+        """Return the index of the first segment with a timestamp at or above `target_ms`; that of the last if none has.
 
         Args:
             segments: All, the active one last.

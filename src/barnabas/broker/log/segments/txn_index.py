@@ -69,7 +69,7 @@ class TransactionIndex:
         self._entries.append(entry)
 
     def find(self, start_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
-        """The transactions that overlap a range of offsets.
+        """Return the transactions that overlap a range of offsets.
 
         Args:
             start_offset: Those that ended below are left out.

@@ -86,14 +86,14 @@ class JuteReader:
         return text
 
     def count(self, least_bytes: int) -> int:
-        """The count of a vector that must be there, whose elements take so many bytes at the least."""
+        """Return the count of a vector that must be there, whose elements take so many bytes at the least."""
         count = self.integer()
         if not 0 <= count <= self.left_bytes // least_bytes:
             raise MalformedError(f"a vector of {count} where {self.left_bytes} bytes are left")
         return count
 
     def rest(self) -> "JuteReader":
-        """A reader of what is left, which stays when the frame goes."""
+        """Return a reader of what is left, which stays when the frame goes."""
         return JuteReader(memoryview(bytes(self._frame[self._position :])))
 
 

@@ -115,7 +115,7 @@ _CODES: Final[dict[type[RegistryError], Code]] = {
 
 
 def code_of(error: RegistryError) -> Code:
-    """The number of a refusal."""
+    """Return the number of a refusal."""
     return _CODES.get(type(error), Code.SYSTEM_ERROR)
 
 

@@ -108,7 +108,7 @@ class Sessions:
         self._watch(session)
 
     def resume(self, session_id: int, password: bytes, wished_timeout_ms: int) -> Session | None:
-        """The session that a client had before; None: it has expired, or is somebody else's."""
+        """Return the session that a client had before; None: it has expired, or is somebody else's."""
         from hmac import compare_digest
 
         session = self._sessions.get(session_id)

@@ -19,7 +19,7 @@ _VERSION = f"3.5.9-barnabas-{__version__}"
 
 
 def answer_to(word: bytes, server: ServerState) -> bytes:
-    """The whole text for a word."""
+    """Return the whole text for a word."""
     answer = _ANSWERS.get(word)
     if answer is None:
         return f"{word.decode('ascii', 'replace')} is not executed because it is not in the whitelist.\n".encode()

@@ -94,7 +94,7 @@ class Progress:
 
     @property
     def is_fetchable(self) -> bool:
-        """Whether records may be asked for."""
+        """Return whether records may be asked for."""
         return self.phase is Phase.FETCHING and self.retry_at_ms is None
 
 
@@ -187,7 +187,7 @@ class FetchState:
 
     @property
     def has_unready(self) -> bool:
-        """Whether something else than records is to be asked for some of them."""
+        """Return whether something else than records is to be asked for some of them."""
         return bool(self._unready)
 
     @property

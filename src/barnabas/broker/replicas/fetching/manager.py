@@ -153,7 +153,7 @@ class Fetchers:
 
     @property
     def byte_count(self) -> int:
-        """How many bytes of records leaders gave."""
+        """Return how many bytes of records leaders gave."""
         return self._bytes_before + sum(each.byte_count for each in self.fetchers.values())
 
     @property

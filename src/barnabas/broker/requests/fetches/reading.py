@@ -266,7 +266,7 @@ class Reading:
         return [span[0] for span in self.spans]
 
     def answer(self) -> FetchResponse | Pending[FetchResponse]:
-        """The answer as this version of the request takes it; where records must be converted for that, later."""
+        """Return the answer as this version of the request takes it; where records must be converted for that, later."""
         ctx = self._ctx
         if self.refused:
             for key, data in self.refused.items():
@@ -440,7 +440,7 @@ class Reading:
         return taken
 
     def _nearer_replica(self, replicas: ReplicaSet, offset: int) -> int:
-        """The follower in the reader's rack that it should ask instead; NO_REPLICA: none."""
+        """Return the follower in the reader's rack that it should ask instead; NO_REPLICA: none."""
         brokers, listener_name = self._ctx.services.cluster.image.brokers, self._ctx.connection.listener_name
 
         def rack_of(broker_id: int) -> str | None:
@@ -509,7 +509,7 @@ def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode
 def refused_answer(
     request: FetchRequest, error_code: ErrorCode, api_version: int, session_id: int = NO_SESSION
 ) -> FetchResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     translated = _translated(error_code, api_version)
     return FetchResponse(
         error_code=translated,
@@ -522,7 +522,7 @@ def refused_answer(
 
 
 def _translated(error_code: ErrorCode, api_version: int) -> ErrorCode:
-    """The same for a client that does not know it."""
+    """Return the same for a client that does not know it."""
     if error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     return error_code

@@ -46,7 +46,7 @@ _Worth: TypeAlias = tuple[bool, int, int]
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch of the request that follows."""
+    """Return the epoch of the request that follows."""
     if epoch < INITIAL_EPOCH:
         return FINAL_EPOCH
     return 1 if epoch == _LAST_EPOCH else epoch + 1
@@ -173,7 +173,7 @@ class FetchSessions:
     def go_on(
         self, session_id: int, epoch: int, changed: Wanted, forgotten: Iterable[TopicPartition]
     ) -> FetchSession | ErrorCode | None:
-        """An incremental request.
+        """Return an incremental request.
 
         Args:
             epoch: Of the request.

@@ -10,7 +10,7 @@ _SIZE_BYTES = 4
 
 
 def answer_bytes(response: FetchResponse, api_version: int) -> int:
-    """The answer's size, from the size field on, without its header."""
+    """Return the answer's size, from the size field on, without its header."""
     is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
     total = _SIZE_BYTES
     if api_version >= 1:

@@ -29,7 +29,7 @@ def add_offsets_to_txn(
 
 
 def refuse(ctx: RequestContext, request: AddOffsetsToTxnRequest, error_code: ErrorCode) -> AddOffsetsToTxnResponse:
-    """The answer with this code, which may be NONE."""
+    """Return the answer with this code, which may be NONE."""
     return AddOffsetsToTxnResponse(error_code=error_code)
 
 

@@ -56,7 +56,7 @@ def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnReques
 def _response(
     request: AddPartitionsToTxnRequest, errors: Mapping[TopicPartition, ErrorCode], others: ErrorCode
 ) -> AddPartitionsToTxnResponse:
-    """The answer for each partition of the request.
+    """Return the answer for each partition of the request.
 
     Args:
         errors: What is wrong with single partitions.
@@ -76,7 +76,7 @@ def _response(
 def refuse(
     ctx: RequestContext, request: AddPartitionsToTxnRequest, error_code: ErrorCode
 ) -> AddPartitionsToTxnResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _response(request, {}, error_code)
 
 

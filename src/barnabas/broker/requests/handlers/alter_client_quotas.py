@@ -65,7 +65,7 @@ def _answer(
 
 
 def refuse(ctx: RequestContext, request: AlterClientQuotasRequest, error_code: ErrorCode) -> AlterClientQuotasResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return AlterClientQuotasResponse(entries=[_answer(entry, error_code, None) for entry in request.entries])
 
 

@@ -78,7 +78,7 @@ def _refuse_all(request: AlterConfigsRequest, error_code: ErrorCode, message: st
 
 
 def refuse(ctx: RequestContext, request: AlterConfigsRequest, error_code: ErrorCode) -> AlterConfigsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code, None)
 
 

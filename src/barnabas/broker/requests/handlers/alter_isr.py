@@ -22,7 +22,7 @@ def alter_isr(ctx: RequestContext, request: AlterIsrRequest) -> Pending[AlterIsr
 
 
 def refuse(ctx: RequestContext, request: AlterIsrRequest, error_code: ErrorCode) -> AlterIsrResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return AlterIsrResponse(ctx.throttle_time_ms, error_code)
 
 

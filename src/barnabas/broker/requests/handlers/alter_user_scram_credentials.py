@@ -45,7 +45,7 @@ async def _alter(ctx: RequestContext, request: AlterUserScramCredentialsRequest)
 def refuse(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest, error_code: ErrorCode
 ) -> AlterUserScramCredentialsResponse:
-    """The same answer for all users: the request failed as a whole."""
+    """Return the same answer for all users: the request failed as a whole."""
     users = dict.fromkeys([each.name for each in request.deletions] + [each.name for each in request.upsertions])
     return AlterUserScramCredentialsResponse(
         results=[AlterUserScramCredentialsResult(user, error_code, None) for user in users]

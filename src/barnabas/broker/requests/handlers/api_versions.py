@@ -41,7 +41,7 @@ def unsupported_version(ctx: RequestContext, request: None) -> ApiVersionsRespon
 
 
 def refuse(ctx: RequestContext, request: ApiVersionsRequest, error_code: ErrorCode) -> ApiVersionsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return ApiVersionsResponse(error_code=error_code)
 
 

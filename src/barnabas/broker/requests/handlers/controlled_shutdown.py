@@ -26,7 +26,7 @@ def controlled_shutdown(
 def refuse(
     ctx: RequestContext, request: ControlledShutdownRequest, error_code: ErrorCode
 ) -> ControlledShutdownResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return ControlledShutdownResponse(error_code)
 
 

@@ -80,7 +80,7 @@ def _same(request: CreateAclsRequest, error_code: ErrorCode, message: str | None
 
 
 def refuse(ctx: RequestContext, request: CreateAclsRequest, error_code: ErrorCode) -> CreateAclsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _same(request, error_code, None)
 
 

@@ -69,7 +69,7 @@ def _wanted(topic: CreatePartitionsTopic) -> MorePartitions:
 
 
 def refuse(ctx: RequestContext, request: CreatePartitionsRequest, error_code: ErrorCode) -> CreatePartitionsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return CreatePartitionsResponse(
         results=[CreatePartitionsTopicResult(topic.name, error_code) for topic in request.topics]
     )

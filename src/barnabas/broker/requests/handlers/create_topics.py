@@ -117,7 +117,7 @@ def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTo
 
 
 def refuse(ctx: RequestContext, request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTopicsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code)
 
 

@@ -65,7 +65,7 @@ def _same(request: DeleteAclsRequest, error_code: ErrorCode, message: str | None
 
 
 def refuse(ctx: RequestContext, request: DeleteAclsRequest, error_code: ErrorCode) -> DeleteAclsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _same(request, error_code, None)
 
 

@@ -53,7 +53,7 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[
 
 
 def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[int, ErrorCode]:
-    """The low watermark, -1 with an error, and the error."""
+    """Return the low watermark, -1 with an error, and the error."""
     partition = resolve(ctx, Operation.DELETE, name, index)
     if isinstance(partition, ErrorCode):
         return -1, partition
@@ -85,7 +85,7 @@ def _wait_for_followers(
 
 
 def refuse(ctx: RequestContext, request: DeleteRecordsRequest, error_code: ErrorCode) -> DeleteRecordsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(

@@ -54,7 +54,7 @@ def _refuse_all(request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTo
 
 
 def refuse(ctx: RequestContext, request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTopicsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code)
 
 

@@ -53,7 +53,7 @@ async def _describe(ctx: RequestContext, request: DescribeClientQuotasRequest) -
 def refuse(
     ctx: RequestContext, request: DescribeClientQuotasRequest, error_code: ErrorCode
 ) -> DescribeClientQuotasResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return DescribeClientQuotasResponse(error_code=error_code, error_message=None, entries=None)
 
 

@@ -50,7 +50,7 @@ def describe_delegation_token(
 def refuse(
     ctx: RequestContext, request: DescribeDelegationTokenRequest, error_code: ErrorCode
 ) -> DescribeDelegationTokenResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return DescribeDelegationTokenResponse(error_code)
 
 

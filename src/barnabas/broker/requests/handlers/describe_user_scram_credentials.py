@@ -49,7 +49,7 @@ async def _describe(
 def refuse(
     ctx: RequestContext, request: DescribeUserScramCredentialsRequest, error_code: ErrorCode
 ) -> DescribeUserScramCredentialsResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return DescribeUserScramCredentialsResponse(error_code=error_code, error_message=None)
 
 

@@ -74,7 +74,7 @@ def _by_topic(results: Mapping[TopicPartition, ElectionResult]) -> list[ReplicaE
 
 
 def refuse(ctx: RequestContext, request: ElectLeadersRequest, error_code: ErrorCode) -> ElectLeadersResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     results = dict.fromkeys(
         (TopicPartition(topic.topic, index) for topic in request.topic_partitions or () for index in topic.partitions),
         ElectionResult(error_code),

@@ -155,7 +155,7 @@ def _answer(found: "dict[str, Json]") -> ExplainQuotasResponse:
 
 
 def refuse(ctx: RequestContext, request: ExplainQuotasRequest, error_code: ErrorCode) -> ExplainQuotasResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return ExplainQuotasResponse(error_code=error_code, error_message=None, answer=None)
 
 

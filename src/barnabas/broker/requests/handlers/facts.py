@@ -66,7 +66,7 @@ def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
 
 
 def refuse(ctx: RequestContext, request: FactsRequest, error_code: ErrorCode) -> FactsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return FactsResponse(error_code=error_code, error_message=None, answer=None)
 
 

@@ -99,7 +99,7 @@ def _may_be_kept(request: FetchRequest) -> bool:
 
 
 def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return refused_answer(request, error_code, ctx.api_version, request.session_id)
 
 

@@ -73,7 +73,7 @@ def _refusal(error_code: ErrorCode) -> FindCoordinatorResponse:
 
 
 def refuse(ctx: RequestContext, request: FindCoordinatorRequest, error_code: ErrorCode) -> FindCoordinatorResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refusal(error_code)
 
 

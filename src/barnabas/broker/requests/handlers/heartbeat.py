@@ -20,7 +20,7 @@ def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatRespon
 
 
 def refuse(ctx: RequestContext, request: HeartbeatRequest, error_code: ErrorCode) -> HeartbeatResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return HeartbeatResponse(error_code=error_code)
 
 

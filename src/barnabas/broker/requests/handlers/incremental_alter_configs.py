@@ -64,7 +64,7 @@ def _refuse_all(
 def refuse(
     ctx: RequestContext, request: IncrementalAlterConfigsRequest, error_code: ErrorCode
 ) -> IncrementalAlterConfigsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refuse_all(request, error_code, None)
 
 

@@ -77,7 +77,7 @@ def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:
 
 
 def refuse(ctx: RequestContext, request: JoinGroupRequest, error_code: ErrorCode) -> JoinGroupResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _response(ctx.api_version, JoinAnswer(error_code, request.member_id))
 
 

@@ -25,7 +25,7 @@ def leader_and_isr(
 
 
 def refuse(ctx: RequestContext, request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return refused_leaders(request, error_code)
 
 

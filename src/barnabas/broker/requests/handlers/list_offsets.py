@@ -124,7 +124,7 @@ def _list_offset(
 
 
 def _not_available(ctx: RequestContext) -> ErrorCode:
-    """The error for what a new leader does not know yet: what its high watermark really is."""
+    """Return the error for what a new leader does not know yet: what its high watermark really is."""
     if ctx.api_version < _FIRST_VERSION_WITH_NOT_AVAILABLE:
         return ErrorCode.LEADER_NOT_AVAILABLE
     return ErrorCode.OFFSET_NOT_AVAILABLE
@@ -133,7 +133,7 @@ def _not_available(ctx: RequestContext) -> ErrorCode:
 def _list_segments(
     partition: Partition, replica_id: int, wanted: ListOffsetsPartition, now_ms: int
 ) -> ListOffsetsPartitionResponse:
-    """The offsets of version 0, descending; a consumer sees none above the high watermark."""
+    """Return the offsets of version 0, descending; a consumer sees none above the high watermark."""
     log = partition.log
     known = log.segment_times(now_ms)
     if wanted.timestamp == EARLIEST:
@@ -165,7 +165,7 @@ def _refusal(wanted: ListOffsetsPartition, error_code: ErrorCode) -> ListOffsets
 
 
 def refuse(ctx: RequestContext, request: ListOffsetsRequest, error_code: ErrorCode) -> ListOffsetsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(topic.name, [_refusal(each, error_code) for each in topic.partitions])

@@ -40,7 +40,7 @@ def list_partition_reassignments(
 def refuse(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest, error_code: ErrorCode
 ) -> ListPartitionReassignmentsResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return ListPartitionReassignmentsResponse(error_code=error_code)
 
 

@@ -198,7 +198,7 @@ def _encode(
 
 
 def _brokers(image: ClusterImage, listener_name: str) -> list[MetadataResponseBroker]:
-    """The live brokers that can be reached through the listener that the client uses."""
+    """Return the live brokers that can be reached through the listener that the client uses."""
     return [
         MetadataResponseBroker(broker.broker_id, *broker.endpoints[listener_name], broker.rack)
         for broker in image.brokers.values()
@@ -230,7 +230,7 @@ def _leader_error(image: ClusterImage, api_version: int, state: PartitionState) 
 
 
 def refuse(ctx: RequestContext, request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     names = [topic.name or "" for topic in request.topics or ()]
     return MetadataResponse(
         controller_id=NO_LEADER,

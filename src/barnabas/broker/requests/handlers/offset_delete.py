@@ -65,7 +65,7 @@ def _response(request: OffsetDeleteRequest, errors: dict[TopicPartition, ErrorCo
 
 
 def refuse(ctx: RequestContext, request: OffsetDeleteRequest, error_code: ErrorCode) -> OffsetDeleteResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return OffsetDeleteResponse(error_code=error_code)
 
 

@@ -114,7 +114,7 @@ def _fetch_from_registry(
 
 
 def _refusal(ctx: RequestContext, error_code: ErrorCode, wanted: Iterable[TopicPartition]) -> OffsetFetchResponse:
-    """The group's error; versions without a place for it repeat it for each partition."""
+    """Return the group's error; versions without a place for it repeat it for each partition."""
     if ctx.api_version >= _FIRST_VERSION_WITH_GROUP_ERROR:
         return OffsetFetchResponse(error_code=error_code)
     return OffsetFetchResponse(topics=_by_topic((key, _missing(key, error_code)) for key in wanted))
@@ -141,7 +141,7 @@ def _by_topic(
 
 
 def refuse(ctx: RequestContext, request: OffsetFetchRequest, error_code: ErrorCode) -> OffsetFetchResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return _refusal(ctx, error_code, _partitions(request))
 
 

@@ -64,7 +64,7 @@ def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -
 def refuse(
     ctx: RequestContext, request: OffsetForLeaderEpochRequest, error_code: ErrorCode
 ) -> OffsetForLeaderEpochResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

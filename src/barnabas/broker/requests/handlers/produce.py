@@ -282,7 +282,8 @@ def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> Er
 
 
 def _attributes(data: PartitionProduceData) -> int:
-    """The low bits of the attributes of a partition's first batch, `_IDEMPOTENT_BIT` among them; 0 where it has none.
+    """Return the low bits of the attributes of a partition's first batch, `_IDEMPOTENT_BIT` among them; 0 where it has
+    none.
 
     Raises:
         ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
@@ -368,7 +369,7 @@ def _close_on_error(responses: list[TopicProduceResponse]) -> None:
 
 
 def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     if request.acks == 0:
         raise UnanswerableError(f"{error_code.name} for a produce request with acks=0")
     responses = []

@@ -19,7 +19,7 @@ def sasl_authenticate(ctx: RequestContext, request: SaslAuthenticateRequest) -> 
 
 
 def refuse(ctx: RequestContext, request: SaslAuthenticateRequest, error_code: ErrorCode) -> SaslAuthenticateResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return SaslAuthenticateResponse(error_code)
 
 

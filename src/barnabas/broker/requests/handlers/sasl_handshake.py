@@ -23,7 +23,7 @@ def sasl_handshake(
 
 
 def refuse(ctx: RequestContext, request: SaslHandshakeRequest, error_code: ErrorCode) -> SaslHandshakeResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return SaslHandshakeResponse(error_code)
 
 

@@ -26,7 +26,7 @@ def stop_replica(
 
 
 def refuse(ctx: RequestContext, request: StopReplicaRequest, error_code: ErrorCode) -> StopReplicaResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     return StopReplicaResponse(
         error_code,
         [

@@ -27,7 +27,7 @@ def update_features(
 
 
 def refuse(ctx: RequestContext, request: UpdateFeaturesRequest, error_code: ErrorCode) -> UpdateFeaturesResponse:
-    """The answer that the request failed as a whole."""
+    """Return the answer that the request failed as a whole."""
     is_denied = error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     message = "Cluster authorization failed." if is_denied else ""
     return UpdateFeaturesResponse(ctx.throttle_time_ms, error_code, message)

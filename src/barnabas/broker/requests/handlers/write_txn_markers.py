@@ -131,7 +131,7 @@ def _response(by_producer: dict[int, dict[TopicPartition, ErrorCode]]) -> WriteT
 
 
 def refuse(ctx: RequestContext, request: WriteTxnMarkersRequest, error_code: ErrorCode) -> WriteTxnMarkersResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
+    """Return the same error for every requested item: the request failed as a whole."""
     by_producer: dict[int, dict[TopicPartition, ErrorCode]] = {}
     for marker in request.markers:
         errors = by_producer.setdefault(marker.producer_id, {})

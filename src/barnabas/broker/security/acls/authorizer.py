@@ -37,7 +37,7 @@ _TYPE_COUNT: Final = max(ResourceType) + 1
 
 
 def parse_super_users(text: str) -> frozenset[Principal]:
-    """The principals of `super.users`, divided by semicolons, for names may hold commas.
+    """Return the principals of `super.users`, divided by semicolons, for names may hold commas.
 
     Raises:
         ConfigError: One is none.

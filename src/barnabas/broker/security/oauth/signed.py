@@ -32,7 +32,7 @@ class Key(NamedTuple):
 
 
 def parse_keys(document: bytes) -> dict[str, Key]:
-    """The public keys of a JWKS document, by `kid` (empty where a key has none).
+    """Return the public keys of a JWKS document, by `kid` (empty where a key has none).
 
     Raises:
         ConfigError: It is no such document, or holds no key that could sign.

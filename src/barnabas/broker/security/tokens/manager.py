@@ -175,7 +175,7 @@ class TokenManager:
     def visible(
         self, principal: Principal, owners: Collection[Principal] | None, may_describe: Callable[[str], bool]
     ) -> list[Token]:
-        """The tokens that somebody may see, the oldest first.
+        """Return the tokens that somebody may see, the oldest first.
 
         Args:
             owners: Whose tokens, owned or to be renewed by them; None: anybody's.

@@ -48,7 +48,7 @@ class TokenLimits(NamedTuple):
 
 
 def secret_of(master_key: str, token_id: str) -> bytes:
-    """The HMAC that proves a token."""
+    """Return the HMAC that proves a token."""
     return hmac.digest(master_key.encode(), token_id.encode(), "sha512")
 
 
@@ -65,7 +65,7 @@ def new_token(
     now_ms: int,
     limits: TokenLimits,
 ) -> Token:
-    """A token that begins now.
+    """Return a token that begins now.
 
     Args:
         max_lifetime_ms: As its owner wants; 0 or less: as long as can be.
@@ -77,7 +77,7 @@ def new_token(
 
 
 def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, limits: TokenLimits) -> Token:
-    """The token with a later end.
+    """Return the token with a later end.
 
     Args:
         period_ms: From now on; less than 0: the usual one.
@@ -91,7 +91,7 @@ def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, lim
 
 
 def ended(token: Token, principal: Principal, period_ms: int, now_ms: int) -> Token | None:
-    """The token with another end; None: it ends now.
+    """Return the token with another end; None: it ends now.
 
     Args:
         period_ms: From now on; less than 0: at once.
@@ -125,7 +125,7 @@ def encode_token(token: Token) -> bytes:
 
 
 def decode_token(data: bytes | None) -> Token:
-    """The token of a node.
+    """Return the token of a node.
 
     Raises:
         MalformedError: It is none.
