@@ -1,4 +1,4 @@
-"""Access rules as administrators change and ask for them.
+"""Creates, deletes and describes access rules (ACLs) on behalf of administrators.
 
 What is asked for is checked as Kafka does it, rule by rule; rules about one pattern are written together.
 
@@ -23,7 +23,7 @@ _COMPARISONS_PER_TURN = 2_000
 
 
 class AskedAcl(NamedTuple):
-    """A rule to create, as it is asked for: in the protocol's codes."""
+    """A rule to create as the request has it, in the protocol's codes."""
 
     resource_type: int
     name: str
@@ -49,7 +49,7 @@ class AclAdmin:
         return self._store.rules.select(wanted)
 
     async def create(self, asked: Sequence[AskedAcl]) -> list[KafkaError | None]:
-        """Create rules; those that are there already stay.
+        """Create rules; existing rules are left unchanged.
 
         Returns:
             For each what is wrong with it.

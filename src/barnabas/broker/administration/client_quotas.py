@@ -1,4 +1,4 @@
-"""Describes and alters quotas as they stand in the registry, as an administrator asks for it.
+"""Describes and alters the quotas in the registry on behalf of administrators.
 
 Entities have a user, a client id or both; a name that is null stands for all that have no limit of their own.
 
@@ -91,7 +91,7 @@ class ClientQuotaAdmin:
         self._registry = registry
 
     async def describe(self, components: Sequence[Component], is_strict: bool) -> list[tuple[Entity, dict[str, float]]]:
-        """Return the limits of all entities that a filter lets through and that have any.
+        """Return the limits of all entities that match a filter and have limits.
 
         Raises:
             KafkaError: There can be no such filter.
@@ -132,7 +132,7 @@ class ClientQuotaAdmin:
         await update_config(self._registry, entity.path, update)
 
     async def _entities(self, wanted: _Wanted) -> list[Entity]:
-        """Those that may match, for which a node is there: users, client ids, then both."""
+        """Return the entities with a znode that may match: users, client ids, then both."""
         no_user = wanted.is_strict and not wanted.has_user
         no_client_id = wanted.is_strict and not wanted.has_client_id
         found: list[str] = []
@@ -159,7 +159,7 @@ class ClientQuotaAdmin:
 
 
 def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
-    """Return an entity as an administrator names it.
+    """Return the entity that an administrator's request names.
 
     Args:
         parts: Types and names; a null name is the default.
@@ -211,7 +211,7 @@ def _wanted(components: Sequence[Component], is_strict: bool) -> _Wanted:
 
 
 def _limits(settings: dict[str, str]) -> dict[str, float]:
-    """Return the limits among settings; what can be none is left out."""
+    """Return the valid limits among settings."""
     found = {}
     for key, text in settings.items():
         kind = KINDS_BY_KEY.get(key)
@@ -224,7 +224,7 @@ def _limits(settings: dict[str, str]) -> dict[str, float]:
 
 
 def _text(alteration: Alteration) -> str | None:
-    """Return the text that is written for an alteration; None: nothing is any more."""
+    """Return the text to write for an alteration; None: no setting is left."""
     key, value = alteration
     if value is None:
         return None

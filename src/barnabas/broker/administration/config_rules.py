@@ -1,4 +1,4 @@
-"""How changes of settings are put on those that are there. Pure.
+"""Applies changes to existing settings. Pure.
 
 A list is changed as its text is: what is appended comes after it, in its own spelling, and each item that is
 subtracted takes away the first one that is written alike. What has no value yet begins with the default of its kind.
@@ -26,7 +26,7 @@ class ConfigOperation(IntEnum):
 
 
 class ConfigChange(NamedTuple):
-    """One setting and what is done with it; `operation` is as it was sent."""
+    """One setting and its change; `operation` is the code from the request."""
 
     name: str
     operation: int
@@ -34,7 +34,7 @@ class ConfigChange(NamedTuple):
 
 
 def check_changes(changes: Sequence[ConfigChange]) -> None:
-    """Refuse what can't be meant, whatever the settings are.
+    """Refuse changes that are invalid whatever the current settings are.
 
     Raises:
         KafkaError: INVALID_REQUEST.
@@ -54,7 +54,7 @@ def check_changes(changes: Sequence[ConfigChange]) -> None:
 def changed(
     overrides: Mapping[str, str], changes: Sequence[ConfigChange], settings: Mapping[str, Setting]
 ) -> dict[str, str]:
-    """Return the settings after changes that `check_changes` let through.
+    """Return the settings after changes that `check_changes` accepted.
 
     Args:
         overrides: What is set now.
@@ -97,7 +97,7 @@ def _list(overrides: Mapping[str, str], name: str, operation: int, settings: Map
 
 
 def _items(text: str) -> list[str]:
-    """Return the items of a text as Java divides it: those at the end that are empty are none, but for an empty text."""
+    """Return the items of a text as Java splits it: empty items at the end are dropped, except for an empty text."""
     if not text:
         return [""]
     items = text.split(",")

@@ -58,7 +58,7 @@ class ConfigResource(NamedTuple):
 
 
 class ConfigAdmin:
-    """Changes what clients ask for. Owned by the event loop."""
+    """Changes settings on behalf of clients. Owned by the event loop."""
 
     def __init__(
         self, registry: Registry, cluster: ClusterView, live: LiveConfig, watcher: ConfigWatcher, dice: "Random"
@@ -70,7 +70,7 @@ class ConfigAdmin:
         self._watcher = watcher
 
     async def replace(self, resource: ConfigResource, overrides: Mapping[str, str], validate_only: bool) -> None:
-        """Give a topic, a broker or all brokers exactly these settings.
+        """Replace all settings of a topic, a broker or all brokers.
 
         Args:
             validate_only: Check, and change nothing.
@@ -106,7 +106,7 @@ class ConfigAdmin:
         await self._watcher.load(f"{paths.TOPICS}/{topic}" for topic in topics)
 
     async def settle(self) -> None:
-        """Wait until this broker goes by what was changed."""
+        """Wait until this broker has applied the changes."""
         await self._watcher.catch_up()
 
     def check_broker(self, name: str) -> bool:
@@ -184,7 +184,7 @@ class ConfigAdmin:
         return overrides
 
     def _stored(self, resource: ConfigResource, overrides: dict[str, str]) -> dict[str, str]:
-        """Settings as they stand in the registry."""
+        """Read settings from the registry."""
         if resource.type is ConfigResourceType.TOPIC:
             return overrides
         try:

@@ -1,4 +1,4 @@
-"""Elections and reassignments as administrators ask for them.
+"""Elections and reassignments on behalf of administrators.
 
 The controller does either; what is elected is waited for until this broker's image of the cluster shows it.
 
@@ -22,7 +22,7 @@ __all__ = ["Election", "ElectionResult", "LeadershipAdmin", "Moving", "Reassignm
 
 
 class LeadershipAdmin:
-    """Says who is to lead, and who is to hold, the partitions of the cluster."""
+    """Elects leaders and reassigns partitions of the cluster."""
 
     def __init__(self, cluster: ClusterView, controller: Controller, timers: Timers) -> None:
         self._cluster = cluster
@@ -31,7 +31,7 @@ class LeadershipAdmin:
 
     @property
     def is_controller(self) -> bool:
-        """Return whether this broker is the controller; only that one does any of it."""
+        """Return whether this broker is the controller; only the controller elects and reassigns."""
         return self._controller.is_active
 
     async def elect(
@@ -76,5 +76,5 @@ class LeadershipAdmin:
         return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """Return the partitions that are on their way to other brokers."""
+        """Return the partitions that are being reassigned."""
         return self._controller.reassignments()

@@ -1,4 +1,4 @@
-"""The broker's settings as they are now: what its file says, with what is set while it runs over it.
+"""The broker's current settings: the settings of its file, overridden by dynamic settings.
 
     set for this broker  >  set for all brokers  >  the file  >  the default
 
@@ -69,15 +69,15 @@ class LiveConfig:
         self._listeners: list[tuple[frozenset[str], Callable[[], object]]] = []
 
     def subscribe(self, names: Collection[str], listener: Callable[[], object]) -> None:
-        """Tell `listener` when one of some settings has changed; once, however many of them did."""
+        """Call `listener` once after each change that concerns any of some settings."""
         self._listeners.append((frozenset(names), listener))
 
     def subscribe_check(self, check: Callable[[BrokerConfig], object]) -> None:
-        """Ask before something is set by request; who raises ConfigError refuses it."""
+        """Add a check that runs before a request sets something; it raises ConfigError to refuse the request."""
         self._checks.append(check)
 
     def set_overrides(self, layer: Layer, overrides: Mapping[str, str]) -> None:
-        """Take over what is set while the broker runs, instead of what was set in that layer before.
+        """Replace the dynamic settings of a layer.
 
         What can't be set, or can't be, is left out with a warning.
 
@@ -108,7 +108,7 @@ class LiveConfig:
                 listener()
 
     def check(self, layer: Layer, overrides: Mapping[str, str]) -> None:
-        """Refuse what could not be taken over as a whole instead of what is set in a layer; nothing is changed.
+        """Refuse dynamic settings of a layer that could not be applied together; nothing is changed.
 
         Args:
             overrides: As they are meant: passwords are not encrypted.
@@ -136,7 +136,7 @@ class LiveConfig:
         return f"{name}={'[hidden]' if is_sensitive else self.config.text(name)}"
 
     def _apply(self) -> set[str]:
-        """Make the settings what the layers say.
+        """Compute the settings from the layers.
 
         Returns:
             Which of those that can change did.
@@ -148,7 +148,7 @@ class LiveConfig:
         return config.take_over(self._settled(config.default_overrides, config.broker_overrides), _CHANGING)
 
     def _settled(self, for_all: Mapping[str, str], for_this: Mapping[str, str]) -> BrokerConfig:
-        """Return the settings that these layers make together. Raises ConfigError where they can't be, now."""
+        """Return the settings that result from these layers. Raises ConfigError if they are invalid together."""
         texts = dict(self._static)
         for layer in (for_all, for_this):
             for name, text in layer.items():
@@ -169,7 +169,9 @@ class LiveConfig:
 
 
 def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> dict[str, str]:
-    """Return what can be set in a layer, and is described; log in one line what is not, or does nothing."""
+    """Return the settings of a layer that can be set and described; log the others, and those without effect, in one
+    line.
+    """
     kept, left_out = only_settable(layer, overrides)
     if unreadable:
         left_out["can't be decrypted with password.encoder.secret"] = unreadable

@@ -1,4 +1,4 @@
-"""How many new partitions one request may still ask for, and what its client's quota lets through."""
+"""Limits the new partitions that one request can create, and counts them on the client's quota."""
 
 from barnabas.broker.administration.topic_rules import check_new_partitions
 from barnabas.broker.quotas.controller_mutations import ControllerMutationQuota

@@ -147,7 +147,7 @@ class PartitionAdmin:
         return PartitionsResult(topic.name, ErrorCode.NONE)
 
     async def _read(self, name: str) -> tuple[TopicAssignment, int]:
-        """Return a topic's assignment and the version of its node."""
+        """Return a topic's assignment and the version of its znode."""
         if self._controller.is_deleting(name):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
         try:
@@ -163,7 +163,7 @@ class PartitionAdmin:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{paths.topic(name)} is malformed: {error}") from None
 
     def _validate(self, topic: MorePartitions, current: TopicAssignment, room: PartitionRoom) -> dict[int, list[int]]:
-        """The new partitions and their brokers, after the checks of Kafka in its order."""
+        """Return the new partitions and their brokers, after Kafka's checks in Kafka's order."""
         if current.adding or current.removing:
             raise KafkaError(
                 ErrorCode.REASSIGNMENT_IN_PROGRESS,

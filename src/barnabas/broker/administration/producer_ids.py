@@ -27,7 +27,7 @@ class ProducerIds:
         self._refill = asyncio.Lock()
 
     def take(self) -> int | None:
-        """Return an id from the block in memory; None: it is used up, call `fetch`."""
+        """Return an id from the block in memory; None: the block is used up, call `fetch`."""
         if self._next == self._end:
             return None
         self._next += 1

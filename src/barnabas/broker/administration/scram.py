@@ -1,4 +1,4 @@
-"""Gives users SCRAM credentials, takes them away, and tells who has which.
+"""Creates, deletes and describes SCRAM credentials of users.
 
 A credential is a setting of the user in the registry, beside quotas. The client computes the salted password, the
 broker the two keys that it stores; no password ever comes here.
@@ -64,7 +64,7 @@ class ScramAdmin:
         self._users = users
 
     async def alter(self, changes: Sequence[Change]) -> dict[str, Result]:
-        """Change the credentials of users; this broker goes by them when it answers.
+        """Change the credentials of users; complete when this broker uses them.
 
         Returns:
             By user: those that were refused first.
@@ -139,7 +139,7 @@ class ScramAdmin:
 
 
 def _refused(changes: Iterable[Change]) -> dict[str, Result]:
-    """Return the users whose changes make no sense, whatever there is."""
+    """Return the users whose changes are invalid whatever credentials exist."""
     refused: dict[str, Result] = {}
     deletions_first = sorted(changes, key=lambda change: isinstance(change, Upsertion))
     for change in deletions_first:

@@ -1,4 +1,4 @@
-"""The names of all topics, to find those that a new one would collide with.
+"""The names of all topics, to find collisions with a new name.
 
 Two names collide where they differ only by `.` for `_`: their metrics would be called the same.
 
@@ -19,7 +19,7 @@ class TopicNames:
         self._alike: dict[str, set[str]] = {}
 
     def take_over(self, names: Collection[str]) -> set[str]:
-        """These are the topics that there are; the same as a set of the caller's own."""
+        """Set the existing topics; returns them as a set that the caller owns."""
         now = set(names)
         for name in self._known - now:
             alike = self._alike.get(_flat(name))
@@ -38,7 +38,7 @@ class TopicNames:
         self._note(name)
 
     def alike(self, name: str) -> Collection[str]:
-        """Return the topics whose names could collide with this one."""
+        """Return the topics whose names collide with this one."""
         return sorted(self._alike.get(_flat(name), ()))
 
     def _note(self, name: str) -> None:

@@ -111,7 +111,7 @@ class TopicAdmin:
 
     @property
     def is_controller(self) -> bool:
-        """Return whether this broker is the controller; only that one answers requests to create and delete."""
+        """Return whether this broker is the controller; only the controller creates and deletes topics."""
         return self._controller.is_active
 
     async def create(
@@ -154,7 +154,7 @@ class TopicAdmin:
     async def delete(
         self, names: Iterable[str], timeout_ms: int, quota: ControllerMutationQuota | None = None
     ) -> dict[str, ErrorCode]:
-        """Delete topics and wait until this broker's image has them no more.
+        """Delete topics and wait until this broker's image no longer has them.
 
         Args:
             timeout_ms: How long to wait; 0 or less: not at all. The topics go nevertheless.
@@ -181,7 +181,7 @@ class TopicAdmin:
         return results
 
     async def auto_create(self, names: Iterable[str]) -> dict[str, ErrorCode]:
-        """Create topics that a client asked about, without waiting for their leaders.
+        """Create topics that a client asked about; does not wait for their leaders.
 
         Returns:
             For each the error that its metadata carries now: LEADER_NOT_AVAILABLE when it is on its way.
@@ -199,7 +199,7 @@ class TopicAdmin:
         }
 
     async def create_internal(self, name: str) -> None:
-        """Create one of the broker's own topics where it is missing; who needs it asks again until it is led.
+        """Create an internal topic if it is missing; callers ask again until it has leaders.
 
         Args:
             name: `__consumer_offsets` or `__transaction_state`.
@@ -210,7 +210,7 @@ class TopicAdmin:
                 self.warn_of_too_few_brokers(name)
 
     def warn_of_too_few_brokers(self, name: str) -> None:
-        """Say in the log, once for each number of brokers, that one of the broker's own topics can't be created.
+        """Log, once for each number of brokers, that an internal topic cannot be created.
 
         Nothing is said where the topic is there already, or could be. Where there may be other brokers they have some
         time to come.
@@ -275,7 +275,7 @@ class TopicAdmin:
         return result
 
     def _validate(self, topic: NewTopic, request: "_Creation") -> tuple[TopicResult, dict[int, list[int]]]:
-        """The checks of Kafka in its order."""
+        """Check a topic, with Kafka's checks in Kafka's order."""
         name = topic.name
         if name in request.existing:
             raise _already_exists(name)
@@ -370,11 +370,11 @@ class _Creation:
         self.quota = quota
 
     def alike(self, name: str) -> Collection[str]:
-        """Return the existing topics whose names could collide with this one."""
+        """Return the existing topics whose names collide with this one."""
         return self._names.alike(name)
 
     def add(self, name: str) -> None:
-        """A topic of this request comes into being: a later one must not collide with it."""
+        """Add a topic of this request, so that later topics of the request cannot collide with it."""
         self.existing.add(name)
         self._names.add(name)
 

@@ -1,4 +1,4 @@
-"""The cluster as the controller told this broker: brokers, leaders, replicas.
+"""The cluster as the controller described it to this broker: brokers, leaders, replicas.
 
 Invariants:
 
@@ -78,11 +78,11 @@ class ClusterImage:
         return True
 
     def partition_count(self, topic: str) -> int:
-        """Return the number of a topic's partitions; 0: there is no such topic."""
+        """Return the number of a topic's partitions; 0: the topic does not exist."""
         return len(self.topics.get(topic, ()))
 
     def has_leaders(self, topic: str, partition_count: int) -> bool:
-        """Return whether a topic is there with all of its partitions led."""
+        """Return whether a topic exists and all its partitions have leaders."""
         partitions = self.topics.get(topic, {})
         return len(partitions) >= partition_count and all(state.leader >= 0 for state in partitions.values())
 
@@ -114,7 +114,7 @@ class ClusterView:
         self._overrides: dict[str, dict[str, str]] = {}
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Tell `listener` of every new image, in the order in which listeners came.
+        """Call `listener` with every new image, in the order of registration.
 
         Returns:
             A function that removes the listener.
@@ -127,7 +127,7 @@ class ClusterView:
         return forget
 
     def topic_overrides(self, topic: str) -> Mapping[str, str]:
-        """Return the settings that a topic itself has; empty when it has none, or is unknown."""
+        """Return the overrides of a topic; empty if it has none or is unknown."""
         return self._overrides.get(topic, {})
 
     def set_topic_overrides(self, topic: str, overrides: Mapping[str, str]) -> None:
@@ -139,7 +139,7 @@ class ClusterView:
         return topic in self._overrides
 
     def update_metadata(self, request: UpdateMetadataRequest) -> None:
-        """Take over what the controller says, and tell the listeners."""
+        """Apply an UpdateMetadata request, and call the listeners."""
         topics, deleted = _merge_topics(self.image.topics, request)
         brokers = {
             broker.id: BrokerNode(

@@ -1,4 +1,4 @@
-"""Reads settings from the registry, and sees when somebody changes them.
+"""Reads settings from the registry and watches them for changes.
 
 An entity is what settings are kept for, and is named as its node below /config: `topics/t`, `brokers/0`,
 `brokers/<default>`, `clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Whoever
@@ -54,7 +54,7 @@ OverridesListener = Callable[[str, Mapping[str, str]], object]
 
 
 class ConfigWatcher:
-    """Tells who goes by settings in the registry what they are. Owned by the event loop."""
+    """Passes settings in the registry to its listeners. Owned by the event loop."""
 
     def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:
         self._registry = registry
@@ -77,7 +77,7 @@ class ConfigWatcher:
         self._told: dict[str, dict[str, str]] = {}
 
     def subscribe(self, entity_type: str, listener: OverridesListener, *, is_watched: bool = False) -> None:
-        """Tell `listener` of the settings of each entity of a type; before `start`.
+        """Call `listener` with the settings of each entity of a type; call this before `start`.
 
         Args:
             is_watched: Also of what is written without a notification. That takes two watches for each entity.
@@ -87,7 +87,7 @@ class ConfigWatcher:
             self._watched_types.add(entity_type)
 
     async def start(self) -> None:
-        """Tell of every entity as it is, and begin to watch.
+        """Read every entity, call the listeners, and begin to watch.
 
         Raises:
             NoNodeError: The persistent paths were not created yet.
@@ -95,7 +95,7 @@ class ConfigWatcher:
         await self._do(self._begin)
 
     async def load(self, entities: Iterable[str]) -> None:
-        """Read entities now and tell of them, whether they changed or not.
+        """Read entities now and call the listeners, whether the settings changed or not.
 
         Raises:
             RegistryError: They could not be read.
@@ -104,18 +104,18 @@ class ConfigWatcher:
         await self._do(lambda: self._load(wanted))
 
     async def catch_up(self) -> None:
-        """Wait until everybody was told of what was written before; what can't be read now is told later."""
+        """Wait until the listeners have all earlier changes; nodes that cannot be read now follow later."""
         self._look_soon()
         await self._do(_nothing)
 
     def forget(self, entity: str) -> None:
-        """Forget an entity that is gone for good: another of its name will be a new one."""
+        """Forget a deleted entity: a later one of the same name counts as new."""
         self._told.pop(entity, None)
 
     # --- one thing after the other
 
     async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Have work done in its turn; raises what it raises."""
+        """Run work in order; raises its exception."""
         await self._enqueue(work).future()
 
     def _enqueue(self, work: Callable[[], Awaitable[None]]) -> Pending[None]:
@@ -159,7 +159,7 @@ class ConfigWatcher:
         self._changed(event)
 
     def _look_soon(self) -> None:
-        """Look for notifications in turn; however often it is asked for meanwhile."""
+        """Schedule a look for notifications; further calls before it are merged."""
         if not self._is_look_due:
             self._is_look_due = True
             self._enqueue(self._look).then(lambda _: None, self._look_again)
@@ -203,7 +203,7 @@ class ConfigWatcher:
         await self._notifications.delete_old()
 
     async def _take_over(self, changed: dict[str, None], written: dict[str, None], lists: dict[str, None]) -> None:
-        """Read what may be another than it was.
+        """Read the nodes that may have changed.
 
         Args:
             changed, written: Entities with a notification, and those whose nodes were written.
@@ -225,7 +225,7 @@ class ConfigWatcher:
             await self._read_changed(entity)
 
     async def _new_entities(self, list_name: str) -> list[str]:
-        """Return the entities below a node that were not there before; who comes next is told by a watch."""
+        """Return the new entities below a node; a watch reports later ones."""
         names = await self._children(list_name)
         entity_type, _, user = list_name.partition("/")
         if entity_type == paths.USERS and user and "/" not in user:
@@ -239,7 +239,7 @@ class ConfigWatcher:
         return found
 
     async def _read_notification(self, name: str) -> str | None:
-        """Return the entity that a notification is about; None where it makes no sense."""
+        """Return the entity that a notification names; None if it is malformed."""
         try:
             data = await self._notifications.read(name)
         except NoNodeError:
@@ -266,7 +266,7 @@ class ConfigWatcher:
             self._tell(entity, overrides)
 
     async def _read_all(self, is_start: bool = False) -> None:
-        """Read every entity that somebody subscribed to, and tell of those that are others than were told."""
+        """Read all entities with listeners, and call the listeners for those that changed."""
         there: set[str] = set()
         for entity_type in self._listeners:
             entities = await self._entities(entity_type)
@@ -278,7 +278,7 @@ class ConfigWatcher:
             self._tell(entity, {})
 
     async def _read_together(self, entities: list[str], watch: Callable[[str], Watch] | None, is_start: bool) -> None:
-        """Read entities of one type and tell of those that are others than were told."""
+        """Read entities of one type, and call the listeners for those that changed."""
         for start in range(0, len(entities), _READ_TOGETHER):
             some = entities[start : start + _READ_TOGETHER]
             found = await self._registry.get_many([paths.config(entity) for entity in some], watch)
@@ -294,7 +294,7 @@ class ConfigWatcher:
                     self._tell(entity, overrides)
 
     async def _entities(self, entity_type: str) -> list[str]:
-        """Return all entities of a type that have a node."""
+        """Return all entities of a type that have a znode."""
         found = []
         # What is for all comes before what stands on it.
         for name in sorted(await self._children(entity_type), key=lambda name: (name != paths.DEFAULT_ENTITY, name)):
@@ -328,7 +328,7 @@ class ConfigWatcher:
         return self._decode(entity, data)
 
     def _decode(self, entity: str, data: bytes | None) -> dict[str, str]:
-        """Decode an entity's node; where it makes no sense, keep what it said before."""
+        """Decode an entity's node; if it is malformed, return the previous settings."""
         try:
             overrides = decode_config_strictly(data)
         except MalformedError as error:

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[AlterIsrResponse], object]) -> None:
-    """Write what a leader asks for, and tell everybody.
+    """Write the ISR that a leader proposes, and send it to all brokers.
 
     Args:
         answer: Called once all brokers are told; what reassignments wait for comes after it.
@@ -103,7 +103,7 @@ def _refusal(
 
 
 def _living(state: ControllerState, partition: TopicPartition, isr: Sequence[int]) -> tuple[int, ...]:
-    """Those of a proposed list that were in sync before, or may lead.
+    """Return the members of a proposed ISR that were in sync before, or may lead.
 
     The leader takes what the answer says, so it goes on without the others, and asks again when they are back.
     """

@@ -56,7 +56,7 @@ def _index(first: int, distance: int, broker_count: int) -> int:
 
 
 def alternate_racks(racks: Mapping[int, str]) -> list[int]:
-    """Return the brokers in an order in which neighbours are in different racks as far as that can be."""
+    """Return the brokers in an order that alternates racks as far as possible."""
     by_rack: dict[str, list[int]] = {}
     for broker_id in sorted(racks):
         by_rack.setdefault(racks[broker_id], []).append(broker_id)

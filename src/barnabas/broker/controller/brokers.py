@@ -34,7 +34,7 @@ Admits = Callable[[int], bool]
 
 
 async def read_brokers(term: Term, admits: Admits) -> dict[int, LiveBroker]:
-    """Read who is registered; the watches are set again."""
+    """Read the registered brokers, and set the watches again."""
     names = await term.registry.children(paths.BROKER_IDS, term.watch(Signal.BROKERS_CHANGED))
     found: dict[int, LiveBroker] = {}
     for name in names:
@@ -53,7 +53,7 @@ async def read_brokers(term: Term, admits: Admits) -> dict[int, LiveBroker]:
 
 
 async def brokers_changed(term: Term, admits: Admits) -> None:
-    """Bring everything in line with the brokers that are registered now."""
+    """Handle changes of the registered brokers."""
     state = term.state
     found = await read_brokers(term, admits)
     change = compare_brokers(state.brokers, found)
@@ -83,7 +83,7 @@ async def brokers_changed(term: Term, admits: Admits) -> None:
 
 
 async def broker_set(term: Term, admits: Admits) -> None:
-    """Take over registrations that were written again; other endpoints are told to all."""
+    """Apply registrations that were rewritten; send changed endpoints to all brokers."""
     state = term.state
     found = await read_brokers(term, admits)
     moved = []
@@ -100,7 +100,7 @@ async def broker_set(term: Term, admits: Admits) -> None:
 
 
 async def brokers_started(term: Term, started: Sequence[int]) -> None:
-    """Let brokers that are registered now take part."""
+    """Include newly registered brokers in the cluster."""
     state = term.state
     for broker_id in started:
         state.failed_replicas.pop(broker_id, None)
@@ -123,7 +123,7 @@ async def _brokers_failed(term: Term, failed: Sequence[int]) -> None:
 
 
 async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
-    """Elect leaders in place of replicas that are offline now, and take them out of those in sync."""
+    """Elect other leaders for offline replicas, and remove these from the ISR."""
     state = term.state
     on_their_way_out = [replica for replica in replicas if replica.partition.topic in state.deleting]
     others = [replica for replica in replicas if replica.partition.topic not in state.deleting]
@@ -143,7 +143,7 @@ async def replicas_failed(term: Term, replicas: Sequence[Replica]) -> None:
 
 
 async def leaders_answered(term: Term, broker_id: int, response: LeaderAndIsrResponse) -> None:
-    """Note which replicas of a broker are on a directory that failed, and which are not any more."""
+    """Record which replicas of a broker are in a failed log directory, and which no longer are."""
     if response.error_code or broker_id not in term.state.brokers:
         return
     failed = term.state.failed_replicas.setdefault(broker_id, set())

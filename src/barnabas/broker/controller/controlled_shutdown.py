@@ -25,7 +25,7 @@ _NO_EPOCH = -1
 
 
 async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
-    """Move what a broker leads to others; the answer names what could not be moved.
+    """Move a broker's leaderships to other brokers; the answer names the partitions that could not move.
 
     Raises:
         ControllerMovedError: This broker is the controller no more.

@@ -1,4 +1,4 @@
-"""The controller's event queue: what happens in the registry and at the brokers, one event after the other.
+"""The controller's event queue: handles events of the registry and of brokers, one at a time.
 
 Everything that changes the controller's state runs in one task. Watches only put an event into the queue; the event's
 handler reads the registry again (and sets the watch again), so that no change is missed and several are seen at once.
@@ -159,7 +159,7 @@ class Controller:
 
     @property
     def channels(self) -> Iterator[ChannelFigures]:
-        """Give what each broker is sent, in figures; none where another broker is the controller."""
+        """Return figures about the requests to each broker; empty while another broker is the controller."""
         return self._sender.figures()
 
     @property
@@ -168,7 +168,7 @@ class Controller:
         return 0 if self._term is None else self._term.state.epoch
 
     def address_of(self, broker_id: int, listener_name: str) -> tuple[str, int] | None:
-        """Return a listener's address, as its broker registered it; None: there is none."""
+        """Return a listener's address from its broker's registration; None: it has none."""
         broker = None if self._term is None else self._term.state.brokers.get(broker_id)
         for endpoint in () if broker is None else broker.registration.endpoints:
             if endpoint.listener_name == listener_name:
@@ -176,11 +176,11 @@ class Controller:
         return None
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """Return the partitions that are on their way to other brokers; none where another broker is the controller."""
+        """Return the partitions that are being reassigned; empty while another broker is the controller."""
         return {} if self._term is None else self._term.state.reassignments()
 
     def is_deleting(self, topic: str) -> bool:
-        """Return whether a topic is on its way out; never where another broker is the controller."""
+        """Return whether a topic is being deleted; False while another broker is the controller."""
         return self._term is not None and topic in self._term.state.deleting
 
     # What is asked for
@@ -253,7 +253,7 @@ class Controller:
         await idle.future()
 
     async def close(self) -> None:
-        """Stop handling events. What the registry says of this controller ends with the session."""
+        """Stop handling events. The ephemeral nodes of this controller end with the session."""
         self._forget_session()
         if self._task is not None:
             self._task.cancel()
@@ -396,7 +396,7 @@ class Controller:
         self._balance_later(FIRST_BALANCE_MS)
 
     async def _step_aside(self, elected: Elected) -> None:
-        """Let another broker try what failed here."""
+        """Resign, so that another broker can try the step that failed here."""
         try:
             await write_as_controller(self._registry, elected.epoch_zk_version, [DeleteOp(paths.CONTROLLER)])
         except (ControllerMovedError, RegistryError) as error:
@@ -422,7 +422,7 @@ class Controller:
         self._drop_events()
 
     def _drop_events(self) -> None:
-        """Forget what the queue holds of another term; who is the controller stays, and who asked is answered."""
+        """Drop the queued events of another term; those about the election stay, and pending requests are answered."""
         is_election_due = False
         dropped: list[Any] = []
         while not self._events.empty():

@@ -48,9 +48,7 @@ class Elected(NamedTuple):
 
 
 def first_state(state: ControllerState, partition: TopicPartition) -> PartitionStateNode | None:
-    """Return the state of a new partition: its first live replica leads, the live ones are in sync; None: none is
-    alive.
-    """
+    """Return the state of a new partition (first live replica leads, live replicas in sync); None: none is alive."""
     alive = tuple(replica for replica in state.replicas(partition) if state.is_online(replica, partition))
     if not alive:
         return None
@@ -101,7 +99,7 @@ def elect(
 
 
 def without_replica(current: PartitionStateNode, broker_id: int, controller_epoch: int) -> PartitionStateNode | None:
-    """Return the state without a replica in sync; None: it was not among them."""
+    """Return the state without a replica in the ISR; None: it was not in the ISR."""
     if broker_id not in current.isr:
         return None
     leader = NO_LEADER if current.leader == broker_id else current.leader
@@ -112,7 +110,7 @@ def without_replica(current: PartitionStateNode, broker_id: int, controller_epoc
 def unnoticed_returns(
     state: ControllerState, partition: TopicPartition, current: PartitionStateNode, written_zxid: int
 ) -> list[int]:
-    """Those in sync that came back after the state was written, where one in sync never was away.
+    """Return in-sync replicas that restarted after the state was written, if another one in sync did not.
 
     A controller that notices that a broker was away takes it out, and its leader takes it in again by another write. So
     nobody noticed these, and they may have lost what was acknowledged.
@@ -126,7 +124,7 @@ def unnoticed_returns(
 
 
 def raised(current: PartitionStateNode, controller_epoch: int) -> PartitionStateNode:
-    """Return the same state in the next epoch, so that the brokers take in what else they are told with it."""
+    """Return the same state in the next epoch, so that brokers accept the other changes sent with it."""
     return PartitionStateNode(current.leader, current.leader_epoch + 1, current.isr, controller_epoch)
 
 

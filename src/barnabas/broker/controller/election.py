@@ -1,4 +1,4 @@
-"""Becoming controller: whoever creates /controller is it, and the epoch goes up in the same transaction.
+"""Election of the controller: the broker that creates /controller wins; the same transaction raises the epoch.
 
 Invariant: two controllers never have the same epoch, and the older one's writes fail: each of them checks the version
 of /controller_epoch.
@@ -67,7 +67,7 @@ async def elect(registry: Registry, broker_id: int, clock: Clock) -> Elected | N
 
 
 class Incumbent(NamedTuple):
-    """The controller, as /controller says.
+    """The current controller, from /controller.
 
     Attributes:
         broker_id: -1: unknown, since the node's data cannot be read.
@@ -80,7 +80,7 @@ class Incumbent(NamedTuple):
 
 
 async def current_controller(registry: Registry, watch: Watch | None = None) -> Incumbent | None:
-    """Return the controller, or None when there is none; `watch` is told when that changes."""
+    """Return the controller, or None if there is none; `watch` fires when it changes."""
     if await registry.exists(paths.CONTROLLER, watch) is None:
         return None
     try:

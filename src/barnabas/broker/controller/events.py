@@ -38,7 +38,7 @@ class Kind(Enum):
 
 
 class Signal(Enum):
-    """Something that the registry's watches or a timer tell; what it is now, the handler reads."""
+    """An event from a watch of the registry or from a timer; its handler reads the current state."""
 
     CONTROLLER_CHANGED = "/controller came, went or was set"
     BROKERS_CHANGED = "a broker came or went"
@@ -59,7 +59,7 @@ class TopicSet(NamedTuple):
 
 
 class IsrSet(NamedTuple):
-    """The state of a partition that is on its way to other brokers was written by its leader."""
+    """The leader wrote the state of a partition that is being reassigned."""
 
     partition: TopicPartition
 
@@ -90,7 +90,7 @@ class UncleanAllowed(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Somebody asks for something that only the controller may do.
+    """A request for an operation that only the controller can do.
 
     Attributes:
         kind: As what it is counted.
@@ -123,7 +123,7 @@ _KIND_OF_SIGNAL: Final = {
 
 
 def kind_of(event: Event) -> Kind:
-    """Return as what an event is counted."""
+    """Return the kind under which an event is counted."""
     match event:
         case Signal():
             return _KIND_OF_SIGNAL[event]

@@ -1,4 +1,4 @@
-"""Takes over as controller: reads everything, tells everybody who is alive, and goes on with all that was under way.
+"""Takes over as controller: reads the registry, sends everything to the live brokers, and resumes unfinished work.
 
 Order: what is known; all brokers hear of all brokers; who was away when nobody looked (the last controller, above all)
 leaves those in sync; replicas that are alive hear what they are (those that know it refuse, those that started
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 async def take_over(term: Term, admits: Admits) -> None:
-    """Make every partition what it should be.
+    """Read the registry, then bring every partition to its correct state.
 
     Raises:
         ControllerMovedError: Another broker was elected meanwhile.
@@ -70,7 +70,7 @@ async def _queue_deletions(term: Term, asked: set[str]) -> None:
 
 
 async def _take_out_returned(term: Term, written: Mapping[TopicPartition, int]) -> None:
-    """Let those leave the replicas in sync that were away, though the states do not say so.
+    """Remove from the ISR the replicas that restarted without the controller noticing.
 
     Args:
         written: The transactions that wrote the partitions' states.

@@ -1,4 +1,4 @@
-"""Elections that an administrator asks for: back to the preferred leader, or to a replica that is not in sync.
+"""Leader elections on request: of preferred leaders, or unclean ones.
 
 Also those that nobody asks for: now and then brokers that lead less than they should get back what is theirs.
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Election(Enum):
-    """Whom to elect; the numbers are the protocol's."""
+    """Type of an election; the protocol's numbers."""
 
     PREFERRED = 0
     UNCLEAN = 1
@@ -81,7 +81,7 @@ async def elect_leaders(
 
 
 def _refusal(state: ControllerState, partition: TopicPartition, election: Election) -> ElectionResult | None:
-    """Why nobody is elected for a partition; None: somebody is to be."""
+    """Return the reason not to elect a leader for a partition; None: elect one."""
     replicas = state.replicas(partition)
     if not replicas:
         return _UNKNOWN
@@ -96,7 +96,7 @@ def _refusal(state: ControllerState, partition: TopicPartition, election: Electi
 
 
 async def balance_leaders(term: Term) -> None:
-    """Give brokers back the leaderships that they should have, where too many are with others."""
+    """Elect preferred leaders for brokers that lead too few of the partitions they should lead."""
     state = term.state
     preferred: dict[int, list[TopicPartition]] = {}
     for partition, leadership in state.leaders.items():

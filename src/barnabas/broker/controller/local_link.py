@@ -1,4 +1,4 @@
-"""The controller's way to the broker in its own process: the same requests, without bytes in between.
+"""The controller's link to the broker in its own process: the same requests, without encoding them.
 
 Source: design page, a single broker is a cluster of one.
 """

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 async def elect_as_asked(term: Term) -> None:
-    """Elect preferred leaders as /admin/preferred_replica_election asks; the watch is set again.
+    """Elect preferred leaders as /admin/preferred_replica_election requests, and set the watch again.
 
     Raises:
         ControllerMovedError: This broker is the controller no more.
@@ -58,7 +58,7 @@ async def elect_as_asked(term: Term) -> None:
 
 
 async def reassign_as_asked(term: Term) -> None:
-    """Begin the reassignments that /admin/reassign_partitions asks for; the watch is set again, also on its data.
+    """Begin the reassignments of /admin/reassign_partitions, and set the watches again, also on its data.
 
     Raises:
         ControllerMovedError: This broker is the controller no more.
@@ -114,7 +114,7 @@ async def _read(term: Term, path: str, signal: Signal) -> tuple[bytes | None, St
 
 
 async def _write(term: Term, op: Op) -> None:
-    """Write a request anew, unless somebody else did meanwhile: of that the watch tells."""
+    """Rewrite a request, unless it was changed meanwhile: then the watch fires."""
     try:
         await term.write([op])
     except (NoNodeError, BadVersionError):

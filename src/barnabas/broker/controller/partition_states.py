@@ -91,7 +91,7 @@ def _take_over(state: ControllerState, partition: TopicPartition, found: Found) 
 def possible_partitions(
     state: ControllerState, partitions: Iterable[TopicPartition], phase: PartitionPhase
 ) -> list[TopicPartition]:
-    """Those partitions that may become this; the log names the others."""
+    """Return the partitions that can change to this state, and log the others."""
     found = []
     for partition in partitions:
         if state.phase(partition) in PARTITION_BEFORE[phase]:
@@ -102,7 +102,7 @@ def possible_partitions(
 
 
 def set_phases(state: ControllerState, partitions: Iterable[TopicPartition], phase: PartitionPhase) -> None:
-    """Let partitions become this, where nothing but memory changes."""
+    """Change the states of partitions in memory only."""
     for partition in possible_partitions(state, partitions, phase):
         state.set_phase(partition, phase)
 
@@ -111,7 +111,7 @@ def set_phases(state: ControllerState, partitions: Iterable[TopicPartition], pha
 
 
 async def bring_online(term: Term, partitions: Iterable[TopicPartition], strategy: Strategy) -> set[TopicPartition]:
-    """Give partitions a leader: new ones their first state, others by an election.
+    """Elect leaders for partitions: new ones get their first state, others an election.
 
     Returns:
         Those that have one now.
@@ -143,7 +143,7 @@ async def bring_online(term: Term, partitions: Iterable[TopicPartition], strateg
 
 
 async def bring_waiting_online(term: Term, topic: str | None = None) -> None:
-    """Try all partitions that are new or offline, or those of a topic; but none on its way out."""
+    """Elect leaders for all new and offline partitions, or those of a topic, except those being deleted."""
     by_topic: dict[str, list[int]] = {}
     async for partition in in_turns(list(term.state.waiting)):
         if partition.topic not in term.state.deleting and (topic is None or partition.topic == topic):
@@ -154,7 +154,7 @@ async def bring_waiting_online(term: Term, topic: str | None = None) -> None:
 
 
 async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """Give new partitions their first state, all topics together, and one by one where that is refused."""
+    """Write the first state of new partitions, all topics together; one by one if that is rejected."""
     state = term.state
     nodes: dict[TopicPartition, PartitionStateNode] = {}
     for partition in partitions:
@@ -179,7 +179,7 @@ async def _create_states(term: Term, batch: RequestBatch, partitions: Sequence[T
 
 
 async def _creations(registry: Registry, nodes: Mapping[TopicPartition, PartitionStateNode]) -> dict[str, Sequence[Op]]:
-    """Return the operations that make the nodes of partitions, by topic; parents that are there stay."""
+    """Return the operations that create the nodes of partitions, by topic; existing parents are kept."""
     topics = list(dict.fromkeys(partition.topic for partition in nodes))
     wanted = [paths.partitions(topic) for topic in topics] + [paths.partition(*partition) for partition in nodes]
     found = dict(zip(wanted, await registry.get_many(wanted), strict=True))
@@ -198,7 +198,7 @@ async def _creations(registry: Registry, nodes: Mapping[TopicPartition, Partitio
 async def _take_over_made(
     term: Term, topic: str, partitions: Sequence[TopicPartition], error: RegistryError
 ) -> list[TopicPartition]:
-    """See what became of a topic's partitions whose states could not be made; those that have one anyway."""
+    """Handle a topic whose partition states could not be created; return those that have one nevertheless."""
     if isinstance(error, NodeExistsError):
         # Somebody else made some of them.
         await read_states(term.registry, term.state, partitions)
@@ -242,7 +242,7 @@ async def _elect_some(
 
 
 async def _unclean_partitions(term: Term, partitions: Sequence[TopicPartition]) -> set[TopicPartition]:
-    """Those of which nobody in sync is alive, and that may be led by another one."""
+    """Return the partitions without a live in-sync replica that another replica may lead."""
     state = term.state
     lost = [
         partition
@@ -266,7 +266,7 @@ async def write_states(
     partitions: Iterable[TopicPartition],
     decide: Callable[[TopicPartition, PartitionStateNode], PartitionStateNode | None],
 ) -> list[TopicPartition]:
-    """Write the states that follow from those known; what its leader wrote meanwhile is read and decided again.
+    """Write new states; if the leader wrote one meanwhile, read it and decide again.
 
     Args:
         decide: Gives the next state, or None where it stays as it is.

@@ -27,7 +27,7 @@ MANY_PARTITIONS = 10_000
 async def read_topics(
     registry: Registry, state: ControllerState, topics: Iterable[str], watch: Callable[[str], Watch]
 ) -> list[str]:
-    """Take over what the registry says of topics.
+    """Read topics from the registry into the state.
 
     Args:
         watch: Gives the watch of each node, by its path.
@@ -50,9 +50,7 @@ async def read_topics(
 
 
 async def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
-    """Return the assignment in a topic's node; None: the topic is gone, or its node makes no sense, which is logged
-    once.
-    """
+    """Return a topic's assignment; None: it was deleted, or its znode is malformed, which is logged once."""
     if found is None:
         state.settle(paths.topic(topic))
         return None

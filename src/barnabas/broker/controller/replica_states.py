@@ -1,4 +1,4 @@
-"""Moves replicas from state to state, and tells the brokers what that means for them.
+"""Changes the states of replicas, and sends the resulting requests to brokers.
 
 | to | the broker is told | and |
 | --- | --- | --- |
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 async def change_replicas(
     term: Term, replicas: Iterable[Replica], phase: ReplicaPhase, stop_epoch: int | None = None
 ) -> None:
-    """Let replicas become this.
+    """Change replicas to this state.
 
     Args:
         stop_epoch: The leader epoch of a StopReplica that deletes, in place of the one that is known.

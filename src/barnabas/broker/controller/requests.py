@@ -64,7 +64,7 @@ _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL"
 
 
 class Addressed(NamedTuple):
-    """A request and the broker that it goes to."""
+    """A request and its receiver."""
 
     broker_id: int
     request: ControlRequest
@@ -91,7 +91,7 @@ class RequestBatch:
     def lead(
         self, brokers: Iterable[int], partition: TopicPartition, there: Moving | None = None, is_new: bool = False
     ) -> None:
-        """Tell brokers who leads a partition, as it is known now, and everybody's metadata.
+        """Add a LeaderAndIsr for brokers with the current state of a partition, and UpdateMetadata for all.
 
         Args:
             there: The replicas that they are told of, where these are not those known.
@@ -119,12 +119,12 @@ class RequestBatch:
         self._tells_all = True
 
     def tell(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Let brokers know of partitions; all that are named in a batch go to all brokers that are."""
+        """Add partitions to the UpdateMetadata of brokers; these brokers get all partitions of a batch."""
         self._told_brokers.update(dict.fromkeys(brokers))
         self._told.update(dict.fromkeys(partitions))
 
     def stop(self, broker_id: int, partition: TopicPartition, deletes: bool, leader_epoch: int | None = None) -> None:
-        """Let a broker stop its replica of a partition.
+        """Add a StopReplica of a partition for a broker.
 
         Args:
             deletes: Whether its log goes, too.
@@ -139,7 +139,7 @@ class RequestBatch:
         told[partition] = StopReplicaPartitionState(partition.partition, leader_epoch, deletes)
 
     def requests(self) -> Iterator[Addressed | None]:
-        """Yield the requests, in order for each broker; None, where it is time to look after others."""
+        """Yield the requests, in order for each broker; None where other work should run."""
         brokers = self._state.brokers
         for broker_id, leaders in self._leaders.items():
             if broker_id in brokers:
@@ -285,7 +285,7 @@ class RequestBatch:
 
 
 def deleted_partitions(request: StopReplicaRequest) -> list[TopicPartition]:
-    """Return the partitions whose logs a request lets go, of whatever version it is."""
+    """Return the partitions whose logs a StopReplica deletes, in any version of the request."""
     if request.topic_states:
         return [
             TopicPartition(topic.topic_name, told.partition_index)

@@ -1,4 +1,4 @@
-"""Brings the controller's requests to the brokers: to each in order, one at a time, until it has them or is gone.
+"""Sends the controller's requests to the brokers: to each in order, one at a time, retrying until the broker is gone.
 
 A broker that says that a request was for an earlier registration (STALE_BROKER_EPOCH) gets nothing more until it is
 seen anew: what waits for it was decided of the one that it was, and below protocol 2.2 no request says so.
@@ -47,7 +47,7 @@ class ChannelFigures(NamedTuple):
 
 
 class _Entry:
-    """One request on its way.
+    """A queued request.
 
     Attributes:
         queued_ns: Since when it waits; None once it is on its way.
@@ -102,12 +102,12 @@ class Sender:
         self._channels: dict[int, _Channel] = {}
 
     def add(self, broker_id: int) -> None:
-        """A broker came alive."""
+        """Add a broker that registered."""
         self.remove(broker_id)
         self._channels[broker_id] = _Channel(self._link_to(broker_id))
 
     def remove(self, broker_id: int) -> None:
-        """Forget a broker that is gone; its requests that are not answered yet get None."""
+        """Remove a broker that is gone; its unanswered requests complete with None."""
         channel = self._channels.pop(broker_id, None)
         if channel is not None:
             _close(channel)

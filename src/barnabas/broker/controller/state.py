@@ -107,12 +107,12 @@ class Moving(NamedTuple):
 
     @property
     def target(self) -> list[int]:
-        """Those that it is to have in the end."""
+        """The replicas after the reassignment."""
         return [replica for replica in self.replicas if replica not in self.removing]
 
     @property
     def origin(self) -> list[int]:
-        """Those that it had before."""
+        """The replicas before the reassignment."""
         return [replica for replica in self.replicas if replica not in self.adding]
 
     def to(self, target: Iterable[int]) -> "Moving":
@@ -128,7 +128,7 @@ class Moving(NamedTuple):
 
 @dataclass(slots=True)
 class ControllerState:
-    """Everything the controller keeps in memory.
+    """The controller context in memory.
 
     Attributes:
         epoch: The controller epoch.
@@ -176,7 +176,7 @@ class ControllerState:
         return broker_id in self.brokers and partition not in self.failed_replicas.get(broker_id, ())
 
     def replicas_on(self, brokers: Iterable[int]) -> list[Replica]:
-        """Return all replicas on some brokers, but those that are deleted: they stay so, wherever their brokers are."""
+        """Return all replicas on some brokers, except deleted ones, whose state does not depend on brokers."""
         wanted = set(brokers)
         return [
             replica
@@ -199,11 +199,11 @@ class ControllerState:
             yield from self.partitions_of(topic)
 
     def led_partitions(self) -> list[TopicPartition]:
-        """Return all partitions that have a state, but those on their way out."""
+        """Return all partitions that have a state and are not being deleted."""
         return [partition for partition in self.leaders if partition.topic not in self.deleting]
 
     def partitions_without_live_leader(self) -> list[TopicPartition]:
-        """Those whose leader is none, or dead, but those on their way out."""
+        """Return the partitions without a live leader that are not being deleted."""
         return [
             partition
             for partition, leadership in self.leaders.items()
@@ -216,7 +216,7 @@ class ControllerState:
         return [] if assignment is None else assignment.replicas.get(partition.partition, [])
 
     def moving(self, partition: TopicPartition) -> Moving | None:
-        """Return the replicas of a partition; None: there is no such partition."""
+        """Return the replicas of a partition; None: the partition does not exist."""
         assignment = self.topics.get(partition.topic)
         replicas = None if assignment is None else assignment.replicas.get(partition.partition)
         if assignment is None or replicas is None:
@@ -225,14 +225,14 @@ class ControllerState:
         return Moving(replicas, assignment.adding.get(index, []), assignment.removing.get(index, []))
 
     def assign(self, partition: TopicPartition, there: Moving) -> None:
-        """Let a partition have these replicas."""
+        """Set the replicas of a partition."""
         assignment, index = self.topics[partition.topic], partition.partition
         assignment.replicas[index] = there.replicas
         set_or_drop(assignment.adding, index, there.adding)
         set_or_drop(assignment.removing, index, there.removing)
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """Return all partitions that are on their way to other brokers."""
+        """Return all partitions that are being reassigned."""
         found = {}
         for topic in sorted(self.topics):
             assignment = self.topics[topic]
@@ -243,7 +243,7 @@ class ControllerState:
         return found
 
     def is_reassigning(self, topic: str) -> bool:
-        """Return whether a partition of a topic is on its way to other brokers."""
+        """Return whether a partition of a topic is being reassigned."""
         assignment = self.topics.get(topic)
         return assignment is not None and (any(assignment.adding.values()) or any(assignment.removing.values()))
 
@@ -285,13 +285,13 @@ class ControllerState:
     # What the log says
 
     def is_news(self, path: str, what: str) -> bool:
-        """Note what is wrong with a node; whether that is not what was noted last."""
+        """Record a problem with a node; return whether it differs from the last one recorded."""
         is_new = self.told.get(path) != what
         self.told[path] = what
         return is_new
 
     def settle(self, path: str) -> None:
-        """Nothing is wrong with a node any more."""
+        """Record that a node has no problem any more."""
         self.told.pop(path, None)
 
     def forget_topic(self, topic: str) -> None:
@@ -312,7 +312,7 @@ class ControllerState:
 
 
 def set_or_drop(by_partition: dict[int, list[int]], index: int, replicas: list[int]) -> None:
-    """Note replicas of a partition; none are not noted."""
+    """Record replicas of a partition; an empty list removes the record."""
     if replicas:
         by_partition[index] = replicas
     else:

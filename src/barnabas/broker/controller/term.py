@@ -1,4 +1,4 @@
-"""One term of office: what the controller knows, and the hands with which it carries out what it decides.
+"""The controller context of one term: state, registry access and sending of requests.
 
 Invariants:
 
@@ -116,7 +116,7 @@ class Term:
         return self.config.inter_broker_protocol_version
 
     def end(self) -> None:
-        """Let nothing of this term be written or sent any more."""
+        """Prevent further writes and requests of this term."""
         self._is_over = True
         self.sender.close()
 
@@ -130,7 +130,7 @@ class Term:
         return RequestBatch(self.state, self.controller_id, self.protocol, self._listener_name)
 
     async def send(self, batch: RequestBatch) -> None:
-        """Send what a batch holds."""
+        """Send the requests of a batch."""
         for addressed in batch.requests():
             if self._is_over:
                 return
@@ -147,7 +147,7 @@ class Term:
         await self.send(batch)
 
     def _answered(self, addressed: Addressed, response: ControlResponse | None) -> None:
-        """Make an event of an answer that says something."""
+        """Queue an event for an answer that requires action."""
         if self._is_over:
             return
         if response is not None and response.error_code:

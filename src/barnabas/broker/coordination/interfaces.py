@@ -18,7 +18,7 @@ class StateLog(Protocol):
     def log_end_offset(self) -> int: ...
 
     def batches(self, start_offset: int, end_offset: int, /) -> Iterator[memoryview]:
-        """Its batches; asked for on the event loop, walked in another thread."""
+        """Return the batches of a range; call it on the event loop, iterate in another thread."""
         ...
 
 

@@ -91,7 +91,7 @@ class OwnedPartitions(Generic[T]):
 
     @property
     def is_loading(self) -> bool:
-        """Return whether any partition is being read."""
+        """Return whether any partition is being loaded."""
         return bool(self._loading)
 
     def owns(self, partition: int) -> bool:
@@ -110,14 +110,14 @@ class OwnedPartitions(Generic[T]):
         self._read(partition, load)
 
     def drop(self, partition: int) -> None:
-        """Give a partition up."""
+        """Stop owning or loading a partition."""
         self._owned.discard(partition)
         load = self._loading.pop(partition, None)
         if load is not None:
             load.is_stopped = True
 
     def close(self) -> None:
-        """Give all up."""
+        """Stop owning or loading all partitions."""
         for partition in [*self._owned, *self._loading]:
             self.drop(partition)
 
@@ -152,7 +152,7 @@ class OwnedPartitions(Generic[T]):
         self._take_some(partition, load, iter(loaded.items))
 
     def _take_some(self, partition: int, load: _Load, items: Iterator[T]) -> None:
-        """Take over as many items as one turn of the event loop may, then let others have theirs."""
+        """Take over as many items as fit into one turn of the event loop, then let other work run."""
         if load.is_stopped:
             return
         for _ in range(_ITEMS_PER_TURN):

@@ -1,4 +1,4 @@
-"""Why groups rebalanced: who began it, who came, went and was last, how long it took. Pure.
+"""Causes of group rebalances: which member began it, joined, left or came last, and how long it took. Pure.
 
 A group's machine says a `Note` at each turn; `Rebalances` makes rows of them, twenty for a group, and lets those of the
 groups that were quiet for longest go first.
@@ -86,7 +86,7 @@ class Note(NamedTuple):
 
 
 class Rebalances:
-    """The rows of all groups that are, or were of late, coordinated here.
+    """The rows of all groups that this broker coordinates, or coordinated recently.
 
     Attributes:
         kept_bytes: Their memory, an estimate.
@@ -105,7 +105,7 @@ class Rebalances:
         self.ended: Callable[[Row], object] = _nobody
 
     def note(self, group_id: str, note: Note, now_ms: int) -> None:
-        """Keep what a group's machine said."""
+        """Record an event from a group's state machine."""
         rows = self._rows.get(group_id)
         row = rows[-1] if rows and rows[-1]["outcome"] is None else None
         match note.turn:
@@ -123,11 +123,11 @@ class Rebalances:
         return [*self._rows.get(group_id, ())]
 
     def loaded_ms(self, group_id: str) -> int | None:
-        """Return when this broker read the group from the log, as another one led it before; None: not of late."""
+        """Return when this broker loaded the group after another coordinator; None: not recently."""
         return self._loaded_ms.get(group_id)
 
     def restore(self, row: Row) -> None:
-        """Keep again what was told to `ended` before the broker started anew; one that goes on stays the last.
+        """Keep a row that `ended` received before the broker restarted; an unfinished rebalance stays the last.
 
         Raises:
             KeyError: It is half a row.
@@ -241,7 +241,7 @@ def _named(who: Who | None) -> Row:
 
 
 def _add_who(row: Row, key: str, note: Note) -> int:
-    """Name one more who came or went, unless very many did; how many bytes that takes."""
+    """Add a member that joined or left, unless very many did; return the bytes that it takes."""
     row[f"{key}_count"] = row[f"{key}_count"] + 1
     named = row[key]
     if len(named) >= _MOST_NAMED:

@@ -1,4 +1,4 @@
-"""Looks, every ten seconds, how far offsets have come; some in a turn of the loop, there may be very many.
+"""Samples offsets every ten seconds, some in each turn of the event loop, as there may be very many.
 
 What is read is what the logs and the groups know anyway: whoever appends or commits pays nothing for it.
 """
@@ -48,11 +48,11 @@ class Sampler:
         self._tick = 0
 
     def start(self) -> None:
-        """Begin; what is now is the first sample."""
+        """Begin; the first sample is taken now."""
         self._sample()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         if self._timer is not None:
             self._timer.cancel()
         self._facts.seal_all()

@@ -1,4 +1,4 @@
-"""All that is kept of what happened, in one place and within one bound. Pure.
+"""All diagnostic events in one place and within one memory bound. Pure.
 
 Each kind has its part of `barnabas.facts.max.bytes`, so that what happens very often pushes out nothing but itself.
 
@@ -118,7 +118,7 @@ class Facts:
         resource: str | None = None,
         name: str | None = None,
     ) -> None:
-        """Keep that somebody was refused something; where the same happens again within a minute it is counted.
+        """Record a refusal; repetitions within a minute are counted.
 
         Args:
             kind: `login`, `acl` or `limit`.
@@ -130,12 +130,12 @@ class Facts:
         self.refusals.note(told, now_ms).update(zip(_OF_REFUSALS, told, strict=True))
 
     def note_full_answer(self, now_ms: int, user: str, client_id: str, setting: str, most_bytes: int) -> None:
-        """Count a fetch whose answer has as much as a setting of its client, or of the broker, lets it have."""
+        """Count a fetch whose response is as large as a setting of its client, or of the broker, allows."""
         row = self.full_answers.note((user, client_id, setting), now_ms)
         row.update(user=user, client_id=client_id, setting=setting, most_bytes=most_bytes)
 
     def seal(self, now_ms: int) -> None:
-        """End what was counted for a minute."""
+        """Close the rows whose minute is over."""
         self.holds.seal(now_ms)
         self.full_answers.seal(now_ms)
         self.refusals.seal(now_ms)
@@ -146,7 +146,7 @@ class Facts:
         self.refusals.seal_all()
 
     def restore(self, kind: str, row: Row) -> None:
-        """Keep again what was told to `ended` before the broker started anew.
+        """Keep an event that `ended` received before the broker restarted.
 
         Raises:
             KeyError, TypeError, ValueError, AssertionError: It is nothing of the kind.
@@ -163,7 +163,7 @@ class Facts:
         self.kept_since_ms = min(self.kept_since_ms, began_ms)
 
     def tell(self, ended: Callable[[str, bytes], object]) -> None:
-        """Tell of each event that is new from now on, and first of those that were new before anybody was told."""
+        """Call `ended` with each new event from now on, after those recorded before this call."""
         self.ended = ended
         while self._early:
             ended(*self._early.popleft())

@@ -104,7 +104,7 @@ class Aborts:
             self.ended(self._rows[key])
 
     def rows(self, transactional_ids: Collection[str] | None = None, since_ms: int = -1) -> list[Row]:
-        """Return what is kept since a time, the latest last.
+        """Return the events since a time, the latest last.
 
         Args:
             transactional_ids: Of which ids; None: of all.
@@ -116,7 +116,7 @@ class Aborts:
         ]
 
     def restore(self, row: Row) -> None:
-        """Keep again what was told to `ended` before the broker started anew."""
+        """Keep an event that `ended` received before the broker restarted."""
         names = (row["transactional_id"], row["reason"], row["client_id"] or "", row["host"] or "")
         key: _Key = (str(names[0]), str(names[1]), str(names[2]), str(names[3]))
         if self._rows.pop(key, None) is not None:

@@ -1,4 +1,4 @@
-"""The group coordinator: what clients may ask of which group, and which groups are here.
+"""The group coordinator: handles clients' group requests, and owns the groups of this broker.
 
 It finds the group and lets one event happen to it (`table.py`). Belongs to the event loop's thread.
 
@@ -124,7 +124,7 @@ class GroupCoordinator:
         self._schedule_expiry()
 
     def close(self) -> None:
-        """Serve no longer; whoever waits is sent away."""
+        """Stop serving; waiting requests are answered."""
         self._is_active = False
         if self._expiry is not None:
             self._expiry.cancel()
@@ -133,12 +133,12 @@ class GroupCoordinator:
 
     @property
     def groups(self) -> Collection[Group]:
-        """All that are in memory; to be read only."""
+        """The groups in memory; to be read only."""
         return self._groups.values()
 
     @property
     def kept_bytes(self) -> int:
-        """The memory of all groups but for their offsets, an estimate."""
+        """The memory of all groups without their offsets, an estimate."""
         return self._table.kept_bytes
 
     @property
@@ -166,14 +166,14 @@ class GroupCoordinator:
         self._partitions.begin(partition)
 
     def on_partition_resigned(self, partition: int) -> None:
-        """This broker no longer leads a partition of `__consumer_offsets`: give its groups up."""
+        """Unload the groups of a partition of `__consumer_offsets` that this broker no longer leads."""
         self._partitions.drop(partition)
         self._table.transactions.drop(partition)
         for group in [group for group in self._groups.values() if group.partition == partition]:
             self._table.unload(group)
 
     def on_topics_deleted(self, names: Iterable[str]) -> None:
-        """Forget the offsets of topics that are gone: some groups in a turn of the event loop, there may be very many.
+        """Forget the offsets of deleted topics, some groups in each turn of the event loop, as there may be very many.
 
         Whatever a client asks of a group comes after that.
         """
@@ -191,7 +191,7 @@ class GroupCoordinator:
             self._timers.call_later(0, self._remove_some_topics)
 
     def _remove_topics_of(self, group_id: str) -> None:
-        """Forget a group's offsets of topics that are gone, where that is still to be done."""
+        """Forget a group's offsets of deleted topics, if that is still pending."""
         names = self._gone_topics.pop(group_id, None)
         group = self._groups.get(group_id)
         if names and group is not None:
@@ -231,7 +231,7 @@ class GroupCoordinator:
         return pending
 
     def _fullness(self, group: Group | None, event: Join) -> ErrorCode:
-        """Why there is no room for what a member says of itself; one that says no more than before has its place."""
+        """Return the error if a member's data exceeds the memory bounds; data that does not grow always fits."""
         # differs from Kafka (group-bytes): memory is its only limit.
         more_bytes = claimed_bytes(event.group_instance_id, event.protocols)
         group_bytes = 0
@@ -282,11 +282,11 @@ class GroupCoordinator:
         return self._answered(group_id, error_code, event, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def refusal(self, group_id: str) -> ErrorCode:
-        """Why this broker answers nothing about a group: the error of a LeaveGroup request as a whole."""
+        """Return the reason not to handle a group here: the error of a whole LeaveGroup request."""
         return self._refusal(group_id)
 
     def leave(self, group_id: str, event: Leave) -> ErrorCode:
-        """One member of LeaveGroup."""
+        """Handle one member of LeaveGroup."""
         return self._answered(group_id, self._refusal(group_id), event, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def commit(self, group_id: str, event: Commit) -> Pending[ErrorCode]:
@@ -341,7 +341,7 @@ class GroupCoordinator:
                 self._table.happen(group, event)
 
     def delete(self, group_id: str) -> ErrorCode:
-        """One group of DeleteGroups."""
+        """Handle one group of DeleteGroups."""
         error_code = self._refusal(group_id, is_empty_id_valid=True)
         return self._answered(group_id, error_code, DeleteGroup(), ErrorCode.GROUP_ID_NOT_FOUND)
 
@@ -387,7 +387,7 @@ class GroupCoordinator:
         return frozenset() if group is None else frozenset().union(*group.pending_transactions.values())
 
     def describe(self, group_id: str) -> tuple[ErrorCode, Group | None]:
-        """DescribeGroups: the group itself, to be read only; None where there is none."""
+        """Handle DescribeGroups; return the group itself, to be read only, or None if it does not exist."""
         error_code = self._refusal(group_id, is_empty_id_valid=True)
         return error_code, None if error_code is not ErrorCode.NONE else self._groups.get(group_id)
 
@@ -406,7 +406,7 @@ class GroupCoordinator:
         return group_instance_id is not None and not self._knows_static_members
 
     def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:
-        """Return the checks that every API of groups begins with."""
+        """Run the checks that all group APIs share, and return the error."""
         if self._gone_topics:
             self._remove_topics_of(group_id)
         if not group_id and not is_empty_id_valid:
@@ -440,7 +440,7 @@ class GroupCoordinator:
             self.transaction_ended(producer_id, partition, is_committed)
 
     def _answered(self, group_id: str, error_code: ErrorCode, event: Event, absence: ErrorCode) -> ErrorCode:
-        """Return the code that an event is answered with at once; `absence` where there is no such group."""
+        """Return the immediate answer to an event; `absence` if the group does not exist."""
         if error_code is not ErrorCode.NONE:
             return error_code
         group = self._groups.get(group_id)

@@ -1,4 +1,4 @@
-"""The events that a group's state machine takes, and the effects that it returns.
+"""The events and effects of the group state machine.
 
 An event goes into `state.step`, effects come out; the coordinator carries them out. `Answer...` answers the request
 that brought the event; `Await...` parks that request under its member id, and `Finish...` answers the one parked there.
@@ -62,7 +62,7 @@ class Sync(NamedTuple):
 
 
 class GroupStored(NamedTuple):
-    """The record that `StoreGroup` asked for was appended, or not."""
+    """The record of `StoreGroup` was appended, or the append failed."""
 
     generation: int
     assignments: Mapping[str, bytes]
@@ -70,7 +70,7 @@ class GroupStored(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """A static member of a stable group that came back under a new id.
+    """A static member of a stable group that rejoined under a new member id.
 
     Attributes:
         member_id: The new id.
@@ -86,7 +86,7 @@ class Replacement(NamedTuple):
 
 
 class ReplacementStored(NamedTuple):
-    """The record that `StoreReplacement` asked for was appended, or not."""
+    """The record of `StoreReplacement` was appended, or the append failed."""
 
     generation: int
     replacement: Replacement
@@ -115,13 +115,13 @@ class Leave(NamedTuple):
 
 
 class TimerFired(NamedTuple):
-    """The deadline of a timer that was set and not cancelled has come."""
+    """The deadline of an active timer has passed."""
 
     timer: str
 
 
 class Commit(NamedTuple):
-    """An OffsetCommit request; `offsets` holds what may be stored of it."""
+    """An OffsetCommit request; `offsets` are those that may be stored."""
 
     member_id: str
     generation: int
@@ -184,7 +184,7 @@ class ExpireOffsets(NamedTuple):
 
 
 class RemoveTopics(NamedTuple):
-    """Topics are gone, and their offsets with them."""
+    """Topics were deleted, and their offsets with them."""
 
     names: frozenset[str]
 
@@ -249,7 +249,7 @@ class SyncAnswer(NamedTuple):
 
 
 class DeletionAnswer(NamedTuple):
-    """The answer to an OffsetDelete request: the group's error, else the partitions whose offsets stay.
+    """The answer to OffsetDelete: the group's error, or the partitions whose offsets were kept.
 
     Attributes:
         subscribed: Those of topics that the group reads.

@@ -1,4 +1,4 @@
-"""Writes what groups ask to have stored to their partitions of `__consumer_offsets`.
+"""Appends the records of groups to their partitions of `__consumer_offsets`.
 
 Invariant: whoever waits for an append is told what became of it, also where it raised or could not even be made.
 
@@ -43,7 +43,7 @@ class GroupLog:
         self._reader = reader
 
     def append(self, group: Group, effect: Append, now_ms: int, then: Callable[[AppendResult], object]) -> None:
-        """Encode what is to be stored as it is now, and append it.
+        """Encode the current state of a group, and append it.
 
         Args:
             then: Told what became of each batch; most effects are one.

@@ -33,7 +33,7 @@ class OpenTransactions:
         self._group_ids.setdefault(partition, {}).setdefault(producer_id, set()).add(group_id)
 
     def discard(self, partition: int, producer_id: int, group_id: str) -> None:
-        """A group has none any more."""
+        """Note that a group has no pending offsets of a producer any more."""
         producers = self._group_ids.get(partition, {})
         group_ids = producers.get(producer_id, set())
         group_ids.discard(group_id)
@@ -41,7 +41,7 @@ class OpenTransactions:
             producers.pop(producer_id, None)
 
     def end(self, partition: int, producer_id: int) -> list[str]:
-        """Forget a producer's transaction on a partition; gives the groups that have offsets in it."""
+        """Forget a producer's transaction on a partition; return the groups that have offsets in it."""
         return sorted(self._group_ids.get(partition, {}).pop(producer_id, ()))
 
     def keep(self, partition: int, marker: LateMarker) -> None:
@@ -49,7 +49,7 @@ class OpenTransactions:
         self._late.setdefault(partition, []).append(marker)
 
     def take_late(self, partition: int) -> list[LateMarker]:
-        """Return the markers that were kept for a partition, as they came."""
+        """Return the markers kept for a partition, in order."""
         return self._late.pop(partition, [])
 
     def drop(self, partition: int) -> None:

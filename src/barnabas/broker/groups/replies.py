@@ -28,7 +28,7 @@ Reply = Answer | AnswerDeletion | AnswerJoin | AnswerSync | AwaitJoin | AwaitSyn
 
 
 def _for_nobody() -> Pending[Any]:
-    """Return an answer that nobody waits for: it has ended."""
+    """Return a cancelled answer, for an event without a caller."""
     pending: Pending[Any] = Pending()
     pending.cancel()
     return pending

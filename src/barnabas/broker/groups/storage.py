@@ -1,4 +1,4 @@
-"""Encodes the records of `__consumer_offsets` as Kafka 2.7 does, and decodes those of any older version.
+"""Encodes the records of `__consumer_offsets` as Kafka 2.7, and decodes those of any older version.
 
 | record | key (int16 type first) | value (int16 version first) |
 | --- | --- | --- |
@@ -67,7 +67,7 @@ class GroupKey(NamedTuple):
 
 
 def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:
-    """Return the key of a committed offset: an `OffsetCommitKey`, put together here because every commit needs one."""
+    """Return the key of a committed offset: an `OffsetCommitKey`, encoded here because every commit needs one."""
     # hot path: scripts/bench --whole --only commits
     group, topic = group_id.encode(), topic_partition.topic.encode()
     return b"".join(
@@ -226,7 +226,7 @@ def decode_offset_value(value: bytes) -> CommittedOffset:
 
 
 def decode_group_value(group_id: str, value: bytes, settings: GroupSettings) -> Group:
-    """Read a group as it stood when it was stored: with its assignments, or empty.
+    """Decode a group as it was stored: with its assignments, or empty.
 
     Raises:
         ProtocolError: The bytes are none, or of an unknown version.

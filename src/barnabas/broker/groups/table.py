@@ -74,7 +74,7 @@ class GroupTable:
         self._count(group)
 
     def unload(self, group: Group) -> None:
-        """Give a group up: whoever waits is sent away."""
+        """Unload a group; waiting requests are answered."""
         self._drop(group)
         self.happen(group, Unloaded())
 
@@ -88,14 +88,14 @@ class GroupTable:
         group.counted_bytes = group.kept_bytes
 
     def clear(self) -> None:
-        """Give all up."""
+        """Unload all groups."""
         for group in list(self.groups.values()):
             self.unload(group)
         self.transactions = OpenTransactions()
         self._deadlines.clear()
 
     def happen(self, group: Group, event: Event, caller: Caller = NOBODY) -> None:
-        """Let one event happen to a group, and do what the group wants done."""
+        """Apply an event to a group, and carry out the effects."""
         now_ms = self._clock.now_ms()
         effects = step(group, event, now_ms)
         group_id = group.group_id
@@ -139,7 +139,7 @@ class GroupTable:
             self.happen(group, TimerFired(timer))
 
     def _told(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
-        """Return what has to happen once a record is in the log, or could not be written."""
+        """Return the callback for the result of an effect's append."""
         match effect:
             case StoreOffsets():
                 return partial(self._on_offsets_stored, group, effect, caller)

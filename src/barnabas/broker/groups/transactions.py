@@ -59,7 +59,7 @@ def txn_commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
 
 
 def transaction_ended(group: Group, event: TransactionEnded) -> list[Effect]:
-    """Make the offsets of a committed transaction count, and forget those of an aborted one."""
+    """Apply the offsets of a committed transaction, or forget those of an aborted one."""
     if group.phase is Phase.DEAD:
         return []
     pending = group.pending_transactions.pop(event.producer_id, {})

@@ -101,7 +101,7 @@ class LinkFigures:
 
 
 class _Request:
-    """One request and who waits for its answer."""
+    """A request and its callbacks."""
 
     __slots__ = ("answered", "failed", "max_bytes", "request", "timeout_ms", "version")
 
@@ -206,19 +206,19 @@ class BrokerChannels:
         return pending
 
     def drop(self, broker_id: int, lane: str = CONTROL_LANE) -> None:
-        """Close a lane's connection; who waits is told, and what is sent later takes a new one."""
+        """Close a lane's connection; waiting requests fail, and later ones open a new connection."""
         link = self._links.pop((broker_id, lane), None)
         if link is not None:
             link.close("nobody needs it any more")
 
     def close(self) -> None:
-        """Close all connections; who waits is told."""
+        """Close all connections; waiting requests fail."""
         self._is_closed = True
         for link in self._links.values():
             link.close("the broker stops")
 
     async def dial(self, address: tuple[str, int], timeout_ms: int) -> Channel | BaseException:
-        """Connect to a broker; the connection, or why there is none."""
+        """Connect to a broker; return the connection, or the error."""
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 channel = await self._network.connect(*address)
@@ -422,7 +422,7 @@ class _Link:
 
 
 class _Talk:
-    """Asks a broker one thing after the other while nothing else is sent to it; see `clients.login.Asks`."""
+    """Exchanges one request at a time with a broker while nothing else is sent to it; see `clients.login.Asks`."""
 
     __slots__ = ("_client_id", "_connection", "_correlation_id", "_waiting")
 
@@ -433,7 +433,7 @@ class _Talk:
         self._waiting: asyncio.Future[bytes] | None = None
 
     async def ask(self, request: Message, answer: type[R], *, max_version: int | None = None) -> R:
-        """Raises KafkaError, and ProtocolError where the answer is none."""
+        """Send a request and return the response. Raises KafkaError, and ProtocolError if the response is malformed."""
         if not self._connection.is_open:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "the connection is gone")
         version = answer.MAX_VERSION if max_version is None else max_version
@@ -468,7 +468,7 @@ async def _log_in(talk: _Talk, login: "Login", timeout_s: float) -> BaseExceptio
 
 
 def _request_frame(request: Message, version: int, correlation_id: int, client_id: str) -> WireBuffer:
-    """Return a request as it is sent, its size first."""
+    """Return an encoded request, its size first."""
     frame = WireBuffer(_SIZE_PLACE)
     encode_request_header(frame, request.API_KEY, version, correlation_id, client_id)
     request.encode(version, frame)

@@ -1,4 +1,4 @@
-"""A connection to a broker: one request at a time goes out, and its answer comes back.
+"""A connection to a broker: sends one request at a time and receives its response.
 
 Not a client's channel (`clients/channel.py`): there are no tasks and futures here, as each transaction pays for it, and
 no versions are agreed on, as inter.broker.protocol.version says them.
@@ -134,7 +134,7 @@ class BrokerConnection:
             answered(self._space[_SIZE.size : end])
 
     def _fit(self, end: int) -> None:
-        """Have a space for the whole answer, with what has come of it."""
+        """Make the buffer large enough for the whole response, keeping the received part."""
         length = len(self._space)
         if end <= length and (end > _FIRST_SPACE_BYTES or length <= _KEPT_SPACE_BYTES):
             return

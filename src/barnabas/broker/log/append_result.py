@@ -62,7 +62,7 @@ class AppendResult:
 
 
 def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:
-    """Nothing was appended, for this reason."""
+    """Return the result of an append that was refused."""
     result = AppendResult(refusal.error_code, record_errors=refusal.record_errors)
     if refusal.record_errors:
         result.message = refusal.reason
@@ -72,7 +72,7 @@ def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:
 
 
 def repeated(duplicate: ProducerBatch, log_start_offset: int, is_flush_due: bool) -> AppendResult:
-    """The batch of an idempotent producer is in the log already."""
+    """Return the result for a batch of an idempotent producer that the log already has."""
     return AppendResult(
         ErrorCode.NONE,
         duplicate.first_offset,

@@ -1,4 +1,4 @@
-"""How much of a log is on disk, and what brings the rest there.
+"""Tracks the part of a log that is on disk, and flushes the rest.
 
 Invariants:
     - everything below `recovery_point` is on disk, and what is there is still what the log holds;
@@ -87,7 +87,7 @@ class Durability:
         self._is_name_safe = parts.is_name_safe
 
     def update(self, flush_messages: int) -> None:
-        """Take over flush.messages."""
+        """Apply flush.messages."""
         self._flush_messages = flush_messages
         self.due_offset = self.recovery_point + flush_messages
 
@@ -96,7 +96,7 @@ class Durability:
         self._flusher.request(None)
 
     def flush(self, then: Waiting | None) -> None:
-        """Bring to disk what the log holds now; see `PartitionLog.flush`."""
+        """Flush the log's current contents; see `PartitionLog.flush`."""
         end_offset = self._end_offset()
         if self.recovery_point >= end_offset:
             if then is not None:
@@ -109,7 +109,7 @@ class Durability:
         self._flusher.request(then)
 
     def cut_to(self, offset: int) -> None:
-        """The log ends at `offset`: other bytes than those on disk may follow."""
+        """Note that the log ends at `offset`: bytes above it on disk may change."""
         self._cut_offset = min(self._cut_offset, offset)
         self._set_recovery_point(min(self.recovery_point, offset))
 
@@ -118,11 +118,11 @@ class Durability:
         self._flusher.hold()
 
     def go_on(self) -> None:
-        """Begin the flush that was asked for meanwhile, if one was."""
+        """Begin the flush requested meanwhile, if any."""
         self._flusher.go_on()
 
     def sync_all(self) -> None:
-        """Bring to disk what the log holds, at once; for an executor's thread, nothing being under way.
+        """Flush the log's contents at once; for an executor's thread, while nothing else is in progress.
 
         Raises:
             StorageError: The disk failed.

@@ -18,7 +18,7 @@ from barnabas.core.types import TopicPartition
 
 
 class Going(NamedTuple):
-    """A segment that goes.
+    """A segment that is being removed.
 
     Attributes:
         rule: What removes it: a setting, or that the log begins after it.

@@ -36,7 +36,7 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def is_name_of_log(name: str) -> bool:
-    """Return whether a log gives one of its files such a name, if only on its way."""
+    """Return whether a name is that of a log's file, including temporary ones."""
     stem, _, extension = name.partition(".")
     return name.removesuffix(".tmp") == EPOCHS_FILE or name == NEXT_FILE or (stem.isdecimal() and bool(extension))
 

@@ -59,7 +59,7 @@ class Flusher:
         self._running_to_offset = -1
 
     def join(self, end_offset: int, then: Waiting) -> bool:
-        """Call `then` when the flush that runs now ends, if it brings to disk what is below `end_offset`.
+        """Call `then` when the running flush ends, if it flushes everything below `end_offset`.
 
         Returns:
             Whether it does; else nothing is called.
@@ -70,7 +70,7 @@ class Flusher:
         return True
 
     def request(self, then: Waiting | None) -> None:
-        """Bring to disk what the log holds now, then call `then` on the event loop: with None, or why it failed."""
+        """Flush the log's current contents, then call `then` on the event loop with None or the error."""
         self._is_wanted = True
         if then is not None:
             self._waiting.append(then)
@@ -78,11 +78,11 @@ class Flusher:
             self._start()
 
     def hold(self) -> None:
-        """Begin none until `go_on`; what is asked for meanwhile waits."""
+        """Begin no flush until `go_on`; requests wait."""
         self._is_held = True
 
     def go_on(self) -> None:
-        """Begin what was asked for meanwhile."""
+        """Begin the flush requested meanwhile."""
         self._is_held = False
         if self._is_wanted and not self._is_running:
             self._start()

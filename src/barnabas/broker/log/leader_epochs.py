@@ -49,7 +49,7 @@ class LeaderEpochs:
         self.changed: Callable[[], object] = self.write
 
     def keep(self, is_kept: bool) -> None:
-        """Return whether the log keeps epochs from now on; if not, those that are known are forgotten."""
+        """Set whether the log keeps epochs; if not, the known ones are dropped."""
         if is_kept == self._is_kept:
             return
         self._is_kept = is_kept
@@ -160,7 +160,7 @@ class LeaderEpochs:
         self.changed()
 
     def write(self) -> None:
-        """Let the file say what is known now; for any thread, one at a time.
+        """Write the current epochs to the file; for any thread, one at a time.
 
         Raises:
             StorageError: The disk failed.

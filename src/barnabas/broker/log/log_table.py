@@ -58,7 +58,7 @@ class _Opening:
 
 
 class _Deletion:
-    """A log whose directory gets another name.
+    """A log whose directory is being renamed for deletion.
 
     Attributes:
         told: Who waits for that.
@@ -112,7 +112,7 @@ class LogTable:
         self._settled: Pending[None] = completed(None)
 
     def close(self) -> Pending[None]:
-        """Open no more; completes when nothing is being opened or deleted any more. What is open stays so."""
+        """Open no more logs; complete when no log is being opened or deleted. Open logs stay open."""
         self._is_closed = True
         self._settled = Pending()
         self._check_settled()
@@ -227,7 +227,7 @@ class LogTable:
         return told
 
     def _rename(self, topic_partition: TopicPartition, gone: PartitionLog | DamagedLog) -> None:
-        """Let a log be none any more, its files being left alone by everybody."""
+        """Rename a log's directory for deletion."""
         directory = self._directories.of(gone.directory)
         token = self._dice.randbytes(16)
         config = gone.config if isinstance(gone, PartitionLog) else self._topic_config(topic_partition)
@@ -251,7 +251,7 @@ class LogTable:
         self._make_next(topic_partition, deletion.waiting_for_next)
 
     def retire(self, log: PartitionLog) -> Pending[None]:
-        """Delete a log that is in the table no more, another one of its partition having taken its place."""
+        """Delete a log that another log of its partition replaced in the table."""
         told: Pending[None] = Pending()
         log.release()
         directory, token, key = self._directories.of(log.directory), self._dice.randbytes(16), log.topic_partition

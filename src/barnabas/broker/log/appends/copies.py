@@ -136,7 +136,7 @@ class Copies:
         epochs: LeaderEpochs,
         state: ProducerState,
     ) -> None:
-        """Write all of them to a segment, and note where they are and whose.
+        """Write all batches to a segment, and record their positions and producers.
 
         Raises:
             StorageError: Nothing was written; or the index of transactions could not be.

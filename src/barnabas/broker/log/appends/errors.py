@@ -7,4 +7,4 @@ from barnabas.core.errors import BarnabasError
 
 
 class OutOfOrderCopiesError(BarnabasError):
-    """Batches whose offsets do not ascend from the log's end on: leader and follower disagree about the log."""
+    """The batches' offsets do not ascend from the log's end: leader and follower disagree about the log."""

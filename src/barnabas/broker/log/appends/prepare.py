@@ -1,4 +1,4 @@
-"""Makes what is to be appended ready: checks it, and writes it anew where the topic wants it so.
+"""Prepares records for an append: validates them, and rewrites them if the topic requires it.
 
     short   one batch of magic 2 that stays as it is: its header and its CRC
     walked  everything else: decompressed, checked record by record, perhaps converted (`wire/records/assign.py`)
@@ -100,7 +100,7 @@ def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
 def _prepare_as_it_is(
     records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
 ) -> ClientBatch | RecordRefusal | None:
-    """Make one batch ready that nobody has to look into; None where somebody has to."""
+    """Prepare one batch without reading its records; None if its records must be read."""
     # hot path: benchmarks/micro/test_log.py. The fields as locals: those of a named tuple are looked up slowly.
     total = len(records)
     if total < HEADER_BYTES:
@@ -223,7 +223,7 @@ def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
 
 
 def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
-    """Return the size of the batch at `position`; None when no whole batch follows, which is no error.
+    """Return the size of the batch at `position`; None if no whole batch follows, which is no error.
 
     As Kafka's reader, it believes any length that holds a message of some format.
     """
@@ -242,7 +242,7 @@ def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | N
 
 
 def refuse_start(records: Buffer) -> RecordRefusal | None:
-    """Why the data does not start with exactly one batch of magic 2; None when it does."""
+    """Return an error unless the data starts with exactly one batch of magic 2."""
     size = _next_batch_bytes(records, 0)
     if isinstance(size, RecordRefusal):
         return size

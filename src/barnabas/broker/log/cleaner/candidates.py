@@ -86,7 +86,7 @@ class CleanableRange(NamedTuple):
 
 
 def cleanable_range(log: LogView, rules: CompactionRules, now_ms: int) -> CleanableRange:
-    """Find what can be cleaned of a log now."""
+    """Return the range of a log that can be cleaned now."""
     first_dirty_offset = _first_dirty_offset(log)
     active = log.segments[-1]
     dirty = _segments_from(log.segments[:-1], first_dirty_offset) if first_dirty_offset < active.base_offset else ()
@@ -116,7 +116,7 @@ def is_due(cleanable: CleanableRange, rules: CompactionRules) -> bool:
 
 
 def dirtiest(ranges: Iterable[tuple[int, CleanableRange]]) -> int | None:
-    """Return the index that goes with the highest dirty ratio; None when there is none."""
+    """Return the index of the range with the highest dirty ratio; None if there is no range."""
     best = max(ranges, key=lambda pair: pair[1].dirty_ratio, default=None)
     return None if best is None else best[0]
 
@@ -128,7 +128,7 @@ def _first_dirty_offset(log: LogView) -> int:
 
 
 def _segments_from(segments: Sequence[SegmentView], offset: int) -> Sequence[SegmentView]:
-    """Return the segments from the one that holds `offset` on."""
+    """Return the segments from the one that contains `offset` on."""
     return segments[max(bisect_right(segments, offset, key=_base_offset) - 1, 0) :]
 
 

@@ -52,7 +52,7 @@ _logger = logging.getLogger(__name__)
 
 
 class _Running:
-    """A round on its way."""
+    """A round in progress."""
 
     __slots__ = ("_cut_count", "groups", "log", "replaced_count", "round", "segments", "started_ms")
 
@@ -67,7 +67,7 @@ class _Running:
 
     @property
     def was_cut(self) -> bool:
-        """Return whether the log was truncated since: what was read is not what it holds."""
+        """Return whether the log was truncated since the round read it."""
         return self.log.is_truncating or len(self.log.cut_offsets) != self._cut_count
 
 
@@ -128,18 +128,18 @@ class Cleaner:
 
     @property
     def noted_bytes(self) -> int:
-        """All that was read and written so far."""
+        """All bytes read and written so far."""
         return self._throttle.noted_bytes
 
     @property
     def uncleanable(self) -> dict[TopicPartition, BaseException]:
-        """The logs that could not be cleaned and are left alone, with the reason; what is gone is none of them."""
+        """The open logs whose cleaning failed and that are no longer cleaned, with the reason."""
         # Who is kept keeps his files open.
         self._given_up = {key: each for key, each in self._given_up.items() if not each[0].is_closed}
         return {key: error for key, (_, error) in self._given_up.items()}
 
     def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
-        """Return the logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
+        """Return the number and bytes of the logs that are no longer cleaned, by log directory."""
         found: dict[Path, tuple[int, int]] = {}
         for key in self.uncleanable:
             log, _ = self._given_up[key]
@@ -157,7 +157,7 @@ class Cleaner:
             self._look_after(0)
 
     def close(self) -> Pending[None]:
-        """Begin no more, and stop what runs; completes when no thread touches a log any more."""
+        """Begin no more rounds and stop running ones; complete when no thread uses a log any more."""
         self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()
@@ -219,7 +219,7 @@ class Cleaner:
     def standing(
         self, log: PartitionLog, high_watermark: int, now_ms: int
     ) -> tuple[CleanableRange, BaseException | None]:
-        """Tell what a round over a log would clean, and why none is made where that failed.
+        """Return the range that a round over a log would clean, and the error that stopped its cleaning, if any.
 
         Raises:
             StorageError, CorruptRecordsError: A segment does not tell how old it is.

@@ -156,7 +156,7 @@ class OffsetMap:
         return found
 
     def note_offset(self, offset: int) -> None:
-        """Note that everything up to `offset` was looked at."""
+        """Record that everything up to `offset` was read."""
         self.latest_offset = max(self.latest_offset, offset)
 
     def put_all(self, keys: Sequence[Key], offsets: Sequence[int]) -> bool:

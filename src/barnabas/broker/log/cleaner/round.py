@@ -31,7 +31,7 @@ from barnabas.wire.records.legacy import to_record, unwrap
 
 
 class CleaningAbortedError(Exception):
-    """The round is not wanted any more: its log is gone, or the broker stops."""
+    """The round was cancelled: its log was closed or deleted, or the broker stops."""
 
 
 class Source(NamedTuple):
@@ -197,7 +197,7 @@ class Round:
         return target
 
     def discard(self, group: Sequence[Source]) -> None:
-        """Take back the cleaned segment of a group.
+        """Remove the cleaned segment of a group.
 
         Raises:
             StorageError: The disk failed.
@@ -212,7 +212,7 @@ class Round:
         return sizes.get(offsets.name, 0), sizes.get(times.name, 0)
 
     def _read_aborted(self) -> list[AbortedTransaction]:
-        """Return the log's aborted transactions; also those that end behind what is cleaned."""
+        """Return the log's aborted transactions, including those that end above the cleaned range."""
         found: list[AbortedTransaction] = []
         for entry in self._files.list(self._directory):
             if entry.name.endswith(TRANSACTION_INDEX_SUFFIX):
@@ -272,7 +272,7 @@ class Round:
             self._throttle.note(target.size - written_bytes)
 
     def _chunks(self, source: Source) -> Iterator["_Chunk"]:
-        """Read a segment piece by piece; who takes a piece says how much of it was whole batches."""
+        """Yield a segment in pieces; the consumer sets how much of each piece was whole batches."""
         file = self._files.open_records(self._path(source))
         position, wanted_bytes = 0, self._settings.chunk_bytes
         while position < source.size:
@@ -290,7 +290,7 @@ class Round:
 
 
 class _Chunk:
-    """A piece of a segment: what it holds, and how much of it was used."""
+    """A piece of a segment, and the number of its bytes that were used."""
 
     __slots__ = ("data", "used_bytes")
 

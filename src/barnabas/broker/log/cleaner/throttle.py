@@ -1,4 +1,4 @@
-"""Keeps what the cleaner reads and writes below log.cleaner.io.max.bytes.per.second.
+"""Limits the bytes that the cleaner reads and writes to log.cleaner.io.max.bytes.per.second.
 
 Invariant: measured over each interval of 300 ms or more, the rate is at most what is allowed, by waiting at its end.
 What is allowed may change at any time, and then counts at once, also for who waits.
@@ -15,7 +15,7 @@ _INTERVAL_MS = 300
 
 
 class Throttle:
-    """One for all threads of the cleaner: who goes too fast holds up the others, too.
+    """The throttle shared by all cleaner threads: one thread that is too fast delays the others, too.
 
     Attributes:
         noted_bytes: All that were read and written.

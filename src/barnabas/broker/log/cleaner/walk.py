@@ -1,4 +1,4 @@
-"""Passes over the records of a batch of magic 2 that make no record: the keys, and what is kept.
+"""Walks over the records of a batch of magic 2 without decoding them: for the keys, and for the retained records.
 
 A record: varint length | attributes | varint timestamp delta | varint offset delta | varint key length, key | varint
 value length, value | headers. See `records.record`.
@@ -213,7 +213,7 @@ def choose_kept(
 def choose_marked(
     data: bytes, position: int, record_count: int, base_offset: int, stays: Sequence[int], *, keeps_tombstones: bool
 ) -> Kept:
-    """Choose the records that are known to stay; what stands between them and behind them is not looked at.
+    """Choose the records marked as retained; bytes between and after them are not checked.
 
     Args:
         data: Holds the records, decompressed; those of a batch in which no offset is missing.
@@ -273,7 +273,7 @@ def choose_marked(
 
 
 def _has_value(data: bytes, position: int) -> bool:
-    """Return whether the record whose attributes stand at `position` has a value."""
+    """Return whether the record whose attributes are at `position` has a value."""
     _, position = read_varint(data, position + 1, LONGEST_INT64)
     _, position = read_varint(data, position, LONGEST_INT32)
     key_bytes, position = read_varint(data, position, LONGEST_INT32)
@@ -282,7 +282,7 @@ def _has_value(data: bytes, position: int) -> bool:
 
 
 def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[bytes, int, int]:
-    """Let the timestamp deltas of records begin at 0, or all be 0 where the batch has log append time.
+    """Make the timestamp deltas of records begin at 0, or all be 0 if the batch has log append time.
 
     Args:
         records: Those that stay; one of the passes above has been over them.

@@ -54,7 +54,7 @@ def _is_number(field: str) -> bool:
 
 
 class OffsetCheckpoint:
-    """One of the files in a log directory that say an offset for each partition.
+    """A checkpoint file of a log directory: an offset for each partition.
 
     Attributes:
         path: The file.

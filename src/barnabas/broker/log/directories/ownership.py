@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 
 
 def lock(directories: LogDirs) -> Identity:
-    """Take them for this process and learn whose they are; blocks.
+    """Lock the directories for this process and return their owner; blocks.
 
     Raises:
         StartupError: Another process has one, or they belong to different brokers or clusters.
@@ -43,7 +43,7 @@ def lock(directories: LogDirs) -> Identity:
 
 
 def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) -> None:
-    """Make them this broker's; blocks.
+    """Write this broker's id into the directories; blocks.
 
     Args:
         now_ms: For the date in their files.
@@ -92,7 +92,7 @@ def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) ->
 
 
 def _the_one(name: str, found: list[tuple[LogDirectory, T]]) -> T | None:
-    """Return the value that all directories agree on which have one."""
+    """Return the value common to all directories that have one."""
     said = [(directory, value) for directory, value in found if value is not None]
     for directory, value in said[1:]:
         if value != said[0][1]:

@@ -1,4 +1,4 @@
-"""Reads from the disk what is not in the page cache, off the event loop.
+"""Reads bytes that are not in the page cache, off the event loop.
 
     handler ─► log, with the page cache ─► an answer
                         └► NotCachedError ─► ColdReads.read ─► executor ─► the handler asks again
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Cached(Protocol):
-    """Knows what can be read without waiting for a disk; what a log is asked with on the event loop."""
+    """Reads bytes from the page cache only, for the event loop."""
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
         """Return whether all of a part of a file can be read at once."""
@@ -106,7 +106,7 @@ class CachedFile:
 
 
 class AskedOnce:
-    """Answers all questions of one read from the first, which takes in what comes after it: headers, then batches."""
+    """Checks the page cache once for a whole read, with the bytes that follow: headers, then batches."""
 
     __slots__ = ("_ahead_bytes", "_cached", "_end", "_file", "_start")
 

@@ -64,7 +64,7 @@ class DiskWork:
         self._executor.run(work, lambda result: self._end(then, result), lambda error: self._end(failed, error))
 
     def settled(self) -> Pending[None]:
-        """Completes when nothing is under way any more."""
+        """Complete when no work is pending any more."""
         if not self._underway_count:
             return completed(None)
         pending: Pending[None] = Pending()

@@ -73,11 +73,11 @@ class RecordFile(Protocol):
         ...
 
     def drop_ahead(self) -> None:
-        """Cut off what was written ahead and not appended, if there is any."""
+        """Remove bytes that were written ahead and not appended, if there are any."""
         ...
 
     def reserve(self, size: int) -> None:
-        """Ask the disk to keep room for `size` bytes; the file stays as long as it is.
+        """Reserve `size` bytes on disk; the file's size does not change.
 
         Raises:
             StorageError: The disk has not so much room.
@@ -93,7 +93,7 @@ class RecordFile(Protocol):
         ...
 
     def warm(self, position: int, length: int) -> None:
-        """Bring a part of the file into the page cache and wait until it is there; never on the event loop.
+        """Read a part of the file into the page cache and wait for it; never on the event loop.
 
         Raises:
             StorageError: The disk failed.
@@ -101,7 +101,7 @@ class RecordFile(Protocol):
         ...
 
     def truncate(self, size: int) -> None:
-        """Cut everything from `size` on."""
+        """Truncate the file to `size` bytes."""
         ...
 
     def sync(self) -> None:
@@ -149,7 +149,7 @@ class LocalRecordFile:
             written_bytes += self.write(memoryview(data)[written_bytes:] if written_bytes else data)
 
     def _cut_off(self, error: OSError) -> StorageError:
-        """Take back what was written of something that could not be written whole."""
+        """Remove the part of a write that failed halfway."""
         with contextlib.suppress(OSError):
             os.ftruncate(self.fd, self.size)
         return as_storage_error(self.path, error)
@@ -236,10 +236,10 @@ class FileSlice:
 
 
 class FileLock(Protocol):
-    """An exclusive lock on a file, held until `release` or the end of the process."""
+    """An exclusive lock on a file, until `release` or the end of the process."""
 
     def release(self) -> None:
-        """Let go of the lock; the file stays. Harmless when it was done already."""
+        """Release the lock; the file stays. Does nothing if it was released already."""
         ...
 
 
@@ -265,23 +265,23 @@ class FileSystem(Protocol):
         ...
 
     def read(self, path: Path) -> bytes | None:
-        """Return the whole file; None when there is none."""
+        """Return the whole file; None if it does not exist."""
         ...
 
     def read_end(self, path: Path, length: int) -> bytes | None:
-        """Return the last `length` bytes of a file, all of a shorter one; None when there is none."""
+        """Return the last `length` bytes of a file, all of a shorter one; None if it does not exist."""
         ...
 
     def append(self, path: Path, data: bytes) -> None:
-        """Add to a small file that nobody keeps open; made when it is missing."""
+        """Append to a small file that is not kept open; creates it if it is missing."""
         ...
 
     def write(self, path: Path, data: bytes) -> None:
-        """Make the file hold `data`; a crash may leave anything."""
+        """Write a file with `data`; a crash may leave any contents."""
         ...
 
     def replace(self, path: Path, data: bytes, *, is_synced: bool = True) -> None:
-        """Make the file hold `data`, all or nothing: through `<name>.tmp`, fsync (if wanted) and rename."""
+        """Write a file with `data` atomically: through `<name>.tmp`, fsync (if wanted) and rename."""
         ...
 
     def truncate(self, path: Path, size: int) -> None:
@@ -289,19 +289,19 @@ class FileSystem(Protocol):
         ...
 
     def sync(self, path: Path) -> None:
-        """fsync a file or directory; a file that is gone needs none. Never on the event loop."""
+        """fsync a file or directory; a missing file is ignored. Never on the event loop."""
         ...
 
     def rename(self, source: Path, target: Path) -> None:
-        """Give a file or directory another name, in place of what has it."""
+        """Rename a file or directory, replacing an existing one."""
         ...
 
     def remove(self, path: Path) -> None:
-        """Remove a file; harmless when it is gone."""
+        """Remove a file; does nothing if it does not exist."""
         ...
 
     def remove_tree(self, path: Path) -> None:
-        """Remove a directory with all in it, or a link without what it leads to; harmless when it is gone."""
+        """Remove a directory with its contents, or a link without its target; does nothing if it does not exist."""
         ...
 
     def make_directory(self, path: Path) -> None:
@@ -317,7 +317,7 @@ class FileSystem(Protocol):
         ...
 
     def exists(self, path: Path) -> bool:
-        """Return whether a file or directory is there."""
+        """Return whether a file or directory exists."""
         ...
 
     def modified_ms(self, path: Path) -> int:
@@ -325,7 +325,7 @@ class FileSystem(Protocol):
         ...
 
     def set_modified(self, path: Path, modified_ms: int) -> None:
-        """Say when the file was last changed."""
+        """Set the time at which the file was last changed."""
         ...
 
     def space(self, path: Path) -> tuple[int, int]:
@@ -486,7 +486,7 @@ class LocalFileSystem:
 
 
 def open_regular(path: Path | str, flags: int) -> tuple[int, int]:
-    """Open what must be a regular file, without waiting for somebody at the other end of a pipe.
+    """Open a path that must be a regular file, without blocking on a pipe.
 
     Returns:
         Its descriptor, and its size.

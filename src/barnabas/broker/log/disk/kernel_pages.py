@@ -1,4 +1,4 @@
-"""Asks the kernel which pages of a file are in its page cache.
+"""Queries the kernel for the pages of a file in its page cache.
 
     cachestat(2)  Linux 6.5 on, on the descriptor: 1.4 µs for 1 MB; preadv(2) with RWF_NOWAIT for single bytes: 0.3 µs
     mincore(2)    older Linux, over a short-lived mapping: 22 µs for 1 MB
