@@ -170,7 +170,7 @@ class PartitionLog:
     # --- settings and state
 
     def update_config(self, config: LogConfig) -> None:
-        """Take over changed settings; the active segment keeps its jitter."""
+        """Apply changed settings; the active segment keeps its jitter."""
         self.config = config
         self._index_interval_bytes = config.index_interval_bytes
         self._roller.update(config)
@@ -207,11 +207,11 @@ class PartitionLog:
         return max(self.producers.first_unstable_offset, self.log_start_offset)
 
     def note_high_watermark(self, high_watermark: int) -> None:
-        """Everything below is replicated: transactions that end there are stable."""
+        """Advance the replicated end: transactions that end below it are stable."""
         self.producers.note_replicated(high_watermark)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the largest known epoch at or below `epoch` and its end offset; (-1, -1) when there is none."""
+        """Return the largest known epoch at or below `epoch` and its end offset; (-1, -1) if there is none."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
     def epoch_at(self, offset: int) -> int:
@@ -227,7 +227,7 @@ class PartitionLog:
     def append(
         self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
     ) -> AppendResult:
-        """Check, number and write record batches as the partition's leader, however long that takes.
+        """Check, number and write record batches as the partition's leader, synchronously.
 
         Args:
             records: Writable: offsets, epoch and, with log append time, timestamps are set in place. From a client
@@ -280,7 +280,7 @@ class PartitionLog:
         return work
 
     def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
-        """Number and write what was prepared for this log.
+        """Number and write a prepared append.
 
         Settings that changed since it was prepared do not count: it ends by those it began with, as in Kafka, where
         the same lock holds for both.
@@ -418,7 +418,7 @@ class PartitionLog:
         self._go_on()
 
     def skip_to(self, offset: int) -> None:
-        """Let the next record have this offset: those below are in no replica any more.
+        """Set the offset of the next record: no replica has the offsets below it any more.
 
         Raises:
             StorageError: The disk failed.
@@ -433,7 +433,7 @@ class PartitionLog:
         then: Callable[[None], object],
         failed: Callable[[BaseException], object],
     ) -> bool:
-        """Write in the executor what `place` is to append, where that is large: then it has only to be noted.
+        """Write a large prepared append in the executor, so that `place` only has to record it.
 
         Args:
             prepared: For this log as it is now; it is numbered.
@@ -464,7 +464,7 @@ class PartitionLog:
         return True
 
     def drop_ahead(self) -> None:
-        """Cut off what was written ahead and not placed, if there is any.
+        """Remove an append that was written ahead and not placed, if there is one.
 
         Raises:
             StorageError: The disk failed.
@@ -484,13 +484,11 @@ class PartitionLog:
     # --- segments
 
     def prepare_roll(self, then: Callable[[], object] = lambda: None) -> None:
-        """Let the next roll find all ready that takes a disk; `then` is called when it is, or can't be."""
+        """Prepare the files of the next segment; `then` is called when they are ready, or preparing failed."""
         self._roller.prepare(then)
 
     def is_roll_due(self, now_ms: int) -> bool:
-        """Return whether the next append at `now_ms`, if one comes, begins a new segment because of the active one's
-        age.
-        """
+        """Return whether an append at `now_ms` would begin a new segment because of the active one's age."""
         return self._roller.is_due(now_ms)
 
     def roll(self) -> Segment:
@@ -576,7 +574,7 @@ class PartitionLog:
         then: Callable[[], object],
         failed: Callable[[BaseException], object],
     ) -> None:
-        """Let one segment take the place of neighbours that it was made from, the active one not among them.
+        """Replace neighbouring segments, not the active one, by one segment made from them.
 
         Args:
             replaced: What their files are renamed to is removed after file.delete.delay.ms.
@@ -589,7 +587,7 @@ class PartitionLog:
         self._chain.replace(replaced, replacing, put_in_place, delay_ms, then, failed)
 
     def increment_log_start_offset(self, offset: int) -> None:
-        """Let the log begin at `offset` or above; never moves back."""
+        """Raise the log start offset to `offset` or above; it never decreases."""
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
@@ -598,7 +596,7 @@ class PartitionLog:
     # --- cut
 
     def truncate(self, offset: int) -> Pending[None]:
-        """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`.
+        """Remove every batch that contains `offset` or is above it; the log then ends at `offset`.
 
         From this call on the log ends there, or once it is not busy any more; until the files do, too, it is
         truncating: see the module's invariants.
@@ -609,12 +607,12 @@ class PartitionLog:
         return self._cut(lambda: self._begin_truncation(offset))
 
     def start_anew(self, offset: int) -> Pending[None]:
-        """Drop everything and begin anew, empty, at `offset`; see `truncate`."""
+        """Remove all records and restart the log, empty, at `offset`; see `truncate`."""
         return self._cut(lambda: self._begin_anew(offset))
 
     @property
     def is_truncating(self) -> bool:
-        """Return whether a truncation, or a new beginning, was asked for and is not over."""
+        """Return whether a truncation or restart of the log is pending."""
         return self._cut_count > 0
 
     @property
@@ -623,7 +621,7 @@ class PartitionLog:
         return self._ahead is not None or self._cut_count > 0
 
     def idle(self) -> Pending[None]:
-        """Completes when the log is not busy, what was asked for before being done: a leader begins then."""
+        """Complete when the log is not busy and earlier operations are done, so that a leader may begin."""
         return self._when_idle(_nothing) if self.is_busy else completed(None)
 
     def _cut(self, begin: Callable[[], Pending[None] | None]) -> Pending[None]:
@@ -655,7 +653,7 @@ class PartitionLog:
         return pending
 
     def _go_on(self) -> None:
-        """Take the steps that wait, as far as nothing is under way."""
+        """Run waiting steps until one is in progress."""
         while self._waiting and not self._is_cutting and self._ahead is None:
             step, pending = self._waiting.popleft()
             try:
@@ -702,7 +700,7 @@ class PartitionLog:
         return pending
 
     def _run_cut(self, work: CutWork, offset: int, start_offset: int) -> Pending[None]:
-        """Let the log end at `offset`, then its files."""
+        """Truncate the log in memory to `offset`, then its files."""
         self._is_cutting = True
         self.cut_offsets.append(offset)
         # Checkpoints that say more than is true would have a start after a crash trust what follows, or drop it.
@@ -734,7 +732,7 @@ class PartitionLog:
         return pending
 
     def _fail_cut(self, pending: Pending[None], error: BaseException) -> None:
-        """Fail the log when its files may not be what it is in memory: only loading it again mends it."""
+        """Fail the log, as its files may differ from its state in memory; only loading it again repairs it."""
         is_of_disk = isinstance(error, StorageError)
         reason = error if is_of_disk else StorageError(f"{self.directory}: {error!r}", self.directory)
         if self._work.error is None:
@@ -800,7 +798,7 @@ class PartitionLog:
         )
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
-        """Return the aborted transactions among what `read` gave for `offset`, for readers of committed records.
+        """Return the aborted transactions in a `read` from `offset`, for read_committed consumers.
 
         Returns:
             The aborted transactions that overlap it, in the order of their ends; perhaps some that lie behind it.
@@ -828,7 +826,7 @@ class PartitionLog:
         return [*times, (self.log_end_offset, now_ms)] if self.segments[-1].size else times
 
     def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:
-        """Return the first record whose timestamp is at least `target_ms`: its timestamp, offset and leader epoch.
+        """Return timestamp, offset and leader epoch of the first record whose timestamp is at least `target_ms`.
 
         Not for the hot path: it may load indexes and walks the records of one batch.
 
@@ -840,7 +838,7 @@ class PartitionLog:
         return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
-        """All batches that hold an offset from `start_offset` to below `end_offset`.
+        """Return all batches that contain an offset from `start_offset` to below `end_offset`.
 
         What is walked is fixed by this call, on the event loop; the iterator may be used in an executor's thread.
 
@@ -855,7 +853,7 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Everything below is on disk."""
+        """The offset below which everything is on disk."""
         return self._durability.recovery_point
 
     @property
@@ -864,17 +862,17 @@ class PartitionLog:
         return self._durability.last_flush_ms
 
     def is_flush_due(self) -> bool:
-        """Return whether flush.messages wants what was appended on disk; `flush` tells when it is."""
+        """Return whether flush.messages requires a flush; `flush` reports its completion."""
         # differs from Kafka (flush-messages): there the append itself waits; here the answer and readers do.
         return self.log_end_offset >= self._durability.due_offset
 
     @property
     def safe_end_offset(self) -> int:
-        """The end of what is as safe as flush.messages wants it: where a flush is due, of what is on disk."""
+        """The end of the records as durable as flush.messages requires: those on disk while a flush is due."""
         return self.recovery_point if self.is_flush_due() else self.log_end_offset
 
     def flush(self, then: Waiting | None = None) -> None:
-        """Bring to disk what was appended up to now, in the executor.
+        """Flush everything appended so far, in the executor.
 
         Args:
             then: Called on the event loop: with None when it is on disk, else with the reason why it is not.
@@ -890,7 +888,7 @@ class PartitionLog:
             self._env.on_failure(error)
 
     def remove_old_snapshots(self) -> None:
-        """Remove the producer snapshots that no truncation or recovery can need any more."""
+        """Remove the producer snapshots that neither truncation nor recovery can need any more."""
         if self.is_truncating:
             return
         before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
@@ -905,11 +903,11 @@ class PartitionLog:
 
     @property
     def has_failed(self) -> bool:
-        """Return whether something could not be written, so that the files are not what they should be."""
+        """Return whether a write failed, so that the files may be incomplete."""
         return self._work.error is not None
 
     def settled(self) -> Pending[None]:
-        """Completes when nothing is being written any more."""
+        """Complete when no write is in progress any more."""
         return self._work.settled()
 
     def close(self) -> None:
@@ -934,7 +932,7 @@ class PartitionLog:
         self.release()
 
     def release(self) -> None:
-        """Let go of the files without writing anything: the log was deleted, or its disk failed."""
+        """Close the files without writing: the log was deleted, or its disk failed."""
         self.is_closed = True
         for segment in self.segments:
             segment.close()

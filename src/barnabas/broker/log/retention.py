@@ -48,7 +48,7 @@ def apply_retention(
     on_removed: OnRemoved = _nobody,
     then: Callable[[None], object] = lambda _: None,
 ) -> int:
-    """Delete what the topic's settings no longer keep; how many segments that are.
+    """Delete the segments that the topic's settings no longer retain; return how many were deleted.
 
     Args:
         on_removed: Told which.
@@ -68,7 +68,7 @@ def apply_retention(
 
 
 def standings(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Standing]:
-    """Tell of each segment why it is still here, and what removes it when.
+    """Return, for each segment, why it is retained and which rule will delete it when.
 
     Raises:
         StorageError, CorruptRecordsError: As `apply_retention`.
@@ -81,7 +81,7 @@ def standings(log: PartitionLog, high_watermark: int, now_ms: int) -> list[Stand
 
 
 def _standing(log: PartitionLog, high_watermark: int, now_ms: int, index: int) -> Standing:
-    """Tell of a segment that stays."""
+    """Return the standing of a segment that is retained."""
     segment, retention_ms = log.segments[index], log.config.retention_ms
     if DELETE not in log.config.cleanup_policy:
         return Standing("", _unready(log, high_watermark, index) or "compaction", None)
@@ -103,7 +103,7 @@ def _standing(log: PartitionLog, high_watermark: int, now_ms: int, index: int) -
 def learn_ages(
     log: PartitionLog, executor: Executor, then: Callable[[], object], failed: Callable[[BaseException], object]
 ) -> None:
-    """Read, in an executor, how old those segments are that nobody has looked at since the log was opened.
+    """Read, in an executor, the age of segments whose age is unknown since the log was opened.
 
     Args:
         then: Called on the event loop when `apply_retention` can tell without a disk; at once where it can already.
@@ -143,7 +143,7 @@ def _following(log: PartitionLog, index: int) -> Segment | None:
 
 
 def _unready(log: PartitionLog, high_watermark: int, index: int) -> str:
-    """Why no rule at all removes a segment; empty: one may."""
+    """Return the reason why no rule can delete a segment; empty: a rule can."""
     following = _following(log, index)
     if following is None and log.segments[index].size == 0:
         return "active"

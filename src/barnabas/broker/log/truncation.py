@@ -52,7 +52,7 @@ def truncation(
 def new_beginning(
     env: LogEnvironment, segment: Segment, replaced: list[Segment], snapshots: ProducerSnapshots, reserved_bytes: int
 ) -> CutWork:
-    """Return a function that lets one new segment take the place of all that a log has, for its disk work.
+    """Return a function that replaces all segments of a log by one new segment, for its disk work.
 
     Args:
         segment: A planned one.

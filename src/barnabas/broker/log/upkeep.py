@@ -92,7 +92,7 @@ class Upkeep:
             self._env.timers.call_later(_CLEANER_DELAY_MS, self._load_cleaner)
 
     def cleaner_settings_changed(self) -> None:
-        """The settings of compaction are others now: the cleaner goes by them at once."""
+        """Apply changed settings of compaction to the cleaner."""
         if self._cleaner is not None:
             self._cleaner.settings_changed()
 
@@ -102,7 +102,7 @@ class Upkeep:
         return self._cleaner
 
     def close(self) -> Pending[None]:
-        """Begin nothing more; completes when the cleaner touches no log any more."""
+        """Begin no more work; complete when the cleaner uses no log any more."""
         self._is_closed = True
         return completed(None) if self._cleaner is None else self._cleaner.close()
 
@@ -137,7 +137,7 @@ class Upkeep:
             self._env.timers.call_later(delay_ms, run)
 
     def _for_each(self, logs: Iterable[PartitionLog], act: Callable[[PartitionLog], object]) -> None:
-        """Do something to logs, to the first of them at once; not to those that are closed when their turn comes."""
+        """Run an action for all logs, the first ones at once; logs closed by then are skipped."""
         todo = iter(list(logs))
 
         def take_turn() -> None:
@@ -161,7 +161,7 @@ class Upkeep:
         self._for_each(self._logs.values(), look)
 
     def apply_retention(self) -> None:
-        """Delete old segments of all logs but those that are compacted.
+        """Delete old segments of all logs that are not compacted.
 
         One log after the other: where very many expire together the loop has to begin a new segment in each of them.
         """
@@ -225,7 +225,7 @@ class Upkeep:
 
 
 def _cleaner_class() -> "type[Cleaner]":
-    """Return the cleaner, whose modules a broker loads when it has begun to serve; never on the event loop."""
+    """Import and return the cleaner, after the broker has begun to serve; never on the event loop."""
     from barnabas.broker.log.cleaner.cleaner import Cleaner
 
     return Cleaner

@@ -1,4 +1,4 @@
-"""Asks everybody for their figures and puts them into a snapshot.
+"""Collects the figures of all parts of the broker into a snapshot.
 
 It goes over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`):
 with 10,000 partitions no client waits for it. What is counted is counted where it happens; here it is only read.
@@ -102,7 +102,7 @@ class LoopFigures(Protocol):
 
 @dataclass(slots=True)
 class Sources:
-    """Whom to ask.
+    """The objects from which figures are collected.
 
     Attributes:
         channels: The ways to other brokers.
@@ -148,7 +148,7 @@ def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
 
 
 def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
-    """Return all distributions of APIs that are used, of flushes, and of what the controller does, as copies."""
+    """Return copies of all distributions: of used APIs, of flushes, and of the controller."""
     found: dict[tuple[str, Labels], Distribution] = {}
     for times in _times(sources.routes):
         labels = (times.name,)
@@ -171,7 +171,7 @@ def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
 
 
 def _times(routes: RouteTable) -> Iterator[RequestTimes]:
-    """Give those of all APIs that are used; of fetches those of consumers, of followers, and of both."""
+    """Yield the times of all APIs in use; for Fetch those of consumers, of followers, and of both."""
     for times in routes.times.values():
         if times.count:
             yield times
@@ -462,7 +462,7 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
 
 
 def _put_channels(sources: Sources, snapshot: Snapshot) -> None:
-    """Tell of the ways to other brokers, those that are closed included."""
+    """Add figures of the connections to other brokers, including closed ones."""
     put = snapshot.put
     for channels in sources.channels:
         for figures in channels.figures.values():

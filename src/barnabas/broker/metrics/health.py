@@ -20,7 +20,7 @@ MOST_SILENCE_S = 2.0
 
 
 class Check(NamedTuple):
-    """One thing that must be so before clients are served.
+    """A condition that must hold before clients are served.
 
     Attributes:
         name: One word.

@@ -50,7 +50,7 @@ class Page:
 
 
 class Pages:
-    """All paths. A page may be added, or take the place of another one, at any time."""
+    """All pages by path. A page may be added or replaced at any time."""
 
     def __init__(self, pages: Iterable[Page] = ()) -> None:
         self._by_path: dict[str, Page] = {}
@@ -77,5 +77,5 @@ def json_answer(content: object, status: int = OK) -> Answer:
 
 
 def refusal(status: int, *reasons: str) -> Answer:
-    """Return an answer that says why there is no other."""
+    """Return an error response with its reason."""
     return json_answer({"status": "down" if status == UNAVAILABLE else "refused", "reasons": list(reasons)}, status)

@@ -50,12 +50,12 @@ class Recent:
         self._timer = self._timers.call_later(INTERVAL_MS, self._remember)
 
     def stop(self) -> None:
-        """Remember no more."""
+        """Stop taking snapshots."""
         if self._timer is not None:
             self._timer.cancel()
 
     def before(self, name: str, labels: Labels) -> Distribution:
-        """Return a distribution as it was at the beginning of what counts as recent."""
+        """Return a distribution as it was at the beginning of the recent period."""
         return self._copies[0].get((name, labels), NOTHING)
 
     def idle_share(self) -> float:

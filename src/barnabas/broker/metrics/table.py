@@ -1,4 +1,5 @@
-"""All metrics: what each is called here and in Kafka's JMX, its meaning and unit; and what is not there, and why.
+"""All metrics: names here and in Kafka's JMX, meanings and units; and the metrics of Kafka that do not exist, with
+reasons.
 
 A name follows from Kafka's by rules, those of the example for Kafka of Prometheus' jmx_exporter, so that dashboards
 that were made for it find what they look for. docs/metrics.md says the rules, and is made from this table.

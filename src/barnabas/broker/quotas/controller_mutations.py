@@ -35,7 +35,7 @@ class ControllerMutationQuota:
 
     @property
     def is_exceeded(self) -> bool:
-        """Return whether something was refused: then the rest of the request is, too."""
+        """Return whether a part of the request was refused: then the rest is refused, too."""
         return self._is_strict and self._throttle_ms > 0
 
     def take(self, partition_count: int) -> bool:
@@ -66,5 +66,5 @@ class ControllerMutationQuota:
 
     @property
     def throttle_ms(self) -> int:
-        """For how long the client is to be held, as of now: the request may have waited since."""
+        """Return for how long to throttle the client, as of now: the request may have waited since."""
         return max(0, self._throttle_ms - (self._now_ms() - self._noted_ms)) if self._throttle_ms else 0

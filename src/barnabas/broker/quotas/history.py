@@ -1,4 +1,4 @@
-"""Remembers what each client used in each second of the last hour, in bounded memory. Pure.
+"""Records the use of each client in each second of the last hour, in bounded memory. Pure.
 
     sums of each user and client id (`manager.Client`) ─ collect, once a second ─► rings of 3,600 seconds
 
@@ -63,7 +63,7 @@ class Rings:
         self.weight = 0
 
     def add(self, second: int, kind: QuotaKind, value: int) -> None:
-        """Count in one second; what is too large for a ring is cut."""
+        """Count a use in one second; values too large for a ring are capped."""
         ring = self.by_kind.get(kind)
         if ring is None:
             ring = self.by_kind[kind] = array("I", bytes(4 * SECOND_COUNT))
@@ -73,7 +73,7 @@ class Rings:
         self.weight += (ring[index] - before) * _WEIGHTS[kind]
 
     def clear(self, second: int) -> None:
-        """Forget what was counted an hour before this second."""
+        """Clear the counts of an hour before this second."""
         index = second % SECOND_COUNT
         for kind, ring in self.by_kind.items():
             if ring[index]:
@@ -81,7 +81,7 @@ class Rings:
                 ring[index] = 0
 
     def add_all(self, other: "Rings") -> None:
-        """Count what another one counted."""
+        """Add the counts of another set of rings."""
         for kind, ring in other.by_kind.items():
             for index, value in enumerate(ring):
                 if value:
@@ -89,7 +89,7 @@ class Rings:
 
 
 class Recorded(NamedTuple):
-    """One ring as it is told.
+    """One ring in a report.
 
     Attributes:
         client: Whose; None for all that have no ring of their own.
@@ -131,7 +131,7 @@ class History:
             pass
 
     def collecting(self, now_ms: int, clients: Collection[Counted], at_once: int) -> Iterator[None]:
-        """Take what was counted since the last time as the use of the second before this one; once a second.
+        """Record the use since the last call as that of the second before this one; call it once a second.
 
         Args:
             clients: All that are known; who is not among them any more is forgotten, but for what it used. Nobody
@@ -176,7 +176,7 @@ class History:
         return told
 
     def rates(self, last_s: int) -> dict[Name | None, tuple[float, ...]]:
-        """Return what was used each second, by kind, on an average of the last seconds, by those who used anything."""
+        """Return the average use per second over the last seconds, by kind, for clients that used anything."""
         rates = {}
         indexes = [(self.second - age) % SECOND_COUNT for age in range(last_s)]
         for client, rings in [*self._kept.items(), (None, self._others)]:
@@ -188,7 +188,7 @@ class History:
         return rates
 
     def restore(self, second: int, recorded: Iterable[Recorded]) -> None:
-        """Begin with what another history recorded up to a second; only before anything was collected.
+        """Load the records of another history up to a second; only before anything was collected.
 
         Args:
             recorded: With as many values as there are seconds in an hour, each.
@@ -231,7 +231,7 @@ class History:
         return rings
 
     def _compare(self) -> None:
-        """Give rings to those who use more than the least of those that have some; take them from who uses nothing."""
+        """Give rings to clients with more use than the least of those with rings; take rings from idle clients."""
         for client in [client for client, rings in self._kept.items() if not rings.weight]:
             del self._kept[client]
         by_size = sorted(self._kept, key=lambda client: self._kept[client].weight)

@@ -34,7 +34,7 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def encode(second: int, recorded: Iterable[Recorded]) -> bytes:
-    """Return the file's content; takes some hundred milliseconds for the largest history."""
+    """Return the file's content; this takes some hundred milliseconds for the largest history."""
     rings = list(recorded)
     header = json.dumps(
         {

@@ -1,4 +1,4 @@
-"""All quotas of a broker: limits, what is measured, and for whom.
+"""All quotas of a broker: limits, measured use, and clients.
 
     Session ─► Client (user, client id) ─► Bucket (tags, one for each kind) ─► how long to hold
 
@@ -94,7 +94,7 @@ class Client:
 
 
 class Quotas:
-    """All limits, and what is measured by them. Owned by the event loop.
+    """All limits, and the buckets that measure their use. Owned by the event loop.
 
     Attributes:
         generation: How often limits changed, or buckets were forgotten: what was looked up before may be another one.
@@ -159,7 +159,7 @@ class Quotas:
     # --- limits
 
     def set_override(self, entity: Entity, kind: QuotaKind, limit: float | None) -> bool:
-        """Set a limit, or take it away; whether that changed anything.
+        """Set or remove a limit; return whether that changed anything.
 
         Raises:
             ValueError: There can be no such limit; nothing changed.
@@ -179,7 +179,7 @@ class Quotas:
         return True
 
     def set_settings(self, entity: Entity, settings: Mapping[str, str]) -> list[str]:
-        """Take over what an entity's node says: the limits that it names, and none of those that it does not.
+        """Apply an entity's znode: set the limits that it names, and remove the others.
 
         Returns:
             What is wrong with those that can't be: these stay as they were.
@@ -196,7 +196,7 @@ class Quotas:
         return problems
 
     def overrides(self, kind: QuotaKind) -> Mapping[Entity, float]:
-        """Return the limits of a kind, by whom they are for."""
+        """Return the limits of a kind by entity."""
         return self._limits[kind].by_entity
 
     def resolve(self, kind: QuotaKind, user: str, client_id: str) -> Resolution:
@@ -204,13 +204,13 @@ class Quotas:
         return self._limits[kind].resolve(user, client_id)
 
     def levels(self, kind: QuotaKind, user: str, client_id: str) -> list[LevelLimit]:
-        """Return all levels as they look to a client, from the first to the last."""
+        """Return all quota levels for a client, from the first to the last."""
         return self._limits[kind].levels(user, client_id)
 
     # --- who is there
 
     def enter(self, user: str, client_id: str, now_ms: int) -> Client:
-        """Return a connection is this client's from now on, until `leave`."""
+        """Return the client to which a connection belongs from now on, until `leave`."""
         user, client_id = kept_name(user), kept_name(client_id)
         client = self.clients.get((user, client_id))
         if client is None:
@@ -221,16 +221,16 @@ class Quotas:
         return client
 
     def leave(self, client: Client, now_ms: int) -> None:
-        """A connection is not this client's any more."""
+        """End a connection's use by this client."""
         client.session_count -= 1
         client.last_used_ms = now_ms
 
     def pacer_count(self, kind: QuotaKind, tags: Tags, now_ms: int) -> int:
-        """Count those who share these tags and keep to the limit by themselves."""
+        """Count the clients that share these tags and keep to the limit by themselves."""
         return self.pacers.count(kind, self._limits[kind], tags, now_ms)
 
     def drop_unused(self, now_ms: int, most_looks: int = 1_000) -> None:
-        """Forget some of those that were not used for an hour; to be called again and again.
+        """Forget some of the clients and buckets unused for an hour; call it again and again.
 
         Args:
             most_looks: How many to look at of each kind.
@@ -266,7 +266,7 @@ class Quotas:
         return bucket
 
     def record(self, kind: QuotaKind, user: str, client_id: str, value: float, now_ms: int) -> int:
-        """Count what a client asked for; for how many milliseconds it is to be held."""
+        """Count a client's use; return for how many milliseconds to throttle the client."""
         return self.bucket(kind, user, client_id, now_ms).record(now_ms, value) if self.is_enabled[kind] else 0
 
     def percent_of(self, ns: int) -> float:
@@ -300,13 +300,13 @@ def _is_away(client: Client) -> bool:
 
 
 def _is_idle(bucket: Bucket, now_ms: int) -> bool:
-    """Return whether nothing of what it measured counts any more."""
+    """Return whether none of the measured use counts any more."""
     is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
     return not is_owed and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
 
 
 def _look_at(table: dict[_Key, _Value], is_unused: Callable[[_Value], bool], most_looks: int) -> int:
-    """Look at the first ones, forget those that are not used, put the others at the end; how many were forgotten."""
+    """Check the first entries, forget unused ones and move the others to the end; return how many were forgotten."""
     count = 0
     for key in list(islice(table, most_looks)):
         value = table.pop(key)

@@ -1,4 +1,4 @@
-"""How much replication may take of a broker's network: throttles of partitions that are on their way. Pure.
+"""Replication quotas: throttles for partitions that are being reassigned. Pure.
 
     leader.replication.throttled.rate        bytes/s that a leader gives to followers that are not in sync
     follower.replication.throttled.rate      bytes/s that a follower fetches of partitions it lags behind in
@@ -36,7 +36,7 @@ def throttled_partitions(replicas: Sequence[str], broker_id: int) -> Collection[
 
 
 def named_in_vain(replicas: Sequence[str], partitions: Collection[int], brokers: Collection[int]) -> list[str]:
-    """Return those of a list of throttled replicas that can't be any: of a partition or a broker that is not there.
+    """Return the entries of a list of throttled replicas whose partition or broker does not exist.
 
     Args:
         partitions: Those of the topic.
@@ -94,9 +94,9 @@ class ReplicationQuota:
         self._rate.record(now_ms, size_bytes)
 
     def wait_ms(self, now_ms: int) -> int:
-        """Return for how long what is not in sync is held back, as of now; 0: it is not."""
+        """Return for how long out-of-sync replicas are throttled, as of now; 0: not at all."""
         return self._rate.wait_ms(now_ms, self.limit)
 
     def rate_per_s(self, now_ms: int) -> float:
-        """Return the bytes per second of late."""
+        """Return the recent rate in bytes per second."""
         return self._rate.rate_per_s(now_ms)

@@ -66,7 +66,7 @@ class Outcome:
 
 
 class _Queue:
-    """A sender at work: what waits, since when, and until when he is held."""
+    """A simulated sender: its queued requests, and the end of its throttle time."""
 
     __slots__ = ("_first", "_waiting", "client", "free_ms", "sender", "values")
 
@@ -88,7 +88,7 @@ class _Queue:
         return min(self.sender.left, most) if self._first < len(self._waiting) else 0.0
 
     def sent(self, now_ms: int, value: float) -> None:
-        """Take what went out off the queue, the oldest first."""
+        """Remove sent bytes from the queue, the oldest first."""
         sender = self.sender
         sender.left = max(0.0, sender.left - value)
         while value > 0 and self._first < len(self._waiting):
@@ -121,7 +121,7 @@ class _Queue:
 def simulate(
     kind: QuotaKind, limits: Limits, traffic: Iterable[tuple[Name, Sequence[float]]], windows: Windows
 ) -> list[Outcome]:
-    """Find who would have been held under these limits.
+    """Find the clients that these limits would have throttled.
 
     Args:
         limits: As they would be.
@@ -158,7 +158,7 @@ def _run(bucket: Bucket, queues: list[_Queue]) -> None:
 
 
 def _send(bucket: Bucket, queues: list[_Queue], step_ms: int, end_ms: int) -> None:
-    """Play one step for all, in the order of time: requests, until they are held or nothing waits."""
+    """Simulate one step for all senders in the order of time: requests, until all are throttled or done."""
     most, step_end_ms = _MOST_IN_A_REQUEST[bucket.kind], step_ms + _STEP_MS
     turns = [(max(step_ms, queue.free_ms), number) for number, queue in enumerate(queues) if queue.sender.left]
     heapify(turns)

@@ -38,7 +38,7 @@ class Simulated(NamedTuple):
     unknown: dict[QuotaKind, float]
 
     def senders(self, kind: QuotaKind) -> list[Sender]:
-        """Return those for whom a limit would have been in force, those first that it would have held longest."""
+        """Return the senders that a limit would have applied to, the longest throttled first."""
         found = [each for outcome in self.outcomes if outcome.kind is kind for each in outcome.senders]
         return sorted(found, key=lambda each: (-each.held_ms, -each.offered))
 
@@ -71,7 +71,7 @@ class Simulated(NamedTuple):
 
 
 def simulated(told: dict[str, Any], entity: Entity, changes: dict[QuotaKind, float]) -> Simulated:
-    """Send what a broker recorded through its limits with these changes.
+    """Simulate the recorded traffic of a broker under its limits with these changes.
 
     Args:
         told: As `QuotaStateAdmin.recorded` has it.

@@ -1,4 +1,4 @@
-"""Follow notifications: sequential nodes below one parent, each of which names what somebody changed.
+"""Follows change notifications: sequential nodes below one parent, each naming a changed entity.
 
 Whoever changes something writes its node and then a notification; every broker reads what is new among these, in order,
 reads what they name again, and deletes notifications older than 15 minutes.
@@ -56,7 +56,7 @@ class Notifications:
         self._written_ms: dict[str, int] = {}
 
     async def list_unseen(self, watch: Watch) -> list[str]:
-        """Return the names that were not seen yet, in order; `watch` is told who comes after them."""
+        """Return the names of new notifications, in order; `watch` fires for later ones."""
         listed = await self._registry.children(self._parent, watch)
         self._names = await notifications(self._registry, self._parent, self._prefix, listed)
         self._written_ms = {name: self._written_ms[name] for name in self._names if name in self._written_ms}
@@ -69,7 +69,7 @@ class Notifications:
         return unseen[::-1]
 
     async def read(self, name: str) -> bytes | None:
-        """Return what a notification says.
+        """Return the contents of a notification.
 
         Raises:
             NoNodeError: Another broker deleted it, so it is 15 minutes old, and this one was away.
@@ -83,7 +83,7 @@ class Notifications:
         self._last_seen = max([self._last_seen, *map(self._number, names)])
 
     async def delete_old(self) -> None:
-        """Delete those of the listed ones that are older than 15 minutes."""
+        """Delete the listed notifications that are older than 15 minutes."""
         # In the order in which they were written.
         for name in self._names:
             try:
@@ -131,7 +131,7 @@ class Changes:
         self._has_gap = False
 
     async def start(self) -> None:
-        """Begin to watch; what is there already is passed over. What they are about is to be read after this.
+        """Begin to watch; existing notifications are skipped, so read the entities after this.
 
         Raises:
             RegistryError: The parent could not be read.
@@ -188,7 +188,7 @@ class Changes:
 
 
 async def notifications(registry: Registry, parent: str, prefix: str, names: Sequence[str]) -> list[str]:
-    """Return those of some children that their parent's counter has numbered, in order.
+    """Return the children that the parent's counter numbered, in order.
 
     A number that the counter has yet to give is somebody's joke: who took it for the last one seen would see no other.
     """

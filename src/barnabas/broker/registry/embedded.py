@@ -80,7 +80,7 @@ class CommitLog(Protocol):
     """The durable store of commits. Its methods block: call them in the registry's executor."""
 
     def commit(self, stage: Stage, own_session_id: int) -> None:
-        """Make what is staged durable, all or none.
+        """Make the staged changes durable, all or none.
 
         Args:
             own_session_id: Whose ephemeral nodes are left out.
@@ -155,7 +155,7 @@ class EmbeddedRegistry:
         return self._tree
 
     def observe(self, observer: Watch) -> None:
-        """Tell somebody of all that happens from now on."""
+        """Call `observer` with all events from now on."""
         self._observers.append(observer)
 
     def perform(self, ops: Sequence[TreeOp], author: Author | None, answer: Callable[[Outcome], object]) -> None:
@@ -251,7 +251,7 @@ class EmbeddedRegistry:
         return answer
 
     def _flush(self) -> None:
-        """Stage what waits, as far as there is room in one commit, and commit it."""
+        """Stage queued transactions, as many as fit into one commit, and commit them."""
         queue: list[_Transaction] = []
         op_count = 0
         while self._queue and op_count < _OPS_PER_COMMIT:

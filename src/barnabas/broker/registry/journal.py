@@ -104,7 +104,7 @@ class Journal:
             raise
 
     def commit(self, stage: Stage, own_session_id: int) -> None:
-        """Make what is staged durable, all or none.
+        """Make the staged changes durable, all or none.
 
         Args:
             own_session_id: Whose ephemeral nodes are left out.

@@ -42,7 +42,7 @@ from barnabas.wire.registry.store import (
 
 
 class SetAclOp(NamedTuple):
-    """Replace who may do what with a node, if that was set so often before."""
+    """Replace the access list of a node, if its ACL version matches."""
 
     path: str
     acls: Acls
@@ -164,7 +164,7 @@ class Tree:
         return self._nodes.get(path)
 
     def acls(self, path: str, node: Znode) -> Acls:
-        """Return a node's access lists; empty: everybody may do everything."""
+        """Return a node's access list; empty: everyone has all permissions."""
         return access.acls_of_secured(path) if self.is_secured and not node.acls else node.acls
 
     def children(self, path: str) -> list[str]:
@@ -186,7 +186,7 @@ class Tree:
         return sorted(self._ephemerals)
 
     def commit(self, stage: "Stage") -> None:
-        """Take over what was staged; the stage is used up."""
+        """Apply the staged changes; the stage cannot be used again."""
         self.zxid = stage.zxid
         for session_id, session in stage.sessions.items():
             if session is None:
@@ -330,7 +330,7 @@ class Stage:
             raise NoAuthError(path)
 
     def _is_kept(self, path: str, node: Znode) -> bool:
-        """Return whether a node is to be changed by the broker alone, and it is somebody else who asks."""
+        """Return whether only the broker may change a node, and another client tries to."""
         # differs from Kafka (registry-kept): whoever deletes the controller's or a broker's node ends it there.
         if self._is_brokers:
             return False
@@ -338,11 +338,11 @@ class Stage:
 
     @property
     def _is_brokers(self) -> bool:
-        """Return whether it is the broker that asks, or one of those that share the tree: ZooKeeper's rules are enough."""
+        """Return whether the broker itself, or one that shares the tree, asks: only ZooKeeper's rules apply."""
         return self._identities is None or not self._tree.is_brokers_own
 
     def _settled(self, acls: Acls, path: str) -> Acls:
-        """Return what is kept of a list that somebody sent."""
+        """Return the access list to store for the list that a client sent."""
         if self._identities is None:
             return acls
         settled = acl.settled(acls, self._identities)

@@ -61,7 +61,7 @@ _Changes = dict[TopicPartition, _Change]
 
 
 class AlteredIsr:
-    """Asks the controller. Owned by the event loop."""
+    """Proposes ISR changes to the controller by AlterIsr. Owned by the event loop."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class AlteredIsr:
         self._send_after(GATHER_MS)
 
     def controller_changed(self) -> None:
-        """Ask anew at once: another controller is known, or another epoch of it.
+        """Send the proposals again at once: there is another controller, or a new epoch.
 
         The one before may never answer: Kafka's drops what waits when its session ends. What it did count for all that,
         and is not done twice.
@@ -189,7 +189,7 @@ class AlteredIsr:
 
 
 def _outcome_of(change: _Change, answer: AlterIsrResponsePartitionData) -> IsrOutcome | None:
-    """Return what came of a change; None: it is to be asked for again."""
+    """Return the outcome of a change; None: propose it again."""
     # differs from Kafka (alter-isr-again): it gives up on all errors, most of them by accident.
     if answer.error_code in _FINAL:
         return Refused(ErrorCode(answer.error_code))

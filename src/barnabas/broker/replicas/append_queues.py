@@ -1,4 +1,4 @@
-"""Appends that take long to prepare, and those that wait behind them.
+"""Queues of appends that take long to prepare, and of the appends behind them.
 
     append ─► short? ─► placed at once
                  │ no, or another one of the log waits
@@ -45,13 +45,13 @@ MOST_WAITING = 20_000
 
 
 class Timed(Protocol):
-    """Makes of work the same work whose time is counted."""
+    """Wraps work so that its time is counted."""
 
     def __call__(self, work: Callable[[], T], /) -> Callable[[], T]: ...
 
 
 def untimed(work: Callable[[], T], /) -> Callable[[], T]:
-    """Nobody counts its time."""
+    """Return work unchanged: its time is not counted."""
     return work
 
 
@@ -138,7 +138,7 @@ class AppendQueues:
         self.by_log: dict[PartitionLog, deque[Append]] = {}
 
     def add(self, append: Append) -> Pending[AppendResult]:
-        """Append when its turn has come; it was too long to be placed at once, or others wait."""
+        """Queue an append that is too long to be placed at once, or that is behind others."""
         if self._is_closed:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         if append.is_client and self._waiting_count >= MOST_WAITING:
@@ -154,7 +154,7 @@ class AppendQueues:
         return append.pending
 
     def close(self) -> None:
-        """Append nothing any more: the broker stops. Who waits is sent to look for another leader."""
+        """Append nothing any more, as the broker stops. Waiting clients get NOT_LEADER_OR_FOLLOWER."""
         self._is_closed = True
         queues, self.by_log = self.by_log, {}
         for queue in queues.values():
@@ -180,7 +180,7 @@ class AppendQueues:
         self._finish(append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _write_or_place(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
-        """Place it, or begin to write it where that takes long: then it gives None."""
+        """Place an append, or begin to write it ahead if it is large: then return None."""
         partition, leader_epoch, size_bytes = append.partition, append.leader_epoch, len(append.records)
 
         def place() -> AppendResult:
@@ -197,7 +197,7 @@ class AppendQueues:
         return place()
 
     def _written(self, append: Append, place: Callable[[], AppendResult]) -> None:
-        """It stands behind the log's end, or could not be written, as `place` will say."""
+        """Place an append that was written ahead, or return the error of its write."""
         result = self._outcome(append, place)
         assert result is not None
         try:
@@ -226,7 +226,7 @@ class AppendQueues:
         append.pending.complete(result)
 
     def _go_on(self, log: PartitionLog) -> None:
-        """Place what waits, up to one that must be prepared."""
+        """Place waiting appends, up to the first that must be prepared."""
         queue = self.by_log.get(log)
         if queue is None:
             return
@@ -245,7 +245,7 @@ class AppendQueues:
             del self.by_log[log]
 
     def _outcome(self, append: Append, place: Callable[[], AppendResult | None]) -> AppendResult | None:
-        """Return the result of an append whose turn it is; None where it must be prepared, or is being written."""
+        """Return the result of the append at the head; None while it is being prepared or written."""
         partition = append.partition
         if self._is_closed:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -73,7 +73,7 @@ class ControlRequests:
         self._is_working = False
 
     def registers(self) -> None:
-        """This broker asks to be registered now: what came before is for the one that it was, and is refused."""
+        """Note that this broker registers now: earlier requests were for its last registration and are refused."""
         early, self._early = self._early or (), []
         for settle in early:
             settle(False)
@@ -99,7 +99,7 @@ class ControlRequests:
         return answer
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
-        """Lead partitions and follow others, as the controller says; their logs are created where they have none."""
+        """Become leader or follower as the controller requests; missing logs are created."""
         grouped = grouped_leaders(request)
         return self._once_registered(partial(self._judge_leaders, grouped), partial(refused_leaders, grouped))
 
@@ -132,7 +132,7 @@ class ControlRequests:
         await self._load_settings(topics)
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
-        """Stop hosting partitions; answered when the logs that were to go are gone."""
+        """Stop hosting partitions; complete when the logs to delete are deleted."""
         return self._once_registered(partial(self._judge_stop, grouped_stops(request)), StopReplicaResponse)
 
     def _judge_stop(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
@@ -142,7 +142,7 @@ class ControlRequests:
         return self._in_turn(partial(self._replicas.stop_replica, request))
 
     def update_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
-        """Take over what the cluster looks like."""
+        """Apply UpdateMetadata to the cluster image."""
         return self._once_registered(partial(self._judge_metadata, grouped_metadata(request)), UpdateMetadataResponse)
 
     def _judge_metadata(self, request: UpdateMetadataRequest) -> Pending[UpdateMetadataResponse]:
@@ -166,7 +166,7 @@ class ControlRequests:
         return ErrorCode.NONE
 
     def _in_turn(self, work: Callable[[], Pending[T]]) -> Pending[T]:
-        """Do work when what came before it is done."""
+        """Run work after all earlier work is done."""
         answer: Pending[T] = Pending()
 
         def do() -> Pending[None]:
@@ -206,7 +206,7 @@ class ControlRequests:
 
 
 def refused_leaders(request: LeaderAndIsrRequest, error_code: ErrorCode) -> LeaderAndIsrResponse:
-    """Refuse a whole request: the same error for each of its partitions, too."""
+    """Return the answer that refuses a whole request, with the same error for each partition."""
     return LeaderAndIsrResponse(error_code, _each_refused(grouped_leaders(request).topic_states, error_code))
 
 

@@ -83,7 +83,7 @@ class FollowedPartition:
     def append(
         self, data: memoryview, leader_high_watermark: int, leader_log_start_offset: int
     ) -> Pending[None] | None:
-        """Append batches as they came, then take over the leader's high watermark and log start.
+        """Append batches unchanged, then apply the leader's high watermark and log start offset.
 
         Returns:
             None: it is done; else it is once this has ended, with flush.messages on disk.
@@ -114,7 +114,7 @@ class FollowedPartition:
         return None if appended is None else self._noted(appended)
 
     def _noted(self, appended: Pending[None]) -> Pending[None]:
-        """Return the same; a disk that fails is told of."""
+        """Return the same completion; a failed disk is reported."""
         noted: Pending[None] = Pending()
 
         def failed(error: BaseException) -> None:
@@ -159,7 +159,7 @@ class FollowedPartition:
     # --- what it does not have
 
     def truncate(self, offset: int) -> Pending[None]:
-        """Cut off what lies above `offset`; below the own high watermark, too, which is told of."""
+        """Truncate to `offset`, even below the own high watermark, which is logged."""
         partition = self._partition
         if offset < partition.high_watermark:
             log.warning(
@@ -176,7 +176,7 @@ class FollowedPartition:
         self._partition.log.note_high_watermark(self._partition.high_watermark)
 
     def start_anew(self, offset: int) -> Pending[None]:
-        """Drop everything, and begin at `offset`."""
+        """Truncate fully, and restart at `offset`."""
         log.warning("truncating %s fully: it restarts at offset %d", self.topic_partition, offset)
         return self._partition.log.start_anew(offset).shaped(lambda _: self._partition.set_high_watermark(offset))
 

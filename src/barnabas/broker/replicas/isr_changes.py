@@ -1,4 +1,4 @@
-"""A change of a partition's in-sync replicas on its way to where the partition's state is kept, and what came of it.
+"""A change of a partition's ISR, from its proposal to its outcome.
 
 There are two ways, by inter.broker.protocol.version: from 2.7-IV2 the controller is asked to write it (`altered_isr`),
 before that the leader writes it itself and tells the controller (`written_isr`).
@@ -60,7 +60,7 @@ class IsrChanges(Protocol):
         controller_epoch: int,
         then: Callable[[IsrOutcome], object],
     ) -> None:
-        """Bring a change to where it counts, and call `then` once, later, with what came of it.
+        """Propose a change, and call `then` later, once, with its outcome.
 
         Args:
             key: The partition; a change of it that is on its way is replaced.

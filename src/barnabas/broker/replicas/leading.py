@@ -111,7 +111,7 @@ class Leading:
         self._fetches.notify(partition.end_key)
 
     def resign(self, partition: Partition, error_code: ErrorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER) -> None:
-        """A partition is led by somebody else, or hosted no longer: who waits is told."""
+        """Stop leading a partition; waiting requests are answered."""
         if self.changes is not None:
             self.changes.withdraw(partition.topic_partition)
         self._partitions.pop(partition, None)
@@ -180,7 +180,7 @@ class Leading:
     # --- what followers have
 
     def note_fetch(self, partition: Partition, replica_id: int, fetch_offset: int, log_start_offset: int) -> None:
-        """Take down how far a follower is that fetched without an error, before its records are read."""
+        """Record the progress of a follower after a successful fetch, before its records are read."""
         # hot path: every partition of every follower's fetch
         followers = partition.followers
         if followers is None:
@@ -202,7 +202,7 @@ class Leading:
             self._look_at_deletions(partition)
 
     def _expel(self, partition: Partition) -> None:
-        """Propose that who lost records is in sync no longer; where followers truncate by leader epochs."""
+        """Propose to remove replicas that lost records from the ISR, if followers truncate by leader epochs."""
         followers = partition.followers
         if followers is None or not self._expels_losers or partition.log.latest_epoch == NO_EPOCH:
             return
@@ -278,7 +278,7 @@ class Leading:
             self._timers.call_later(interval_ms, self._look)
 
     def _look(self) -> None:
-        """Find those who lag: some partitions in a turn of the loop."""
+        """Find lagging followers, some partitions in each turn of the event loop."""
         self._is_looking = False
         if not self._partitions:
             return
@@ -348,7 +348,7 @@ class Leading:
 
     @property
     def partitions(self) -> Iterable[Partition]:
-        """Those that are led and have other replicas."""
+        """The led partitions that have other replicas."""
         return self._partitions
 
     @property
@@ -362,7 +362,7 @@ class Leading:
         return sum(len(each.waiting_acks or ()) for each in self._partitions)
 
     def close(self) -> None:
-        """Answer who waits: the broker stops."""
+        """Answer all waiting requests, as the broker stops."""
         for partition in list(self._partitions):
             self.resign(partition)
         if self.changes is not None:

@@ -72,7 +72,7 @@ class ReplicaLogDirs:
         return [(_path(each), each in directories.online) for each in directories.all]
 
     def spaces(self, log_bytes: Mapping[str, int]) -> Callable[[], list[DirectorySpace]]:
-        """Return a function that asks the disk of each directory how much room it has; not for the event loop.
+        """Return a function that queries the free space of each directory; not for the event loop.
 
         Args:
             log_bytes: Of the logs in each directory, by its path, as `replicas` tells them.
@@ -94,7 +94,7 @@ class ReplicaLogDirs:
             yield key, "uncleanable", str(error)
 
     def replicas(self) -> Iterator[tuple[str, ReplicaSize]]:
-        """Every log with the path of its directory; what comes and goes meanwhile may be left out."""
+        """Iterate over all logs with the path of their directory; changes meanwhile may be missed."""
         paths = {each.path: _path(each) for each in self._logs.directories.online}
         for key in list(self._logs.topic_partitions):
             log = self._logs.get(key)
@@ -113,7 +113,7 @@ class ReplicaLogDirs:
                 yield _path(move.directory), ReplicaSize(key, size_bytes, lag, is_future=True)
 
     def place(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
-        """Return a replica is to stand in a directory: it begins to move there; one that is not here yet will be made
+        """Choose the directory of a replica: it begins to move there; a replica that does not exist yet will be created
         there.
 
         Args:
@@ -142,5 +142,5 @@ class ReplicaLogDirs:
 
 
 def _path(directory: LogDirectory) -> str:
-    """As clients are told of it."""
+    """Return a directory's path as clients see it."""
     return str(directory.path.absolute())

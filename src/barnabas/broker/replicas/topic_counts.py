@@ -1,4 +1,4 @@
-"""Counts what is appended to and read from the topics that this broker hosts; Kafka's BrokerTopicMetrics.
+"""Counts bytes and records per topic for appends and reads; Kafka's BrokerTopicMetrics.
 
 Plain integers that only grow, added to where it happens. A topic's numbers go when the broker hosts none of its
 partitions any more; what they were stays in the sums of all topics.
@@ -54,7 +54,7 @@ class TopicCounts:
         self.partition_count = 0
 
     def note_refused(self, error_code: ErrorCode, size_bytes: int) -> None:
-        """An append of so many bytes was refused."""
+        """Count a refused append and its bytes."""
         if error_code not in _NO_FAILURES:
             self.failed_produce_requests += 1
         elif error_code is ErrorCode.MESSAGE_TOO_LARGE:
@@ -86,7 +86,7 @@ class TopicTable:
         self._gone = TopicCounts()
 
     def begin(self, topic: str) -> TopicCounts:
-        """A partition of a topic is hosted now: where to count for it."""
+        """Return the counts of a topic for a partition hosted from now on."""
         counts = self.by_topic.get(topic)
         if counts is None:
             counts = self.by_topic[topic] = TopicCounts()
@@ -94,12 +94,12 @@ class TopicTable:
         return counts
 
     def end(self, topic: str) -> None:
-        """One is hosted no more."""
+        """Note that a partition of the topic is no longer hosted."""
         counts = self.by_topic[topic]
         counts.partition_count -= 1
         if not counts.partition_count:
             self._gone.add(self.by_topic.pop(topic))
 
     def parts(self) -> list[TopicCounts]:
-        """Return the counts to add up for all topics together: those of each, and of those that are gone."""
+        """Return the counts to add up for all topics: those of each topic, and of removed topics."""
         return [self._gone, *self.by_topic.values()]

@@ -62,7 +62,7 @@ class _Change:
 
 
 class WrittenIsr:
-    """Writes partitions' states by their versions, and tells the controller some seconds later. Owned by the loop."""
+    """Writes partition states by version, and notifies the controller some seconds later. Owned by the event loop."""
 
     def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:
         self.failed_count = 0
@@ -122,7 +122,7 @@ class WrittenIsr:
         self._write_next()
 
     async def _write(self, change: _Change) -> None:
-        """Write a state, and tell what came of it."""
+        """Write a state, and call back with its outcome."""
         key = change.key
         outcome: IsrOutcome
         try:

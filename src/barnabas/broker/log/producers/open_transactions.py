@@ -1,4 +1,4 @@
-"""Transactions that nobody ended: readers of committed records get nothing from the first offset of the earliest on.
+"""Hanging transactions: read_committed consumers get nothing from the first offset of the earliest one on.
 
 A transaction that is open when a log is opened is ended by its coordinator, which finds it in `__transaction_state`: it
 tells what was decided again, and aborts what takes too long. One that stands in no such record stays open for ever.
@@ -54,7 +54,7 @@ def begin_ms(header: BatchHeader) -> int:
 
 
 def open_transactions(log: "PartitionLog") -> list[OpenTransaction]:
-    """Those of a log, the earliest first. Blocks, as it may read a batch's header for each of them."""
+    """Return the open transactions of a log, the earliest first. Blocks, as it may read a batch's header for each."""
     found = []
     for producer_id, first_offset in log.producers.open_transactions():
         entry = log.producers.get(producer_id)
@@ -81,7 +81,7 @@ def warn_of_open_transactions(
     logs: Mapping[TopicPartition, "PartitionLog"],
     read_coordinated: Callable[[Sequence["PartitionLog"]], Coordinated],
 ) -> None:
-    """Log one line for each partition that has any which no coordinator will end, and one for those above the bound.
+    """Log a line for each partition with hanging transactions, and one for those above the bound.
 
     Blocks.
 
@@ -123,7 +123,7 @@ def warn_of_open_transactions(
 
 
 def effect(topic: str, earliest: OpenTransaction) -> str:
-    """Tell a person what the open transactions of a partition do to those who read it."""
+    """Describe the effect of open transactions on the consumers of a partition."""
     if topic == GROUP_OFFSETS_TOPIC:
         return "the offsets that were committed in it do not count"
     return f"readers with isolation.level=read_committed get nothing from offset {earliest.first_offset} on"

@@ -19,7 +19,7 @@ MOST_REPLAYED_OFFSETS = 1_000
 
 
 def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
-    """Return the transaction marker that a control batch holds; None where it holds none (as after compaction).
+    """Return the transaction marker of a control batch; None if it has none (as after compaction).
 
     Raises:
         CorruptRecordsError: The batch can't be read.
@@ -79,7 +79,7 @@ def _load_state(
 def rebuild_transactions(
     segments: list[Segment], index: int, snapshots: ProducerSnapshots, log_start_offset: int
 ) -> None:
-    """Make the transaction index of one segment anew from its batches.
+    """Rebuild the transaction index of one segment from its batches.
 
     Args:
         segments: The log's; those below are whole.
@@ -97,7 +97,7 @@ def rebuild_transactions(
 
 
 def replay(file: ReadableFile, position: int, header: AnyHeader, state: ProducerState) -> AbortedTransaction | None:
-    """Do to the state what a batch did when it was appended.
+    """Apply a batch to the state as its append did.
 
     Returns:
         What the segment's transaction index must hold; None when nothing was aborted.

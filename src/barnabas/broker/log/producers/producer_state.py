@@ -112,7 +112,7 @@ class ProducerState:
         return ((producer_id, first_offset) for first_offset, producer_id in self._open.items())
 
     def put(self, producer_id: int, entry: ProducerEntry) -> None:
-        """Set a producer, as a snapshot says."""
+        """Set the state of a producer from a snapshot."""
         self._entries[producer_id] = entry
         if entry.transaction_first_offset != NO_OFFSET:
             self._open[entry.transaction_first_offset] = producer_id
@@ -131,7 +131,7 @@ class ProducerState:
         return None
 
     def check(self, header: BatchHeader) -> tuple[ErrorCode, str] | None:
-        """Why a data batch of a producer must be refused; None when it follows what was written."""
+        """Return the error of a data batch that does not follow the producer's last one; None: it follows."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             return None
@@ -158,7 +158,7 @@ class ProducerState:
         return None
 
     def check_own(self, header: BatchHeader, marker: EndTransactionMarker | None) -> tuple[ErrorCode, str] | None:
-        """Why a coordinator's batch in the name of a producer must be refused: a marker, or data without a sequence."""
+        """Return the error of a coordinator's batch for a producer (a marker, or data without a sequence), or None."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
             return None
@@ -241,7 +241,7 @@ class ProducerState:
         )
 
     def note_replicated(self, end_offset: int) -> None:
-        """All markers below `end_offset` (the high watermark, or the log start) are safe: what they end is stable."""
+        """Advance the end of safe markers (the high watermark, or the log start): their transactions are stable."""
         if self._unreplicated:
             self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= end_offset}
             self._find_first_unstable()

@@ -27,7 +27,7 @@ from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES, MessageHeader, rea
 
 
 class ReadableFile(Protocol):
-    """A file of records, or what it shows."""
+    """A file of records, or its cached part."""
 
     path: Path
 

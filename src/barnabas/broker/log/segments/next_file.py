@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 
 
 class NextFile:
-    """One file at a time; nobody keeps it open. Owned by the event loop.
+    """The prepared file of one next segment, kept closed. Owned by the event loop.
 
     Attributes:
         is_wanted: It is neither there nor being made, and making it did not fail since the last roll.
@@ -35,7 +35,7 @@ class NextFile:
         self.is_wanted = True
 
     def prepare(self, reserved_bytes: int, then: Callable[[], object] = lambda: None) -> None:
-        """Make it, unless it is there or being made.
+        """Create the file, unless it exists or is being created.
 
         Args:
             reserved_bytes: Room to keep for it on the disk; 0 for none.
@@ -73,7 +73,7 @@ class NextFile:
             then()
 
     def take(self, path: Path) -> RecordFile | None:
-        """Give the file its name, and away; None when there is none.
+        """Rename the file for a segment and hand it over; None if it does not exist.
 
         Raises:
             StorageError: It could not be renamed or opened.

@@ -117,7 +117,7 @@ class Segment:
     def begin(
         cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int, file: RecordFile
     ) -> "Segment":
-        """A new segment whose empty `.log` file is there; `make_indexes` makes the others."""
+        """Return a new segment whose empty `.log` file exists; `make_indexes` creates the other files."""
         segment = cls.planned(files, directory, base_offset, created_ms)
         segment._file = file
         return segment
@@ -152,7 +152,7 @@ class Segment:
 
     @classmethod
     def planned(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
-        """Return a new, empty segment whose files `make_files` makes."""
+        """Return a new, empty segment whose files `make_files` creates."""
         segment = cls(files, directory, base_offset, 0, created_ms)
         segment._has_indexes = True
         segment._transactions = TransactionIndex(files, segment.paths[-1])
@@ -164,7 +164,7 @@ class Segment:
         self.make_indexes()
 
     def unload(self) -> None:
-        """Let go of what can be read again when somebody wants it."""
+        """Release everything in memory that can be read again."""
         self.close()
         self._offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
         self._time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
@@ -200,7 +200,7 @@ class Segment:
 
     @property
     def transactions(self) -> TransactionIndex:
-        """The transactions whose abort marker lies in this segment.
+        """The transactions whose abort marker is in this segment.
 
         Raises:
             CorruptRecordsError: Their file is damaged.
@@ -212,7 +212,7 @@ class Segment:
         return self._transactions
 
     def forget_transactions(self) -> None:
-        """Empty the transaction index, to build it anew."""
+        """Clear the transaction index before rebuilding it."""
         self._transactions = self._new_transactions()
         self._transactions.clear()
 
@@ -418,7 +418,7 @@ class Segment:
         self._bytes_since_entry = 0
 
     def forget_indexes(self) -> None:
-        """Empty both indexes in memory, to build them anew."""
+        """Clear both indexes in memory before rebuilding them."""
         self._offset_index.forget()
         self._time_index.forget()
         self._has_indexes = True
@@ -428,7 +428,7 @@ class Segment:
         self.max_timestamp_offset = self.base_offset
 
     def rebuild_indexes(self, index_interval_bytes: int) -> None:
-        """Make both indexes anew from the headers of the batches.
+        """Rebuild both indexes from the headers of the batches.
 
         Raises:
             CorruptRecordsError: The file holds something else than batches.
@@ -439,7 +439,7 @@ class Segment:
         self.complete()
 
     def persistence(self) -> Callable[[], None]:
-        """Return a function that brings the index files up to what the indexes hold now, for the log's disk work."""
+        """Return a function that writes the current entries of the indexes to their files, for the log's disk work."""
         if not self._has_indexes or self._is_damaged:
             return lambda: None
         offset_index, time_index = self._offset_index, self._time_index
@@ -452,14 +452,14 @@ class Segment:
         return persist
 
     def completion(self) -> Callable[[], None]:
-        """Add what closes the segment, the last time index entry; what brings the index files up to date with it."""
+        """Add the last time index entry, and return a function that writes the index files."""
         self.load_indexes()
         if self.max_timestamp_ms >= 0:
             self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
         return self.persistence()
 
     def complete(self) -> None:
-        """Write what closes the segment at once."""
+        """Write the last entries of the indexes now."""
         self.completion()()
 
     def complete_times(self) -> None:
@@ -472,7 +472,7 @@ class Segment:
         self.complete()
 
     def locate(self, offset: int, cached: Cached | None = None) -> tuple[int, AnyHeader] | None:
-        """Return the first batch whose last offset is at or above `offset`; None when the segment ends below it.
+        """Return the first batch whose last offset is at or above `offset`; None if the segment ends below it.
 
         Raises:
             NotCachedError: `cached` is given, and the disk would have to be asked.
@@ -525,15 +525,15 @@ class Segment:
 
     @property
     def knows_largest_timestamp(self) -> bool:
-        """Return whether `largest_timestamp` can tell without asking the disk."""
+        """Return whether `largest_timestamp` needs no read from disk."""
         return self.max_timestamp_ms >= 0 or self._has_indexes
 
     def read_largest_timestamp(self) -> int:
-        """Read the last timestamp of the time index; -1 where it has none. For any thread."""
+        """Read the last timestamp of the time index; -1 if it has none. For any thread."""
         return self._time_index.read_last_timestamp()
 
     def take_largest_timestamp(self, timestamp_ms: int) -> None:
-        """Take over what `read_largest_timestamp` returned."""
+        """Set the result of `read_largest_timestamp`."""
         if self.knows_largest_timestamp:
             return
         if timestamp_ms > 0:
@@ -566,7 +566,7 @@ class Segment:
         return None
 
     def truncate_to(self, offset: int) -> None:
-        """Cut every batch that holds `offset` or lies above it."""
+        """Remove every batch that contains `offset` or is above it."""
         found = self.locate(max(offset, self.base_offset))
         if found is not None:
             self.truncate_at(found[0], offset)
@@ -590,7 +590,7 @@ class Segment:
                 self.max_timestamp_offset = header.last_offset
 
     def close(self) -> None:
-        """Let go of the file; slices that are still queued keep it open."""
+        """Close the file; queued slices keep it open."""
         self._size = self.size
         self._file = None
 

@@ -64,7 +64,7 @@ class TransactionIndex:
         return tuple(self._entries)
 
     def append(self, entry: AbortedTransaction) -> None:
-        """Add an entry whose last offset is above all others'."""
+        """Add an entry whose last offset is above that of all others."""
         self._files.append(self.path, _ENTRY.pack(_VERSION, *entry))
         self._entries.append(entry)
 
@@ -87,13 +87,13 @@ class TransactionIndex:
         return found, False
 
     def truncate(self, offset: int) -> None:
-        """Drop the entries whose marker lies at or above `offset`, on disk too."""
+        """Remove the entries whose marker is at or above `offset`, on disk too."""
         count = bisect_left(self._entries, offset, key=_last_offset)
         if count < len(self._entries):
             del self._entries[count:]
             self._files.truncate(self.path, count * ENTRY_BYTES)
 
     def clear(self) -> None:
-        """Forget all entries; the file goes."""
+        """Remove all entries and the file."""
         self._entries.clear()
         self._files.remove(self.path)

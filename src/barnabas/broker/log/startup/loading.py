@@ -31,7 +31,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class DamagedLog:
-    """A log that can't be opened, and what the checkpoints say of it, which has to stay as it is.
+    """A log that cannot be opened, with its checkpoint entries, which must be kept.
 
     Attributes:
         directory: Its own.
@@ -245,7 +245,7 @@ class _Loading:
 
 
 class _Countdown:
-    """Calls back when so many things are done."""
+    """Calls back after a number of completions."""
 
     def __init__(self, count: int, then: Callable[[], object]) -> None:
         self._count = count

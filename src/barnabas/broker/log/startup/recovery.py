@@ -144,7 +144,7 @@ def _make_directory(env: LogEnvironment, directory: Path) -> None:
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through the segments of one log, checking those that nobody can answer for."""
+    """Recovers the segments of one log, checking those that are not known to be intact."""
 
     env: LogEnvironment
     directory: Path
@@ -198,7 +198,7 @@ class _Walk:
         return last
 
     def _lacks_end(self, index: int, on_disk_count: int, end_offset: int) -> bool:
-        """Return whether a power cut took a segment's end whole and left the next one's beginning, its name at least.
+        """Return whether a power cut lost the end of a segment but kept the next segment, or at least its file name.
 
         In a log that is compacted, and below the recovery point, records may be missing with good reason.
         """
@@ -232,7 +232,7 @@ def _remove(env: LogEnvironment, segment: Segment) -> None:
 
 
 class _Recovered(NamedTuple):
-    """Whether something had to be cut off, whether transactions end in what is left, and where that ends."""
+    """The result for a segment: whether it was truncated, whether it has transaction markers, and its end."""
 
     is_cut: bool
     has_markers: bool

@@ -76,7 +76,7 @@ class ZooKeeperConnection:
 
     @property
     def peer(self) -> str:
-        """The other side, as four-letter words tell of it."""
+        """The client's address, as four-letter words show it."""
         return f"/{self._connection.peer_host}:{self._connection.peer_port}"
 
     @property
@@ -148,7 +148,7 @@ class ZooKeeperConnection:
             self._attach(session, wish)
 
     def _begin(self, wish: messages.Connect) -> None:
-        """Begin a session, and tell of it when it is kept."""
+        """Begin a session, and answer when it is committed."""
         session = self._server.sessions.begin(wish.timeout_ms)
         begin = BeginSessionOp(session.id, KeptSession(session.password, session.timeout_ms))
 
@@ -199,7 +199,7 @@ class ZooKeeperConnection:
             self._is_ending = True
 
     def _know(self, identity: Identity) -> bool:
-        """Let the peer be somebody more; whether there was room."""
+        """Add an identity of the client; return False if it has too many."""
         more = [identity, *([acl.SUPER] if identity in self._server.supers else [])]
         known = (*self._identities, *(each for each in more if each not in self._identities))
         if len(known) > _MOST_IDENTITIES:
@@ -222,7 +222,7 @@ class ZooKeeperConnection:
     # --- requests, in order
 
     def _work(self) -> None:
-        """Begin what may begin now."""
+        """Begin the requests that can begin now."""
         waiting = self._waiting
         while waiting and self.session is not None and not self._is_ending:
             xid, request, since_ns, frame_bytes = waiting[0]
@@ -307,7 +307,7 @@ class ZooKeeperConnection:
     def _read_node(
         self, xid: int, zxid: int, request: messages.GetData | messages.GetChildren | messages.GetAcl
     ) -> None:
-        """Answer what wants a node that is there, and the right to read it."""
+        """Answer a read that requires an existing node and the permission to read it."""
         server, path = self._server, request.path
         node = server.tree.get(path)
         if node is None:
@@ -334,7 +334,7 @@ class ZooKeeperConnection:
         self._answer(xid, zxid, Code.OK, body)
 
     def _set_watches(self, xid: int, request: messages.SetWatches) -> bool:
-        """Set some of what the client watched, or tell it at once what happened meanwhile; whether that was all."""
+        """Set some of the client's watches, or fire those that missed an event; return whether all are done."""
         code = Code.OK
         try:
             for count, (kind, path) in enumerate(request.watches, 1):
@@ -398,7 +398,7 @@ class ZooKeeperConnection:
             self._connection.turns.add(self._flush)
 
     def _flush(self) -> None:
-        """The commit is over: go on with what waited for it, and send."""
+        """Continue after a commit: process waiting requests, and send the answers."""
         self._is_flush_planned = False
         if not self._is_closed:
             self._work()

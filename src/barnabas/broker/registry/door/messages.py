@@ -48,7 +48,7 @@ MOST_PARTS: Final = 1_000
 
 
 class Operation(IntEnum):
-    """The numbers of what is asked."""
+    """The operation numbers of requests."""
 
     CREATE = 1
     DELETE = 2
@@ -77,7 +77,7 @@ class Operation(IntEnum):
 
 
 class Code(IntEnum):
-    """The errors that are answered."""
+    """The error codes of answers."""
 
     OK = 0
     SYSTEM_ERROR = -1
@@ -115,7 +115,7 @@ _CODES: Final[dict[type[RegistryError], Code]] = {
 
 
 def code_of(error: RegistryError) -> Code:
-    """Return the number of a refusal."""
+    """Return the error code of a refusal."""
     return _CODES.get(type(error), Code.SYSTEM_ERROR)
 
 
@@ -227,7 +227,7 @@ def _create(reader: JuteReader, operation: Operation) -> TreeOp:
 
 
 def _write_op(reader: JuteReader, operation: int) -> tuple[Operation, TreeOp] | None:
-    """One part of a transaction; None where an operation is none."""
+    """Return one part of a transaction; None if the operation does not write."""
     match operation:
         case Operation.CREATE | Operation.CREATE2 | Operation.CREATE_CONTAINER | Operation.CREATE_TTL:
             kind = Operation(operation)
@@ -320,7 +320,7 @@ _DECODERS: Final[dict[int, Callable[[JuteReader, int], Request]]] = {
 
 
 def decode_request(operation: int, reader: JuteReader, session_id: int) -> Request:
-    """Read what follows a request's header."""
+    """Decode the part of a request after its header."""
     if operation == Operation.CLOSE_SESSION:
         return Write(Operation.CLOSE_SESSION, [Operation.CLOSE_SESSION], [EndSessionOp(session_id)])
     decoder = _DECODERS.get(operation)
@@ -383,7 +383,7 @@ def write_answer(xid: int, zxid: int, code: int, body: bytes | bytearray, out: b
 
 
 def write_event(kind: EventType, path: str, out: bytearray) -> None:
-    """Write what a watch is told."""
+    """Encode a watch event."""
     body = bytearray()
     write_int(kind, body)
     write_int(_CONNECTED_STATE, body)
@@ -392,7 +392,7 @@ def write_event(kind: EventType, path: str, out: bytearray) -> None:
 
 
 def write_connected(timeout_ms: int, session_id: int, password: bytes, knows_read_only: bool, out: bytearray) -> None:
-    """Write the answer to the first frame; all zero where the session is none any more."""
+    """Encode the answer to the first frame; all zero if the session does not exist any more."""
     length = _CONNECTED.size - 4 + knows_read_only
     out += _CONNECTED.pack(length, 0, timeout_ms, session_id, PASSWORD_BYTES, password)
     if knows_read_only:
@@ -437,7 +437,7 @@ def text_answer(text: str) -> bytearray:
 
 
 def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time_ms: int, session_id: int) -> bytearray:
-    """Write what follows the header of the answer to a transaction that was done.
+    """Encode the body of the answer to a successful transaction.
 
     Args:
         zxid, time_ms: Of the transaction, for the stat of what it created.
@@ -455,7 +455,7 @@ def write_answer_body(write: Write, results: Sequence[OpResult], zxid: int, time
 
 
 def refused_multi_body(write: Write, error: RegistryError) -> bytearray:
-    """Write what follows the header of the answer to a transaction of which a part was refused."""
+    """Encode the body of the answer to a transaction with a refused operation."""
     out = bytearray()
     for index in range(len(write.ops)):
         code = Code.OK if index < error.op_index else Code.RUNTIME_INCONSISTENCY

@@ -1,4 +1,4 @@
-"""The embedded registry as a ZooKeeper server: its addresses and the connections that come in.
+"""The embedded registry as a ZooKeeper server: its addresses and connections.
 
 Source: ZooKeeper 3.5.9, NIOServerCnxnFactory.
 """

@@ -32,7 +32,7 @@ class Attached(Protocol):
     """The connection to which a session is attached."""
 
     def detach(self, reason: str) -> None:
-        """The session is somebody else's now, or is over: close."""
+        """Close the connection: the session moved to another connection, or ended."""
         ...
 
 
@@ -90,11 +90,11 @@ class Sessions:
         return len(self._sessions)
 
     def all(self) -> list[Session]:
-        """Those that live, in the order in which they began."""
+        """Return the live sessions, in the order in which they began."""
         return list(self._sessions.values())
 
     def begin(self, wished_timeout_ms: int) -> Session:
-        """A new session, which is yet to be kept in the tree."""
+        """Begin a new session, which is not stored in the tree yet."""
         self._next_id = (self._next_id + 1) % (1 << _ID_BITS)
         while self._next_id in (0, self._taken_id) or self._next_id in self._sessions:
             self._next_id += 1
@@ -108,7 +108,7 @@ class Sessions:
         self._watch(session)
 
     def resume(self, session_id: int, password: bytes, wished_timeout_ms: int) -> Session | None:
-        """Return the session that a client had before; None: it has expired, or is somebody else's."""
+        """Return a client's earlier session; None: it has expired, or the password is wrong."""
         from hmac import compare_digest
 
         session = self._sessions.get(session_id)
@@ -129,7 +129,7 @@ class Sessions:
         session.deadline_ms = self._clock.monotonic_ms() + session.timeout_ms
 
     def end(self, session: Session) -> None:
-        """It is over: nobody finds it any more. Harmless when it is over already."""
+        """End a session: it cannot be found any more. Does nothing if it has ended already."""
         if self._sessions.get(session.id) is session:
             del self._sessions[session.id]
         if session.timer is not None:
@@ -137,7 +137,7 @@ class Sessions:
             session.timer = None
 
     def close(self) -> None:
-        """Forget all of them: those that are kept in the tree live on there."""
+        """Forget all sessions; those stored in the tree are kept there."""
         for session in self.all():
             self.end(session)
 

@@ -34,7 +34,7 @@ class Statistics:
         self._least_ns = self._most_ns = self._sum_ns = 0
 
     def note(self, duration_ns: int) -> None:
-        """A request is answered, so long after its turn came."""
+        """Count an answered request and its latency."""
         self._least_ns = min(self._least_ns, duration_ns) if self.received_count else duration_ns
         self._most_ns = max(self._most_ns, duration_ns)
         self._sum_ns += duration_ns
@@ -82,7 +82,7 @@ class ClientConnection(Protocol):
         ...
 
     def end(self, reason: str) -> None:
-        """Close it once the turn of whoever calls is over; its session may go on in another one."""
+        """Close the connection at the end of the current turn; its session may continue on another one."""
         ...
 
 
@@ -131,7 +131,7 @@ class ServerState:
             connection.on_event(event)
 
     def bound_watches(self) -> None:
-        """Close the connection with the largest watches where there are too many: it is told of nothing any more."""
+        """Close the connection with the largest watches if all watches take too much memory."""
         if self.watches.kept_bytes > MOST_WATCH_BYTES:
             self.watches.dismiss_largest().end("its watches take too much memory")
 
@@ -144,4 +144,4 @@ class ServerState:
 
 
 def _ended(outcome: Outcome) -> None:
-    """Nobody waits for the end of a session that has expired."""
+    """Ignore the outcome of ending an expired session."""

@@ -1,4 +1,4 @@
-"""Four-letter words: what ZooKeeper tells people and scripts that send it four letters and nothing else.
+"""Four-letter words: ZooKeeper's status commands, sent as four letters without a frame.
 
 Served are those that only tell: ruok, srvr, stat, mntr, conf, cons, envi, dump, wchs, isro. The others (those that
 reset counters, or list every watch) are answered as those that are not in ZooKeeper's whitelist.

@@ -1,4 +1,4 @@
-"""A follower's side of an incremental fetch session: what the leader knows already is not said again. Pure.
+"""The follower's side of an incremental fetch session: sends only changes to the leader. Pure.
 
 A session begins with a full fetch (epoch 0), which also ends the one whose id it names, and goes on with epochs 1, 2,
 3 ...: then a request names what is to be asked differently and what is not asked any more, and an answer what there is
@@ -124,7 +124,7 @@ class FetchSession:
         return Question(self._id, self._epoch, named, forgotten, later)
 
     def has_answer(self, error_code: int, session_id: int, answered: Collection[TopicPartition]) -> str | None:
-        """Take in an answer.
+        """Process a response.
 
         Args:
             answered: The partitions that it tells of.
@@ -156,7 +156,7 @@ class FetchSession:
         return None
 
     def begin_anew(self) -> None:
-        """Ask for everything: nobody knows what the leader takes for said, or for told."""
+        """Request all partitions in the next fetch, because the leader's state of the session is unknown."""
         self._epoch = FULL_EPOCH
 
     def _reset(self, why: str) -> str:

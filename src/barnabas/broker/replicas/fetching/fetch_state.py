@@ -1,4 +1,4 @@
-"""How far a fetcher is with each of its partitions, and what follows from an answer. Pure.
+"""The state of a fetcher's partitions, and the transitions after each response. Pure.
 
     add ─► TRUNCATING ─► FETCHING ─► SEEKING_END ─► FETCHING
                                         └─► SEEKING_START ─► FETCHING
@@ -94,7 +94,7 @@ class Progress:
 
     @property
     def is_fetchable(self) -> bool:
-        """Return whether records may be asked for."""
+        """Return whether records may be fetched."""
         return self.phase is Phase.FETCHING and self.retry_at_ms is None
 
 
@@ -115,20 +115,20 @@ class FetchState:
         self._delayed: dict[TopicPartition, Progress] = {}
 
     def add(self, key: TopicPartition, leader_epoch: int, offset: int) -> None:
-        """Begin with a partition, or anew: with truncation; `offset` is its high watermark."""
+        """Add or restart a partition, with truncation; `offset` is its high watermark."""
         self.remove(key)
         self.partitions[key] = self._unready[key] = Progress(key, leader_epoch, offset)
         self.changed[key] = None
 
     def remove(self, key: TopicPartition) -> None:
-        """Go on without a partition; harmless where there is none."""
+        """Remove a partition; does nothing if it is unknown."""
         if self.partitions.pop(key, None) is not None:
             self._unready.pop(key, None)
             self._delayed.pop(key, None)
             self.changed[key] = None
 
     def is_current(self, progress: Progress) -> bool:
-        """Return whether its partition is still there, with the same epoch."""
+        """Return whether the partition is still present, with the same epoch."""
         return self.partitions.get(progress.key) is progress
 
     def enter(self, progress: Progress, phase: Phase, offset: int) -> None:
@@ -143,7 +143,7 @@ class FetchState:
         self.changed[key] = None
 
     def has_fetched(self, progress: Progress, offset: int, leader_high_watermark: int) -> None:
-        """Take in what a fetch has brought: `offset` is the end of the log after it."""
+        """Record the result of a fetch: `offset` is the end of the log after it."""
         # hot path: benchmarks/load (every partition of every answer)
         progress.lag = max(0, leader_high_watermark - offset)
         progress.error_count = 0
@@ -176,7 +176,7 @@ class FetchState:
         return is_new
 
     def wake(self, now_ms: int) -> None:
-        """Go on with those whose delay is over."""
+        """Resume the partitions whose delay is over."""
         if not self._delayed:
             return
         due = [each for each in self._delayed.values() if each.retry_at_ms is not None and each.retry_at_ms <= now_ms]
@@ -187,7 +187,7 @@ class FetchState:
 
     @property
     def has_unready(self) -> bool:
-        """Return whether something else than records is to be asked for some of them."""
+        """Return whether some partitions need a request other than Fetch."""
         return bool(self._unready)
 
     @property
@@ -198,7 +198,7 @@ class FetchState:
         return min((each.retry_at_ms for each in self._delayed.values() if each.retry_at_ms is not None), default=None)
 
     def unready(self, phase: Phase) -> list[Progress]:
-        """Return those of a phase that are not delayed; not for FETCHING."""
+        """Return the partitions of a phase that are not delayed; not for FETCHING."""
         return [each for each in self._unready.values() if each.phase is phase and each.retry_at_ms is None]
 
 
@@ -250,7 +250,7 @@ def truncation_without_epochs(
     log_end_offset: int,
     newest_start_offset: int,
 ) -> Truncation:
-    """Decide the same from two answers of version 0, for the follower's newest epoch and for the one before that.
+    """Decide the same from two responses of version 0: for the follower's newest epoch and the one before.
 
     Where both are the same the leader has nothing of the newest one, which a single answer does not tell: its end may
     be that of an older epoch, in which the leader wrote on (KIP-279). What is replicated stays even then.
@@ -264,7 +264,7 @@ def truncation_without_epochs(
 
 
 def reaction(error_code: int) -> Reaction:
-    """Return what an error means; the leader epoch that was asked with is still the partition's."""
+    """Return the reaction to an error, provided that the partition's leader epoch is that of the request."""
     if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
         return Reaction.SEEK
     if error_code == ErrorCode.FENCED_LEADER_EPOCH:
@@ -273,5 +273,5 @@ def reaction(error_code: int) -> Reaction:
 
 
 def back_off_ms(error_count: int, most_ms: int) -> int:
-    """Return how long to wait after so many failures, one after the other: longer each time."""
+    """Return the delay after a number of consecutive failures; it grows with each."""
     return min(most_ms, FIRST_BACK_OFF_MS << min(error_count - 1, 16))

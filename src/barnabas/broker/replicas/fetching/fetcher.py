@@ -1,4 +1,4 @@
-"""Copies from one leader: one request after the other for all of its partitions, made of what the last one brought.
+"""Copies partitions from one leader: one request at a time, each built from the result of the last one.
 
     go_on ─► truncations without epochs ─► OffsetForLeaderEpoch ─► ListOffsets ─► Fetch ─► appends side by side ─► go_on
 
@@ -108,15 +108,15 @@ class Surroundings(Protocol):
     quota: ReplicationQuota
 
     def is_free(self, key: TopicPartition) -> None:
-        """Nothing is done to a partition's log any more, which is perhaps another fetcher's by now."""
+        """Note that the log of a partition is not busy any more; another fetcher may have the partition by now."""
         ...
 
     def has_failed(self, key: TopicPartition) -> None:
-        """A partition is copied no more until it is added again."""
+        """Stop copying a partition until it is added again."""
         ...
 
     def is_gone(self, key: TopicPartition) -> None:
-        """A partition turned out not to be followed any more."""
+        """Remove a partition that is not followed any more."""
         ...
 
 
@@ -204,7 +204,7 @@ class Fetcher:
         return self.state.partitions[key].leader_epoch
 
     def add(self, followed: Followed, leader_epoch: int, offset: int) -> None:
-        """Copy a partition, too, or anew; `go_on` is to be called when all are added.
+        """Add or restart a partition; call `go_on` when all are added.
 
         Args:
             offset: What its log holds up to there is the leader's, too: its high watermark.
@@ -219,7 +219,7 @@ class Fetcher:
         return self._followed.pop(key)
 
     def close(self) -> None:
-        """Ask for nothing any more; what is written to logs goes on."""
+        """Send no more requests; writes to logs continue."""
         self._is_closed = True
         self._cancel_timer()
         if self._hurry_timer is not None:
@@ -227,7 +227,7 @@ class Fetcher:
         self._surroundings.channels.drop(self.leader, self.lane)
 
     def go_on(self) -> None:
-        """Do what is to be done next, unless something is on its way already."""
+        """Begin the next step, unless one is in progress."""
         if self._is_busy or self._is_closed:
             return
         self._cancel_timer()
@@ -247,7 +247,7 @@ class Fetcher:
             self._hurry_timer = self._surroundings.timers.call_later(delay_ms, self._interrupt)
 
     def _interrupt(self) -> None:
-        """Give a fetch up that waits for records, so that partitions that were added are in the next one."""
+        """Cancel a fetch that waits for records, so that the next one includes added partitions."""
         # differs from Kafka (new-partitions-wait): they wait until the leader answers, up to half a second.
         self._hurry_timer = None
         if self._is_polling and self.state.changed:
@@ -291,7 +291,7 @@ class Fetcher:
         return False
 
     def _look_at_quota(self, now_ms: int) -> None:
-        """Have looked at anew what the quota may let go on, and what it may hold back from now on."""
+        """Check again which partitions the quota throttles."""
         state, quota = self.state, self._surroundings.quota
         was_held = self._held_until_ms is not None
         wait_ms = quota.wait_ms(now_ms) if quota.is_any else 0
@@ -303,7 +303,7 @@ class Fetcher:
 
     @property
     def _next_wake_ms(self) -> int | None:
-        """When something else is to be asked for by time alone; None: nothing is."""
+        """Return when the next delay ends; None: nothing is delayed."""
         wake_ms = self.state.next_wake_ms
         if self._held_until_ms is None or not self._held:
             return wake_ms
@@ -312,7 +312,7 @@ class Fetcher:
     # --- truncation
 
     def _begin_truncations(self) -> list[Progress]:
-        """Truncate what has no epochs; those whose epochs the leader is to be asked for."""
+        """Truncate partitions without epochs; return those whose epochs to request from the leader."""
         asking = []
         for progress in self._free(Phase.TRUNCATING):
             followed = self._current(progress)
@@ -366,7 +366,7 @@ class Fetcher:
     def _change(
         self, progress: Progress, followed: Followed, change: Callable[[], Pending[None]], phase: Phase
     ) -> None:
-        """Cut a log; then its partition goes on in a phase."""
+        """Truncate a log; afterwards its partition enters a phase."""
         key, busy = progress.key, self._surroundings.busy
         if not self._truncating_count:
             self._patient_until_ms = self._surroundings.clock.monotonic_ms() + _PATIENCE_MS
@@ -400,7 +400,7 @@ class Fetcher:
     # --- offsets that the leader does not have
 
     def _seek(self) -> bool:
-        """Ask for the leader's end, or for its start; whether a partition wants one."""
+        """Request the leader's start or end offsets; return whether a partition needs them."""
         for phase, timestamp in ((Phase.SEEKING_END, LATEST), (Phase.SEEKING_START, EARLIEST)):
             seeking = self._free(phase)
             if seeking:
@@ -450,7 +450,7 @@ class Fetcher:
     # --- fetches
 
     def _wanted(self, key: TopicPartition) -> Asked | None:
-        """Return what a partition is asked for now; None: nothing."""
+        """Return the position from which to fetch a partition now; None: do not fetch it."""
         # hot path: benchmarks/load (every partition that is asked for)
         progress = self.state.partitions.get(key)
         if progress is None or not progress.is_fetchable or key in self._surroundings.busy:
@@ -481,7 +481,7 @@ class Fetcher:
         self._send(request, self._fetch_version, FetchResponse, most_bytes).then(self._take_fetch, self._fetch_lost)
 
     def _wait_ms(self, now_ms: int) -> int:
-        """Return how long the leader may wait for records: until something else is to be asked for.
+        """Return how long the leader may wait for records: until another request is due.
 
         Not at all in the first fetch, which may go on for long, as there may be much: whether there is nothing is known
         then, and so are high watermarks.
@@ -538,7 +538,7 @@ class Fetcher:
             self._append(progress, followed, data)
 
     def _is_unused(self, key: TopicPartition) -> None:
-        """Nobody took what the leader told of a partition: where it was added anew, all is to be told again.
+        """Note that a partition's response was not used: if it was added again, the leader must send everything again.
 
         A leader tells a high watermark once in a session.
         """
@@ -614,7 +614,7 @@ class Fetcher:
             log.log(level, "fetching %s from leader %d is delayed: %s", progress.key, self.leader, why)
 
     def _change_failed(self, progress: Progress, error: BaseException) -> None:
-        """Nobody knows what became of a log, or nothing did."""
+        """Handle a truncation or append that failed."""
         if not self.state.is_current(progress):
             return
         if isinstance(error, CorruptRecordsError):
@@ -632,7 +632,7 @@ class Fetcher:
         self._surroundings.has_failed(key)
 
     def _current(self, progress: Progress) -> Followed | None:
-        """Return a partition, if what was asked for it still counts."""
+        """Return a partition if its response is still relevant."""
         if not self.state.is_current(progress):
             return None
         followed = self._followed[progress.key]
@@ -682,7 +682,7 @@ class Fetcher:
         )
 
     def _free(self, phase: Phase) -> list[Progress]:
-        """Return those of a phase that can be asked for now."""
+        """Return the partitions of a phase that can be requested now."""
         busy = self._surroundings.busy
         return [each for each in self.state.unready(phase) if each.key not in busy]
 
@@ -692,7 +692,7 @@ class Fetcher:
         answers: "dict[TopicPartition, EpochEndOffset] | dict[TopicPartition, ListOffsetsPartitionResponse]",
         take: Callable[..., object],
     ) -> None:
-        """Take in an answer to OffsetForLeaderEpoch or ListOffsets."""
+        """Process a response to OffsetForLeaderEpoch or ListOffsets."""
         self._has_succeeded()
 
         def take_one(progress: Progress) -> None:
@@ -710,7 +710,7 @@ class Fetcher:
         self._in_turns(iter(asking), take_one, self._finish)
 
     def _in_turns(self, items: Iterator[T], take: Callable[[T], object], then: Callable[[], object]) -> None:
-        """Take in some, and the others in the loop's next turns."""
+        """Process some items, and the others in later turns of the event loop."""
         if self._is_closed:
             return
         for _ in range(_PARTITIONS_PER_TURN):
@@ -723,7 +723,7 @@ class Fetcher:
         self._surroundings.timers.call_later(0, self._in_turns, items, take, then)
 
     def _finish(self) -> None:
-        """The answer is taken in."""
+        """End the processing of a response."""
         self._is_busy = False
         self.go_on()
 

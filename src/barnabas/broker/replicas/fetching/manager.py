@@ -1,4 +1,4 @@
-"""All fetchers of a broker: one for each leader and number, each with the partitions that Kafka's hash gives it.
+"""All fetchers of a broker: one for each leader and fetcher number; Kafka's hash assigns the partitions.
 
     number = abs(31 * hash(topic) + partition) % num.replica.fetchers
 
@@ -71,7 +71,7 @@ class Fetchers:
         self._bytes_before = 0
 
     def follow(self, partitions: Sequence[tuple[Followed, int, int]]) -> None:
-        """Copy partitions from their leaders; those that are copied from there in that epoch go on.
+        """Fetch partitions from their leaders; those already fetched from there in that epoch continue.
 
         Args:
             partitions: Each with its leader and the leader's epoch.
@@ -106,7 +106,7 @@ class Fetchers:
                 self._take_out(key)
 
     def go_on(self) -> None:
-        """Go by a quota that has changed: what was held back may go on, and what was not may be."""
+        """Apply a changed quota: throttled partitions may resume, and others may be throttled."""
         for fetcher in self.fetchers.values():
             fetcher.go_on()
 
@@ -122,7 +122,7 @@ class Fetchers:
         self._add(partitions)
 
     def close(self) -> None:
-        """Copy nothing any more."""
+        """Stop all fetchers."""
         self._is_closed = True
         for fetcher in self.fetchers.values():
             fetcher.close()
@@ -158,11 +158,11 @@ class Fetchers:
 
     @property
     def max_lag(self) -> int:
-        """MaxLag: of all partitions; those without an answer yet do not count."""
+        """MaxLag over all partitions; those without a response yet do not count."""
         return max(0, max((each.lag for _, each in self.progress()), default=0))
 
     def progress(self) -> Iterator[tuple[Fetcher, Progress]]:
-        """Go over all partitions that are copied; at once, as they come and go."""
+        """Iterate over all fetched partitions; use it at once, as they come and go."""
         for fetcher in self.fetchers.values():
             for each in fetcher.state.partitions.values():
                 yield fetcher, each
