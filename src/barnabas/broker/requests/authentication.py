@@ -108,7 +108,7 @@ class Authentication:
     # --- what the connection tells
 
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
-        """Take one step of the login.
+        """Process one step of the login.
 
         Raises:
             ProtocolError: The connection closes at once.
@@ -176,7 +176,7 @@ class Authentication:
         self._connection.send(_encode(route, answer, context.correlation_id))
 
     def _begin(self, mechanism: str, handshake_version: int) -> tuple[SaslHandshakeResponse, str]:
-        """Begin a login; the answer, and why the connection closes after it, empty where it does not."""
+        """Begin a login; return the response and the reason to close the connection after it (empty: do not close)."""
         mechanisms = list(self._logins.mechanisms)
         if mechanism not in mechanisms:
             answer = SaslHandshakeResponse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms)
@@ -230,7 +230,7 @@ class Authentication:
     def _take(
         self, token: bytes | memoryview, answer: Callable[[bytes], None], refuse: Callable[[LoginError], None]
     ) -> None:
-        """Take what the client says.
+        """Process a token from the client.
 
         Args:
             answer: Given the next challenge, now or when it was computed.
@@ -285,7 +285,7 @@ class Authentication:
             self._connection.resume(Pause.AUTH)
 
     def _check_principal(self) -> None:
-        """Refuse that a connection becomes somebody else's. Raises LoginError."""
+        """Refuse another principal at re-authentication. Raises LoginError."""
         server = self._server
         assert server is not None
         name = server.identity.name
@@ -301,7 +301,7 @@ class Authentication:
         return f"Authentication failed during {what} due to invalid credentials with SASL mechanism {self._wanted}"
 
     def _finish_if_complete(self, can_reauthenticate: bool) -> int:
-        """Once somebody has logged in, let the session take over.
+        """Hand over to the session when the login is complete.
 
         Args:
             can_reauthenticate: Whether the client would know how.
@@ -389,7 +389,7 @@ class Authentication:
     # --- failure
 
     def _fail(self, reason: str, answer: WireBuffer | None) -> None:
-        """Hold the answer back, send it and close."""
+        """Delay the response, send it and close the connection."""
         server, self._server = self._server, None
         self._state = _State.FAILED
         info, counts = self._info, self._logins.counts
@@ -421,7 +421,7 @@ class Authentication:
 
 
 class _Expired:
-    """The frame handler of a connection whose session is over: it may log in again, and nothing else."""
+    """Frame handler of a connection whose session has expired: it accepts only a new login."""
 
     __slots__ = ("_authentication", "_session")
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Conversions(NamedTuple):
-    """The threads of a broker that convert, and what says whose turn it is.
+    """The threads of a broker that convert batches, and the scheduler of their steps.
 
     Attributes:
         usual: For batches that unpack to little (`down_conversion.USUAL_UNPACKED_BYTES`).

@@ -72,7 +72,7 @@ class Conversation(Protocol):
     unsent: list["Exchange"]
 
     def hold(self, exchange: "Exchange") -> None:
-        """Its answer is pending: take no further request."""
+        """Stop reading requests, because the answer is pending."""
         ...
 
     def keep_frame(self) -> Callable[[], object]:
@@ -80,7 +80,7 @@ class Conversation(Protocol):
         ...
 
     def settle_soon(self, outcome: object) -> None:
-        """Call the exchange's `settle_late` at the end of this turn: what it waited for has ended."""
+        """Call the exchange's `settle_late` at the end of this turn, because its pending answer is complete."""
         ...
 
     def take_network_ns(self) -> int:
@@ -88,7 +88,7 @@ class Conversation(Protocol):
         ...
 
     def hold_back(self, exchange: "Exchange") -> None:
-        """Take no further request until its throttle time is over."""
+        """Stop reading requests until the throttle time is over."""
         ...
 
     def when_sent(self, then: Callable[[int | None], object]) -> None:
@@ -228,7 +228,7 @@ class Exchange(RequestContext):
             release()
 
     def cancel(self) -> None:
-        """The peer is gone: nobody waits for the answer."""
+        """Cancel the pending answer, because the client disconnected."""
         pending, self._pending = self._pending, None
         if pending is None:
             return
@@ -262,7 +262,7 @@ class Exchange(RequestContext):
             self._let_frame_go()
 
     def settle_late(self) -> None:
-        """Settle what was waited for, after the turn in which it came.
+        """Complete an exchange whose answer was pending, after the turn in which it completed.
 
         Raises:
             ProtocolError, UnanswerableError: The connection must close.
@@ -378,7 +378,7 @@ class Exchange(RequestContext):
         return timed
 
     def take_used_ns(self, now_ns: int) -> int:
-        """Return the same with what its connection received and sent since the last request that was counted."""
+        """Return the same plus the network time of the connection since the last counted request."""
         network_ns = self._session.take_network_ns()
         if self.handled_ns or self._worked_elsewhere:
             return self.worked_ns(now_ns) + network_ns
@@ -396,7 +396,7 @@ class Exchange(RequestContext):
         return out
 
     def _send_late(self, answer: WireBuffer) -> None:
-        """Send what was encoded in a thread, or came encoded."""
+        """Send an answer that was encoded in a thread, or was already encoded."""
         if self.is_large:
             self._let_frame_go()
             if self.route.times is not None:
@@ -408,7 +408,7 @@ class Exchange(RequestContext):
         self._finish(answer, self._session.now_ns())
 
     def _finish(self, answer: WireBuffer | None, now_ns: int) -> None:
-        """Let the answer leave; None where the protocol knows none. Then the next request's turn comes."""
+        """Send the answer (None: the protocol has none), then let the next request run."""
         # hot path: benchmarks/load (every answer)
         session, route, client = self._session, self.route, self.client
         taken_ns = now_ns - self.admitted_ns
@@ -470,7 +470,7 @@ def _note_slow(exchange: Exchange, session: Conversation, now_ns: int) -> None:
 
 
 def error_code_of(error: BaseException) -> ErrorCode:
-    """Return a client's error code for an exception; UNKNOWN_SERVER_ERROR where it is a bug of ours."""
+    """Return the client's error code for an exception; UNKNOWN_SERVER_ERROR for an internal error."""
     match error:
         case KafkaError():
             return error.code

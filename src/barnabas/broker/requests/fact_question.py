@@ -29,11 +29,11 @@ class Question:
         self.facts = ctx.services.facts or Facts(0, ctx.services.clock.now_ms())
 
     def concerns(self, name: str) -> bool:
-        """Return whether something of this name is asked for."""
+        """Return whether the request asks about a name."""
         return self.names is None or name in self.names
 
     def hosted(self) -> Iterator[Partition]:
-        """Give the partitions of the topics that are asked about, as far as they are here."""
+        """Yield the requested partitions that this broker hosts."""
         for partition in list(self.ctx.services.replicas.partitions):
             if self.concerns(partition.topic_partition.topic):
                 yield partition
@@ -44,7 +44,7 @@ class Question:
         return self.ctx.services.clock.now_ms() // TICK_MS - 1
 
     def points(self, points: list[tuple[int, int]]) -> list[Any]:
-        """Return those of a series that are asked for, from what it was when they begin."""
+        """Return the requested points of a series, after its value at their beginning."""
         before = sum(at_ms < self.since_ms for at_ms, _ in points)
         return [[at_ms, value] for at_ms, value in points[max(before - 1, 0) :]]
 

@@ -1,4 +1,4 @@
-"""Handlers that fan out over what a request names, partitions mostly.
+"""Handlers that fan out over the items of a request, mostly partitions.
 
 `in_slices` makes a handler of a generator that gives `MORE` after each partition where the request is large
 (`slices.py`); `resolve` goes from a partition that a request names to the one that this broker leads, with the refusals
@@ -54,7 +54,7 @@ def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -
 
 
 def find(ctx: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
-    """Return the same where it is settled that the principal may."""
+    """Return the same when the principal is already known to be authorized."""
     services = ctx.services
     partition = services.replicas.partition((topic, index))
     return services.absence_of((topic, index)) if partition is None else partition

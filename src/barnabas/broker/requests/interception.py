@@ -1,4 +1,4 @@
-"""Requests that a test kit takes in hand before they are handled: refused, held, changed, or only seen.
+"""Requests that a test kit intercepts: refuses, delays, changes, or only observes.
 
     request ─► wrapped handler ─► kit: a verdict ─► handler ─► kit: another answer, where it wants to ─► answer
 
@@ -48,7 +48,7 @@ class Interceptor:
         self._answers: dict[int, Pending[bytearray | None]] = {}
 
     def on_message(self, fields: Fields, body: bytearray) -> None:
-        """Do what the kit says."""
+        """Process a message from the kit."""
         match fields["op"]:
             case "watch":
                 not_served = self._watch(fields["api_keys"])
@@ -66,7 +66,7 @@ class Interceptor:
                 raise ValueError(f"no message is called {other}")
 
     def close(self) -> None:
-        """The kit is gone: go on without it."""
+        """Continue without the kit, which is gone."""
         self._restore()
         requests, self._requests = self._requests, {}
         for request in requests.values():
@@ -178,7 +178,7 @@ def _end(route: Route, ctx: RequestContext, request: Any, verdict: Verdict) -> P
 
 
 def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorCode) -> object:
-    """Return the error where a broker that works puts it.
+    """Return the error response as a regular broker builds it.
 
     Raises:
         UnanswerableError: There is no such answer.
@@ -192,7 +192,7 @@ def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorC
 
 
 def _flat(out: WireBuffer) -> bytearray:
-    """Return the same bytes with those of the file regions in their places."""
+    """Return the encoded bytes with the contents of file regions inserted."""
     flat = bytearray()
     position = 0
     for at, region in out.regions:

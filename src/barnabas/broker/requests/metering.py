@@ -1,4 +1,4 @@
-"""Counts what a request takes of its client's quotas, and says for how long the client is to be held for that.
+"""Counts requests on their client's quotas, and computes the throttle time.
 
 | what                 | counted                                  | when                                               |
 | -------------------- | ---------------------------------------- | -------------------------------------------------- |
@@ -69,7 +69,7 @@ class Metered(Protocol):
 
 
 def meter(exchange: Metered, now_ns: int) -> bool:
-    """Count a request that is about to be answered; whether its client is to be held for that."""
+    """Count a request before it is answered; return whether its client is throttled for it."""
     # hot path: benchmarks/users (every request, where anybody has a quota)
     exchange.is_metered = True
     quotas, client = exchange.services.quotas, exchange.client
@@ -99,7 +99,7 @@ def meter(exchange: Metered, now_ns: int) -> bool:
 
 
 def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) -> bool:
-    """The longest of all times counts; whether that is one of these.
+    """Apply the longest throttle time; return whether it is one of these.
 
     Args:
         produce_ms, request_ms: What the two quotas ask for.
@@ -119,7 +119,7 @@ def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) 
 
 
 def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
-    """Count the answer to a consumer's fetch; False: the client is held, and gets one without records."""
+    """Count the answer to a consumer's fetch; return False if the client is throttled and gets no records."""
     services = exchange.services
     now_ms = now_ns // _NS_PER_MS
     bucket = None

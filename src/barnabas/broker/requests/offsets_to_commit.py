@@ -22,7 +22,7 @@ P = TypeVar("P", OffsetCommitRequestPartition, TxnOffsetCommitRequestPartition)
 
 
 class CommitTopic(Protocol[P]):
-    """One topic of such a request."""
+    """One topic of a commit request."""
 
     name: str
     partitions: list[P]

@@ -1,4 +1,4 @@
-"""How long requests took, stage by stage, and how many failed: what Kafka's request metrics are made from.
+"""Times of requests by stage, and their errors, for Kafka's request metrics.
 
 | stage          | from                                     | to                                                  |
 | -------------- | ---------------------------------------- | --------------------------------------------------- |
@@ -101,7 +101,7 @@ class RequestTimes:
 
 
 def sum_of(name: str, parts: Sequence[RequestTimes]) -> RequestTimes:
-    """Return the sums of several that have the same versions, as those of one API."""
+    """Return the sum of the times of several versions, such as all of one API."""
     total = RequestTimes(name, len(parts[0].versions) - 1)
     for part in parts:
         total.count += part.count
@@ -138,7 +138,7 @@ class Versioned(Protocol):
 
 
 class Timed(Protocol):
-    """A request whose answer is complete.
+    """A request with a complete answer.
 
     Attributes:
         route: Its API's version.
@@ -161,7 +161,7 @@ AnyTimed = TypeVar("AnyTimed", bound=Timed)
 
 
 def add_sent(requests: list[AnyTimed], sent_ns: int) -> None:
-    """Count requests whose answers have left together, and empty the list.
+    """Count requests whose answers were sent together, and clear the list.
 
     Args:
         requests: In their order. Somebody looks at the figures of each.

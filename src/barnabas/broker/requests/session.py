@@ -211,7 +211,7 @@ class Session:
         return self._client
 
     def _refusal(self, frame: memoryview, reason: ProtocolError) -> ProtocolError:
-        """Why the connection closes: this frame is no request."""
+        """Return the reason to close the connection after a frame that is not a valid request."""
         services = self._services
         return services.clients_of_0_7.refusal(frame, reason, self._info.host, services.clock.monotonic_ms())
 
@@ -229,7 +229,7 @@ class Session:
         return client
 
     def _on_part(self, part: memoryview, size: int) -> None:
-        """Wait before more of a large request is received, where it is one that has to wait."""
+        """Delay receiving the rest of a large request, if its client must wait."""
         is_asked = self._place is None and self._quotas.is_enabled[_PRODUCE]
         # Before the login nobody is anybody's client.
         if not is_asked or self._connection.handler is not self:
@@ -262,7 +262,7 @@ class Session:
         return self._hold is not None
 
     def _waits_for_time(self, client: Client, request: object) -> bool:
-        """Have a client's first request wait that finds too much of the broker's time taken; once for a connection."""
+        """Delay a new connection's first request if its client has exceeded the request quota."""
         self._is_new = False
         # As `metering`: what wants no answer is not held for its time.
         if not self._quotas.is_enabled[_REQUEST] or (isinstance(request, ProduceRequest) and not request.acks):
@@ -273,13 +273,13 @@ class Session:
         return self._hold is not None
 
     def _wait(self, client: Client, bucket: Bucket, wait_ms: int) -> None:
-        """Take no request for so long, if that is any time."""
+        """Stop reading requests for `wait_ms`, if positive."""
         if wait_ms > 0:
             self._connection.pause(Pause.THROTTLE)
             self._hold = self._services.throttled.begin(client, bucket, wait_ms, self._let_go)
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
-        """Return the most array elements that a request may hold."""
+        """Return the maximum of array elements in a request."""
         if route.api_key in CONTROL_KEYS and self._may_control():
             return min(len(frame) // _LEAST_CONTROL_ELEMENT_BYTES, MOST_CONTROL_ELEMENTS)
         if route.is_limited:
@@ -294,7 +294,7 @@ class Session:
         return rights >> Operation.CLUSTER_ACTION & 1 == 1
 
     def on_closed(self) -> None:
-        """The peer is gone: nobody waits for the pending answer."""
+        """Drop the pending answer, as the client disconnected."""
         # differs from Kafka (leaving-peer): it notices when the answer is sent.
         current, self._current = self._current, None
         if current is not None:
@@ -325,7 +325,7 @@ class Session:
         return self._connection.keep_frame()
 
     def settle_soon(self, outcome: object) -> None:
-        """Settle the exchange on hold at the end of this turn of the loop."""
+        """Complete the pending exchange at the end of this turn of the event loop."""
         self._connection.turns.add(self._settle_late)
 
     def _settle_late(self) -> None:

@@ -1,4 +1,4 @@
-"""Requests that name very many partitions: handled in slices, so that everybody else has their turns between.
+"""Requests that name very many partitions: handled in slices, so that other work runs in between.
 
 A handler that goes over what a request names is written as a generator: after each partition it gives `MORE` if the
 request is large (`RequestContext.is_large`), and its answer last. A small one gives its answer first of all and costs
@@ -35,7 +35,7 @@ SLICE_STEPS = 100
 
 
 class Step:
-    """Given by a handler in place of its answer: it goes on later.
+    """A handler's signal that it is not done and will continue later.
 
     Attributes:
         awaited: When this has ended; at its next turn where there is none.
@@ -54,7 +54,7 @@ Steps: TypeAlias = Generator[Step | T | Pending[T], None, None]
 
 
 class Slices:
-    """Goes on with large requests. Belongs to the event loop's thread.
+    """Runs large requests in slices. Owned by the event loop.
 
     Attributes:
         codec: Where large requests are decoded and their answers encoded.
@@ -69,16 +69,16 @@ class Slices:
         self.codec = codec
 
     def answer(self, steps: Steps[T]) -> T | Pending[T]:
-        """Return the answer now, if it is there without another step."""
+        """Return the answer at once if the first step gives it, else later."""
         first = next(steps)
         return self.go_on(steps, first) if isinstance(first, Step) else first
 
     def run(self, steps: Steps[T]) -> Pending[T]:
-        """Return the answer when all steps are done; the first one is done in a later turn."""
+        """Return the answer when all steps are done; the first step runs in a later turn."""
         return self.go_on(steps, MORE)
 
     def go_on(self, steps: Steps[T], step: Step) -> Pending[T]:
-        """Return the answer when all steps are done, of which one was done already and gave `step`."""
+        """Return the answer when the remaining steps after `step` are done."""
         run = _Run(steps)
         self._go_on_after(run, step)
         return run.pending
@@ -108,7 +108,7 @@ class Slices:
         self._running.append(run)
 
     def _take_turn(self) -> None:
-        """One slice of the request whose turn it is."""
+        """Run one slice of the next request."""
         running = self._running
         run = running.popleft()
         if running:
@@ -134,7 +134,7 @@ class Slices:
 
 
 class _Run:
-    """One large request on its way."""
+    """A large request in progress."""
 
     __slots__ = ("pending", "steps")
 
@@ -147,7 +147,7 @@ class _Run:
         self.steps.close()
 
     def finish(self, answer: Any) -> None:
-        """Its last step: an answer, or what will be one."""
+        """Complete a request with the result of its last step, an answer or a pending one."""
         self.close()
         if isinstance(answer, Pending):
             self.pending.on_cancel = answer.cancel

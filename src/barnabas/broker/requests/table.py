@@ -18,7 +18,7 @@ from barnabas.wire.quotas.limits import QuotaKind
 
 @dataclass(slots=True, frozen=True)
 class Handler:
-    """One API: what it is decoded into, the versions that are served, and the function that answers.
+    """The handler of one API: request class, supported versions, and functions.
 
     Attributes:
         handle: Takes the context and the request; gives the response, a `Pending` of it, or None where the
@@ -149,12 +149,12 @@ class RouteTable:
         self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
 
     def keep_slow_requests(self) -> None:
-        """Have requests kept from now on that take longer than is usual of their API."""
+        """Begin to record requests that take longer than usual for their API."""
         for route in self._routes.values():
             route.slow_ns = SLOW_NS.get(route.api_key, USUALLY_SLOW_NS)
 
     def count_requests(self) -> None:
-        """Count requests and measure their stages from now on: somebody looks at figures."""
+        """Begin to count requests and to measure their stages, because metrics are enabled."""
         # Not at the top: a broker that nobody looks at starts without it.
         from barnabas.broker.requests.error_counts import error_counter
 
@@ -175,7 +175,7 @@ class RouteTable:
     def _tell_followers_apart(
         self, fetches: Handler, count_errors: Callable[[Any, defaultdict[int, int]], object] | None
     ) -> None:
-        """Count fetches of followers by routes of their own, so that those of consumers cost no more."""
+        """Give followers' fetches routes of their own, so that counting costs consumers' fetches nothing."""
         self.follower_times = RequestTimes(FOLLOWER_FETCHES, fetches.max_version)
         for route in self.of(fetches.api_key):
             for_followers = self._route(fetches, route.api_version, fetches.handle)
@@ -184,7 +184,7 @@ class RouteTable:
 
     @property
     def offered(self) -> list[tuple[int, int, int]]:
-        """API key, lowest and highest version of all that clients are told of, by key."""
+        """Return API key, lowest and highest version of all public APIs, by key."""
         return sorted(
             (each.api_key, each.min_version, each.max_version) for each in self.handlers if not each.is_private
         )
@@ -243,7 +243,7 @@ CONTROL_KEYS: Final = (4, 5, 6)
 def _telling_followers_apart(
     handle: Callable[[RequestContext, Any], object], for_followers: Route
 ) -> Callable[[RequestContext, Any], object]:
-    """Return a handler of fetches that has those of followers counted by a route of their own."""
+    """Return a handler of fetches that counts those of followers on their own route."""
 
     def handle_fetch(ctx: Any, request: Any) -> object:
         if request.replica_id >= 0:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_asker(ctx: RequestContext) -> None:
-    """Refuse who has not proved who he is himself: nobody makes tokens by means of a token.
+    """Refuse requesters that are unauthenticated or logged in by a token: a token cannot create tokens.
 
     Raises:
         KafkaError: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED.
@@ -28,7 +28,7 @@ def check_asker(ctx: RequestContext) -> None:
 
 
 def token_manager(ctx: RequestContext) -> "TokenManager":
-    """Return the tokens.
+    """Return the token manager.
 
     Raises:
         KafkaError: DELEGATION_TOKEN_AUTH_DISABLED.

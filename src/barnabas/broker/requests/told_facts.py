@@ -1,4 +1,4 @@
-"""The subjects of Facts: who may ask for each, and what rows it has.
+"""The subjects of Facts: authorization and rows of each.
 
 | subject                       | names                 | right                                                     |
 | ----------------------------- | --------------------- | --------------------------------------------------------- |
@@ -52,7 +52,7 @@ class Subject(NamedTuple):
     is_own: bool = False
 
     def admit(self, question: Question) -> bool:
-        """Return whether this may be asked; names that may not be seen are none of the question's any more."""
+        """Return whether a request is authorized; removes names that the principal may not see."""
         ctx, names = question.ctx, question.names
         if self.is_own:
             return True
@@ -63,7 +63,7 @@ class Subject(NamedTuple):
         return True
 
     def read(self, question: Question, found: Iterable[Row | bytes]) -> list[Row]:
-        """Return the rows that are asked for; for a thread."""
+        """Return the requested rows; for a thread."""
         rows: list[Row] = []
         for each in found:
             row: Row = json.loads(each) if isinstance(each, bytes) else each
@@ -87,7 +87,7 @@ def _lines_of(events: Callable[[Facts], Events]) -> Callable[[Question], Found]:
 
 
 def _client(question: Question) -> Found:
-    """Tell what concerns the asking user's clients of the asking client id."""
+    """Return the events about the requesting user's clients with the requesting client id."""
     ctx, facts = question.ctx, question.facts
     user, client_id = ctx.connection.principal.name, ctx.client_id
     told: Row = {"user": user, "client_id": client_id, "host": ctx.connection.host}
@@ -137,7 +137,7 @@ def _groups(question: Question) -> Found:
 
 
 def _copied(row: Row) -> Row:
-    """Return the row as it is now: what goes on grows while a thread makes text of it."""
+    """Return a copy of an unfinished row, which changes while a thread encodes it."""
     return {name: [*value] if isinstance(value, list) else value for name, value in row.items()}
 
 

@@ -1,4 +1,4 @@
-"""SCRAM credentials of users that do not exist: so that nobody is told who does.
+"""SCRAM credentials of users that do not exist, so that logins do not reveal which users exist.
 
 A name that nobody has gets a salt as a user would, always the same one, and no proof fits. It is made from the name and
 a secret of the cluster, which all its brokers know and nobody else:
@@ -21,22 +21,22 @@ _TOKEN_SALT_BYTES = 24
 
 
 class Decoys:
-    """Gives every name a credential."""
+    """Derives a credential for any name."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     def user(self, mechanism: ScramMechanism, name: str, iterations: int) -> KnownUser:
-        """Return a user of this name, who can't log in."""
+        """Return a user of this name who cannot log in."""
         number = int.from_bytes(self._derived(mechanism.name, name)) % (1 << USER_SALT_BITS)
         return self._nobody(mechanism, name, user_salt(number), iterations)
 
     def token(self, mechanism: ScramMechanism, token_id: str) -> KnownUser:
-        """Return a delegation token of this id, by which nobody can log in."""
+        """Return a delegation token of this id that cannot be used to log in."""
         return self._nobody(mechanism, token_id, self.token_salt(token_id), LEAST_ITERATIONS)
 
     def token_salt(self, token_id: str) -> bytes:
-        """Return the salt of a delegation token, whether there is one or not."""
+        """Return the salt of a delegation token, whether it exists or not."""
         return self._derived("tokenauth", token_id)[:_TOKEN_SALT_BYTES]
 
     def _nobody(self, mechanism: ScramMechanism, name: str, salt: bytes, iterations: int) -> KnownUser:

@@ -1,4 +1,4 @@
-"""How connections of one listener log in: which mechanisms there are, against what they check, and how often it worked.
+"""Logins on one listener: its mechanisms, their servers, and counts of successes and failures.
 
 Source: security page, SASL; Kafka 2.7.2, SaslChannelBuilder, Selector's metrics.
 """
@@ -47,7 +47,7 @@ class LoginCounts:
 
 
 class Checks:
-    """Computes what logins wait for, beside the event loop, in the order in which they came.
+    """Computes the slow steps of logins in a thread, in order.
 
     A client waits for one at a time, so a flood of them holds up those who log in, by what each takes, and nobody else.
     """
@@ -60,7 +60,7 @@ class Checks:
         self._waiting_count = 0
 
     def run(self, check: Check, then: Callable[[Callable[[], bytes]], object]) -> bool:
-        """Compute a check, then call `then` with what goes on; False: too many wait already, and it is not."""
+        """Compute a check, then call `then` with the continuation; return False if too many checks are waiting."""
         if self._waiting_count >= MOST_CHECKS:
             return False
         self._waiting_count += 1
@@ -83,7 +83,7 @@ def _fail() -> bytes:
 
 
 class Door:
-    """Lets logins begin: at once, or while very many fail one after the other, as fast as failures are forgotten.
+    """Login rate limiter: begins logins at once, or delays them while very many fail.
 
     A failed login is answered late, so a client begins few that fail; but who hangs up in the middle could begin again
     at once. So both count for as long as an answer is held back, and who comes next waits where there are too many.

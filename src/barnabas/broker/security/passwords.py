@@ -122,7 +122,7 @@ def _key(secret: str, factory: str, salt: bytes, iterations: int, bits: int) -> 
 
 
 def _encrypt(key: bytes, iv: bytes, plain: bytes) -> bytes:
-    """Encrypt by AES in CBC mode, padded as PKCS#7 says."""
+    """Encrypt with AES-CBC and PKCS#7 padding."""
     # Not at the top: hardly any broker stores a password.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     from cryptography.hazmat.primitives.padding import PKCS7

@@ -1,4 +1,4 @@
-"""The SCRAM credentials of users: what stands in /config/users, and what of it is known.
+"""The SCRAM credentials of users: the contents of /config/users, decoded.
 
 A credential that is none is passed over, with one line in the log that names user and mechanism; so is one of too few
 iterations, which stands there and logs nobody in.
@@ -29,25 +29,25 @@ class ScramUsers:
         self._iterations = {mechanism: Counter[int]() for mechanism in _MECHANISMS}
 
     def find(self, mechanism: str, user: str) -> ScramCredential | None:
-        """Return the credential by which a user can log in; None: there is none."""
+        """Return a user's credential for logins; None: the user has none."""
         credential = self._credentials.get(user, {}).get(mechanism)
         return None if credential is None or credential.iterations < LEAST_ITERATIONS else credential
 
     def usual_iterations(self, mechanism: str) -> int:
-        """Return the number of iterations that most users have; the same on every broker."""
+        """Return the most common number of iterations; equal on every broker."""
         counts = self._iterations[mechanism]
         return max(counts, key=lambda each: (counts[each], each), default=LEAST_ITERATIONS)
 
     def of_user(self, user: str) -> Mapping[str, ScramCredential]:
-        """By mechanism; empty: there is none."""
+        """Return a user's credentials by mechanism; empty: none."""
         return self._credentials.get(user, {})
 
     def names(self) -> list[str]:
-        """Return all users that have one."""
+        """Return all users that have a credential."""
         return list(self._credentials)
 
     def on_user_config(self, entity: str, overrides: Mapping[str, str]) -> None:
-        """Take over what /config/users says of an entity.
+        """Apply the settings of an entity below /config/users.
 
         Args:
             entity: A user, or something else below /config/users, which has no credentials.

@@ -40,7 +40,7 @@ async def open_access_rules(
     dice: "Random",
     on_denied: "Denied | None" = None,
 ) -> AccessRules:
-    """Read the rules and go by them from now on, where the settings ask for that.
+    """Read and apply the access rules, if the settings enable them.
 
     Args:
         on_denied: Told of each denial.
@@ -67,7 +67,7 @@ async def open_access_rules(
 
 
 def super_users_of(config: BrokerConfig) -> "frozenset[Principal]":
-    """Read `super.users`. Raises StartupError: it names what is no principal."""
+    """Parse `super.users`. Raises StartupError if an entry is not a principal."""
     from barnabas.broker.security.acls.authorizer import parse_super_users
 
     try:

@@ -77,7 +77,7 @@ class BrokerListeners:
     def tell_refusals(
         self, on_limit: Callable[[str, str, str], object], on_handshake: Callable[[str, str, str], object]
     ) -> None:
-        """Tell of each connection that a limit turns away or lets wait, and of TLS handshakes that fail.
+        """Set callbacks for connections that a limit rejects or delays, and for failed TLS handshakes.
 
         Args:
             on_limit, on_handshake: Told the listener, the host and the reason.
@@ -96,7 +96,7 @@ class BrokerListeners:
         return self._open[listener_name].address
 
     def bind(self) -> None:
-        """Take the ports that the settings name and this has not yet; those that they don't name any more are freed.
+        """Bind the ports of new listeners in the settings, and close listeners that are no longer in them.
 
         Raises:
             StartupError: One can't be had.
@@ -116,7 +116,7 @@ class BrokerListeners:
             self._prepare(each.endpoint)
 
     def check(self, config: BrokerConfig) -> None:
-        """Refuse settings whose keys can't be used. Raises ConfigError."""
+        """Refuse settings with unusable keys. Raises ConfigError."""
         if self._tls is not None:
             self._tls.check(config)
 
@@ -126,13 +126,13 @@ class BrokerListeners:
             self._tls.settings_changed()
 
     def identify(self, connection: Connection, info: ConnectionInfo, handler: FrameHandler) -> FrameHandler:
-        """The handler of a fresh connection: before another one, what finds out who is there where TLS tells that."""
+        """Return the handler of a new connection: on TLS listeners, one that first determines the principal."""
         if info.security_protocol != "SSL" or self._tls is None:
             return handler
         return self._tls.identify(connection, info, handler)
 
     def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
-        """Return a connection to another broker's listener of this name, with TLS where that is spoken there."""
+        """Return a connection to another broker's listener of this name, with TLS if that listener uses it."""
         return channel if self._tls is None else self._tls.wrap_link(channel, listener_name, host)
 
     def start(self, new_handler_of: Callable[[str], NewHandler], reactor: Reactor) -> None:
@@ -147,7 +147,7 @@ class BrokerListeners:
             each.listener.start(new_handler_of(each.endpoint.listener_name), reactor)
 
     def open_new(self) -> Callable[[], None]:
-        """Open the listeners that came into the settings; one that can't be opened is told of in the log.
+        """Open new listeners in the settings; failures are logged.
 
         Returns:
             To be called when clients are told of what is open now: ends those that left the settings.
@@ -176,7 +176,7 @@ class BrokerListeners:
         return close
 
     def advertised(self) -> tuple[Endpoint, ...]:
-        """Return the endpoints that clients are told of; none that could not be opened."""
+        """Return the advertised endpoints, without listeners that could not be opened."""
         told = []
         for endpoint in self._config.advertised_endpoints:
             found = self._open.get(endpoint.listener_name)
@@ -192,14 +192,14 @@ class BrokerListeners:
         ]
 
     def closed(self) -> list[str]:
-        """Return the names of the listeners in the settings that nobody can connect to."""
+        """Return the names of the configured listeners that do not accept connections."""
         is_open = self._new_handler_of is not None
         return [
             name for each in self._config.endpoints if (name := each.listener_name) not in self._open or not is_open
         ]
 
     def stop_accepting(self) -> None:
-        """Refuse new connections; those that are open go on."""
+        """Refuse new connections; open ones continue."""
         for each in self._open.values():
             each.listener.stop_accepting()
 
@@ -211,7 +211,7 @@ class BrokerListeners:
             self._tls.close()
 
     def limits_changed(self) -> None:
-        """Go by the limits as they are now: whoever waits may come in, and who is too much must go."""
+        """Apply changed connection limits: accept waiting connections, or close excess ones."""
         counts = parse_counts_by_host(self._config.max_connections_per_ip_overrides)
         names = [host for host in counts if not _is_address(host)]
         if names:
@@ -222,7 +222,7 @@ class BrokerListeners:
         self._close_some()
 
     def _gone(self) -> list["_Open"]:
-        """Those that are open and are not in the settings, or not so; they are nobody's from here on."""
+        """Remove and return the open listeners that are not in the settings, or differ from them."""
         # differs from Kafka (listener-address): it looks at the names alone.
         wanted = self._config.endpoints
         gone = [each for each in self._open.values() if each.endpoint not in wanted and each.as_opened not in wanted]
@@ -234,7 +234,7 @@ class BrokerListeners:
         return [each for each in self._config.endpoints if each.listener_name not in self._open]
 
     def _host_name(self, bound_host: str) -> str:
-        """Return the host that clients are told: this machine's name where the listener is bound to every interface."""
+        """Return the advertised host: this machine's name if the listener is bound to every interface."""
         return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
 
     def _bind(self, endpoint: Endpoint) -> None:

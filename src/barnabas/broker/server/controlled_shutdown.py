@@ -1,4 +1,4 @@
-"""Asks the controller, before a broker stops, to have others lead what it leads.
+"""Asks the controller, before a broker stops, to move its leaderships to other brokers.
 
 It is asked again after `controlled.shutdown.retry.backoff.ms`, `controlled.shutdown.max.retries` times in all, and
 sooner where another controller speaks up. Where nobody is left who could lead, nobody is waited for: a broker without
@@ -55,7 +55,7 @@ class ControlledShutdown:
         self._timers = timers
 
     async def ask(self) -> None:
-        """Ask until this broker leads nothing that others could lead, or as often as is allowed."""
+        """Ask until no leadership that can move is left, or the retries are used up."""
         try:
             for attempts_left in reversed(range(self._config.controlled_shutdown_max_retries)):
                 if self._is_alone():
@@ -79,7 +79,7 @@ class ControlledShutdown:
         return self._view.image.controller_id, self._view.image.controller_epoch
 
     async def _is_relieved(self) -> bool:
-        """Ask once; whether all is done that can be."""
+        """Ask once; return whether every leadership that can move has moved."""
         try:
             answer = await self._send()
         except NoNodeError:
@@ -100,7 +100,7 @@ class ControlledShutdown:
         return not self._may_be_led_by_others(left)
 
     async def _send(self) -> ControlledShutdownResponse:
-        """Raises BarnabasError: there is no answer; NoNodeError: nor anybody to ask."""
+        """Send the request. Raises BarnabasError: there is no answer; NoNodeError: there is no controller."""
         config = self._config
         data, _ = await self._registry.get(paths.CONTROLLER)
         controller_id = decode_controller(data)

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 class Limits(Protocol):
-    """How much the machine allows of what is limited."""
+    """The machine's limits."""
 
     def highest_connection_descriptor(self) -> int:
         """Connections get no descriptor above this one; -1 sets no limit."""
         ...
 
     def most_partitions(self) -> int:
-        """Return how many partitions this broker takes before it refuses new ones."""
+        """Return how many partitions this broker accepts before it refuses new ones."""
         ...
 
     def receive_memory_bytes(self, configured_bytes: int) -> int:
@@ -49,7 +49,7 @@ class Limits(Protocol):
         ...
 
     def core_use(self) -> CoreUse:
-        """Return how the loop's thread has used cores; nothing where nobody knows."""
+        """Return the loop thread's use of cores; zero if unknown."""
         ...
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class HttpListeners(Protocol):
 
 
 class HttpDoor(Protocol):
-    """Lets people and programs look at a broker from outside, without holding it up."""
+    """Serves pages about the broker over HTTP without blocking it."""
 
     def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
         """Serve pages from now on.
@@ -149,7 +149,7 @@ class Environment:
 
 
 class MachineLimits:
-    """Those of this process on this machine; see `Limits`."""
+    """The limits of this process on this machine; see `Limits`."""
 
     def __init__(self) -> None:
         self._core_use = ThreadCoreUse()
@@ -197,7 +197,7 @@ class MachineHttp:
 
 
 def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
-    """Return the machine's own."""
+    """Return the environment of this machine."""
     return Environment(
         loop,
         SystemClock(),

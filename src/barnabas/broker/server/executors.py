@@ -1,4 +1,4 @@
-"""The threads of one broker, by what they are for.
+"""The threads of one broker, by purpose.
 
 Source: design page, section 2.
 """
@@ -56,7 +56,7 @@ class Executors:
             self._recovery.pop().close()
 
     def close(self) -> None:
-        """End all threads; what was given to them before is finished."""
+        """End all threads after their submitted work is finished."""
         for executor in (
             *(self.registry, self.log, self.cleaner, self.cold_read),
             *(self.append, self.conversion, self.large_conversion, self.codec, self.closing),

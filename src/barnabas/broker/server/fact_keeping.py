@@ -1,4 +1,4 @@
-"""Keeps what happens on a broker, from a moment after clients can connect until it stops.
+"""Records diagnostic events of a broker, from shortly after its start until it stops.
 
     logs, groups ─ every 10 s (`facts/sampler.py`) ─► series
     what happens, where it happens (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
@@ -90,7 +90,7 @@ class FactKeeping:
     # --- minutes
 
     def _sums_now(self) -> dict[str, int]:
-        """Return what only grows."""
+        """Return the current values of counters."""
         return {
             "computing_ms": self._env.limits.core_use().computing_ms,
             "stall_count": self._watchdog.stall_count,
@@ -119,7 +119,7 @@ class FactKeeping:
         self._sums = sums
 
     def _request_quantiles(self) -> Any:
-        """Return how long the minute's requests took, by API; None: nobody times them."""
+        """Return quantiles of the minute's request times, by API; None: they are not measured."""
         if not self._routes.times:
             return None
         told: Row = {}

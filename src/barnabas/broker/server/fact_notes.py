@@ -1,4 +1,4 @@
-"""Notes what happens on a broker, where it happens: who is told of something makes an event of it.
+"""Records diagnostic events where they happen: turns callbacks of the broker's parts into events.
 
     a quota holds a connection, receive memory is full ─► holds
     access rules deny, connections are too many ─► refusals
@@ -134,6 +134,6 @@ class FactNotes:
             )
 
     def stall(self, stall_ms: int, computing_ms: int, what: str) -> None:
-        """The event loop stood still; see `Watchdog`."""
+        """Record a stall of the event loop; see `Watchdog`."""
         at_ms = self._clock.now_ms() - stall_ms
         self._facts.stalls.add({"at_ms": at_ms, "ms": stall_ms, "computing_ms": computing_ms, "what": what})

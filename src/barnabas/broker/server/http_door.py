@@ -1,4 +1,4 @@
-"""The broker's HTTP side: a small server in a thread of its own, for those who look at figures and health.
+"""The broker's HTTP server for metrics and health, in a thread of its own.
 
 It takes GET and HEAD of the paths in a table (`broker/metrics/pages.py`), asks the event loop for what is to be told,
 and writes the answer itself. One request a connection.
@@ -161,7 +161,7 @@ class HttpServer:
             self._counts[is_probe] -= 1
 
     def _hold(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
-        """Note who takes an answer, and disconnect those of the oldest where all together are too large."""
+        """Record an answer being sent; if all together are too large, disconnect the clients of the oldest."""
         taking = self._taking
         taking[writer] = answer
         while sum({id(each): len(each.body) for each in taking.values()}.values()) > MOST_HELD_BYTES:
@@ -269,7 +269,7 @@ def _parsed(head: bytes) -> _Request:
 
 
 class _Budget:
-    """Bounds what the thread computes: `SHARE` of the time, and `_MOST_AT_ONCE_S` beforehand."""
+    """Limits the thread's CPU time: to `SHARE` of the time, and `_MOST_AT_ONCE_S` beforehand."""
 
     def __init__(self) -> None:
         self._left_s = _MOST_AT_ONCE_S

@@ -13,7 +13,7 @@ _LOOPBACK = ("127.", "::1")
 
 
 def open_pages(env: Environment, config: BrokerConfig, pages: Pages) -> HttpListeners:
-    """Serve pages, and those that are added later.
+    """Serve pages, including those added later.
 
     Raises:
         StartupError: An address can't be had.

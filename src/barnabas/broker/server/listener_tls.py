@@ -83,7 +83,7 @@ class ListenerTls:
         self._timer = env.timers.call_later(_LOOK_AGAIN_MS, self._look)
 
     def acceptor(self, inner: Acceptor, endpoint: Endpoint) -> TlsAcceptor:
-        """Let the connections of a listener speak TLS; its keys are there after `prepare`."""
+        """Wrap a listener's connections in TLS; its keys are available after `prepare`."""
         keys = self._keys.setdefault(endpoint.listener_name, _Keys())
 
         def context() -> ssl.SSLContext:
@@ -112,7 +112,7 @@ class ListenerTls:
             raise StartupError(f"listener {name}: {error}") from None
 
     def check(self, config: BrokerConfig) -> None:
-        """Refuse settings whose keys can't be used.
+        """Refuse settings with unusable keys.
 
         Raises:
             ConfigError: The first listener's reason.
@@ -143,7 +143,7 @@ class ListenerTls:
         self._look_at(is_forced=True)
 
     def identify(self, connection: Connection, info: ConnectionInfo, handler: FrameHandler) -> FrameHandler:
-        """A handler that finds out whose certificate the peer came with, before another one."""
+        """Return a handler that determines the principal of a client certificate before another handler."""
         return ClientCertificate(connection, info, self._keys[info.listener_name].mapping, handler)
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ class ListenerTls:
             self._look_at(is_forced=False)
 
     def _look_at(self, is_forced: bool) -> None:
-        """Look whether files or settings are other ones, and read those, elsewhere."""
+        """Check whether files or settings changed, and read those that did in an executor."""
         wanted: list[tuple[str, TlsSettings, _Marks | None]] = []
         for endpoint in with_tls(self._endpoints()):
             keys = self._keys.get(endpoint.listener_name)
@@ -237,7 +237,7 @@ class _Found:
 
 
 def _read(name: str, settings: TlsSettings, known: _Marks | None, has_links: bool) -> _Found:
-    """Read the files, unless they are those that are known; in an executor."""
+    """Read the files, unless they are unchanged; in an executor."""
     found = _Found(name, settings, _marks(settings))
     found.is_known = found.marks == known
     if not found.is_known:
@@ -250,7 +250,7 @@ def _read(name: str, settings: TlsSettings, known: _Marks | None, has_links: boo
 
 
 def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
-    """Return a listener's TLS settings: its own stand over those for all.
+    """Return a listener's TLS settings: its own ones override the general ones.
 
     Raises:
         ConfigError: They can't be together.
@@ -266,7 +266,7 @@ def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
 
 
 def setting_of(config: BrokerConfig, listener_name: str, name: str) -> str | None:
-    """Return a setting's text, for a listener."""
+    """Return the text of a listener's setting."""
     own = format_value(config.of_listener(listener_name, name))
     return config.text(name) if own is None else own
 

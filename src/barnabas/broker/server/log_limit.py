@@ -1,4 +1,4 @@
-"""Writes log lines, but only so many, and so many bytes, from one place in the code, and so many bytes of all.
+"""Writes log lines, with limits on the lines and bytes of each call site and on the bytes of all.
 
 What goes wrong for one client often goes wrong for thousands at once, or over and over; a log that grows by megabytes
 a second fills the disk on which the data is. So every call site may write a number of lines and of bytes in a period,
@@ -44,7 +44,7 @@ class _Site:
 
 
 class LimitedHandler(logging.StreamHandler[TextIO]):
-    """A stream handler that writes so many lines and bytes of each call site, and bytes of all, in `PERIOD_MS`."""
+    """A stream handler that limits lines and bytes of each call site, and bytes of all, in `PERIOD_MS`."""
 
     def __init__(self, stream: TextIO, clock: Clock) -> None:
         super().__init__(stream)
@@ -89,7 +89,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         self._tell(record, f"more lines like this one are left out for {PERIOD_MS // 1000} s")
 
     def close(self) -> None:
-        """Tell all counts and end."""
+        """Write all counts of omitted lines, and stop."""
         self.acquire()
         try:
             self._tell_counts()
@@ -114,7 +114,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             self.handleError(record)
 
     def _tell_counts(self, now_ms: int | None = None) -> None:
-        """Say what was left out in periods that are over; None stands for all periods."""
+        """Write how many lines were omitted in completed periods; None stands for all periods."""
         over = [site for site in self._silenced if now_ms is None or now_ms >= site.until_ms]
         for site in over:
             self._silenced.remove(site)

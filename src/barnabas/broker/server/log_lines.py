@@ -35,7 +35,7 @@ class _Argument:
 
 
 class LineFormatter(logging.Formatter):
-    """Formats records; what peers may have a hand in is escaped and cut."""
+    """Formats log records; escapes and truncates texts that peers may control."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(message)s  [%(name)s]")
@@ -65,7 +65,7 @@ def _argument(value: object) -> object:
 
 
 def _lines(text: str, most_characters: int) -> str:
-    """Indent all lines but the first; of what is too long the middle is left out."""
+    """Indent all lines but the first; cut the middle of long texts."""
     if len(text) <= most_characters and text.isprintable():
         return text
     if len(text) > most_characters:

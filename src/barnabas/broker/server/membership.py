@@ -1,4 +1,4 @@
-"""This broker's place in the cluster: its registration, in whatever session the registry gives it.
+"""This broker's registration in the cluster, renewed in every session with the registry.
 
 Invariants:
 
@@ -62,7 +62,7 @@ class Membership:
 
     @property
     def is_registered(self) -> bool:
-        """Return whether others know of this broker, as far as can be told: a session that is silent ends."""
+        """Return whether other brokers can know of this broker, as far as it can tell: silent sessions expire."""
         is_lost = (
             self._suspended_ms is not None
             and self._clock.monotonic_ms() - self._suspended_ms >= self._session_timeout_ms
@@ -70,7 +70,7 @@ class Membership:
         return self._session_id == self._registry.session_id and not is_lost
 
     async def join(self) -> None:
-        """Register at the start; waits for what a killed broker left to expire.
+        """Register at the start; wait for the session of a killed predecessor to expire.
 
         Raises:
             StartupError: Another broker has this one's id.
@@ -116,14 +116,14 @@ class Membership:
         self._session_id = self._registry.session_id
 
     async def update(self) -> None:
-        """Announce what is so now."""
+        """Write the current registration."""
         try:
             await bootstrap.update_registration(self._registry, self._registration())
         except NoNodeError:
             log.debug("the session expired: what is so now is announced with the next registration")
 
     async def tell_failed_directory(self) -> None:
-        """Have the controller ask which replicas of this broker are gone with a directory."""
+        """Notify the controller of a failed log directory, so that it asks for the offline replicas."""
         event = encode_log_dir_event(self._broker_id)
         await self._registry.create(paths.LOG_DIR_EVENT_PREFIX, event, sequence=True)
 

@@ -300,7 +300,7 @@ class Node:
             self._timers.call_later(_FACTS_AFTER_MS, self._keep_facts, self.facts, services, routes, memory)
 
     async def stop(self) -> None:
-        """Stop in order: let others lead, accept no more connections, answer the requests that wait, write the state to
+        """Stop in order: move leaderships, accept no more connections, answer waiting requests, write the state to
         disk.
         """
         if self._controlled_shutdown is not None and self.failure is None:
@@ -368,7 +368,7 @@ class Node:
         )
 
     async def _identify(self, registry: Registry, logs: LogManager) -> None:
-        """Learn which cluster this is, which formats it may write, and who this broker is in it."""
+        """Determine the cluster, the formats that may be written, and this broker's id."""
         self.cluster_id = await bootstrap.bootstrap(registry, self._env.dice)
         await self._write_what_kafka_reads(registry)
         self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
@@ -486,9 +486,7 @@ class Node:
             self._on_listeners()
 
     async def _know_the_cluster(self, registry: Registry) -> None:
-        """Wait until the controller has told of the cluster, so that clients who connect now are not told of none, or
-        of a part.
-        """
+        """Wait for the controller's metadata, so that the first clients get complete metadata."""
         view, changed = self._view, asyncio.Event()
         forget = view.on_change(lambda _: changed.set())
         try:
@@ -575,7 +573,7 @@ class Node:
         return FactNotes(self.facts, self._clock)
 
     def _tell(self, notes: "FactNotes", services: Services, routes: RouteTable, logs: LogManager) -> None:
-        """Have everybody tell what happens."""
+        """Connect the parts of the broker to the diagnostic events."""
         routes.keep_slow_requests()
         services.throttled.on_hold = notes.hold
         services.replicas.on_change = notes.partition
@@ -651,7 +649,8 @@ class Node:
     def _new_channels(
         self, listener_name: str, client_id: str, timeout_ms: Callable[[], int], address_of: AddressOf | None = None
     ) -> BrokerChannels:
-        """Return ways to that listener of all brokers; the controller tells where it is, unless `address_of` does."""
+        """Return channels to a listener of all brokers; addresses come from `address_of`, or the controller's metadata.
+        """
 
         def told_address(broker_id: int) -> tuple[str, int] | None:
             broker = self._view.image.brokers.get(broker_id)
@@ -715,7 +714,7 @@ class Node:
             self._live.set_overrides(Layer.THIS_BROKER, overrides)
 
     def _new_live_config(self) -> LiveConfig:
-        """Return the settings that others may change, with those who made something of them and must make it anew."""
+        """Return the dynamic settings, with the parts of the broker that apply their changes."""
         config, live = self.config, LiveConfig(self.config)
         live.subscribe(["background.threads"], lambda: self._executors.log.resize(config.background_threads))
         live.subscribe(["log.cleaner.threads"], lambda: self._executors.cleaner.resize(config.log_cleaner_threads))

@@ -67,7 +67,7 @@ class Observation:
         return [] if self._http is None else self._http.addresses
 
     def open(self) -> None:
-        """Serve what there is to be told of a broker that starts.
+        """Serve the pages of a starting broker.
 
         Raises:
             StartupError: An address can't be had.
@@ -86,7 +86,7 @@ class Observation:
         logins: Logins,
         membership: Membership,
     ) -> None:
-        """Everything is there: count in more detail, and tell the figures, too."""
+        """Enable detailed counting and the metrics page, as all parts are started."""
         routes.count_requests()
         sources = Sources(
             services,

@@ -28,6 +28,6 @@ def highest_connection_descriptor() -> int:
 
 
 def most_partitions() -> int:
-    """Return how many partitions this broker takes before it refuses new ones; each may grow to several segments."""
+    """Return how many partitions this broker accepts before it refuses new ones; each may grow to several segments."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 1 << 31 if soft == resource.RLIM_INFINITY else soft // 2

@@ -109,7 +109,7 @@ def _escape(character: re.Match[str]) -> str:
 
 
 def server_of(plan: PagePlan, config: BrokerConfig, bound: tuple[str, int]) -> str:
-    """Return where the page finds the broker: where it listens; with TLS by the name that its certificate is for."""
+    """Return the broker's address for the web console; with TLS the name in its certificate."""
     host, port = bound
     if plan.endpoint.security_protocol.endswith("SSL"):
         names = [each.host for each in config.advertised_endpoints if each.listener_name == plan.endpoint.listener_name]
@@ -190,7 +190,7 @@ class PageProcess:
 
 
 def _follow(process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop, ended: asyncio.Future[int]) -> None:
-    """Pass on what it says, wait for its end and tell of that; in a thread of its own."""
+    """Copy the console's output to the log, wait for its end and report it; in a thread of its own."""
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:

@@ -67,7 +67,7 @@ class QuotaHistory:
         self._is_failing = False
 
     async def start(self) -> None:
-        """Read what was written before, and begin to collect."""
+        """Restore the history of an earlier run, and begin to collect."""
         try:
             found = await submit(self._executor, self._read).future()
             if found is not None:
@@ -141,7 +141,7 @@ class QuotaHistory:
 async def start_quota_history(
     config: BrokerConfig, env: Environment, executor: Executor, services: Services
 ) -> QuotaHistory:
-    """Return the history of a broker's clients, as handlers find it from now on; whoever stops the broker closes it."""
+    """Start the history of a broker's clients and publish it to handlers; the caller closes it."""
     directory = Path(config.log_dirs[0])
     shell = QuotaHistory(directory, env.files, env.clock, env.timers, executor, services.quotas.clients)
     await shell.start()

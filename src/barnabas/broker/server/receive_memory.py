@@ -1,4 +1,4 @@
-"""How much memory half-received requests may take: what the setting says, or what fits this machine.
+"""The memory limit for partially received requests: from the setting, or from this machine's memory.
 
 Kafka's default is no bound, which a few hundred clients with large requests turn into the end of the process. Ours is
 a part of what this process can have at all: the machine's memory, that of its control group (a container's limit), and
@@ -38,7 +38,7 @@ def _physical_bytes() -> int:
 
 
 def _control_group_bytes(root: Path) -> Iterator[int]:
-    """The limits of this process's control group and those around it, of both versions."""
+    """Return the memory limits of this process's control group and its parents, of both versions."""
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if not controllers:
@@ -68,7 +68,7 @@ def _room_bytes(root: Path) -> Iterator[int]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a file; none where the system (macOS, an old kernel, another mount) does not have it."""
+    """Return the lines of a file; empty if it does not exist (macOS, an old kernel, another mount)."""
     try:
         return path.read_text(encoding="ascii").splitlines()
     except OSError:

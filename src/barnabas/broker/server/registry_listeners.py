@@ -38,7 +38,7 @@ class RegistryListeners:
     """
 
     def __init__(self, env: Environment, config: BrokerConfig, registry: Registry) -> None:
-        """Take the addresses.
+        """Bind the addresses.
 
         Raises:
             StartupError: One can't be had, or the registry is not this broker's own.
@@ -76,7 +76,7 @@ class RegistryListeners:
         self._server = ZooKeeperServer(state, acceptors)
 
     def _with_tls(self, config: BrokerConfig, env: Environment, acceptor: Acceptor) -> Acceptor:
-        """Let the connections of an address speak TLS.
+        """Wrap an address's connections in TLS.
 
         Raises:
             StartupError: The keys can't be used.

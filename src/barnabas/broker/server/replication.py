@@ -1,4 +1,4 @@
-"""Puts together how this broker's replicas reach those of other brokers.
+"""Builds the replication of this broker: fetchers, ISR changes and channels to other brokers.
 
     followed ─► fetchers ─────────────────────► their leaders
     led ──────► changes of in-sync replicas ──► the controller, or before 2.7-IV2 the registry

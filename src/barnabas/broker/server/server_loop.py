@@ -40,7 +40,7 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 class StopRequest:
-    """Waits for SIGTERM, SIGINT, or somebody in this process who wants it to stop."""
+    """Waits for SIGTERM, SIGINT, or a request to stop from this process."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._reason: asyncio.Future[str] = loop.create_future()
@@ -48,16 +48,16 @@ class StopRequest:
             loop.add_signal_handler(number, self, number.name)
 
     def __call__(self, reason: str) -> None:
-        """Ask for the stop."""
+        """Request the stop."""
         if not self._reason.done():
             self._reason.set_result(reason)
 
     async def wait(self) -> None:
-        """Return when it was asked for."""
+        """Wait until a stop is requested."""
         log.info("stopping: %s", await self._reason)
 
 
 def write_ready(ready_fd: int, line: Mapping[str, object]) -> None:
-    """Tell whoever started this process that clients can connect."""
+    """Notify the parent process that clients can connect."""
     os.write(ready_fd, json.dumps(line).encode() + b"\n")
     os.close(ready_fd)

@@ -1,4 +1,4 @@
-"""`barnabas broker --check`: what a start would say of the settings, without a start.
+"""`barnabas broker --check`: a start's findings about the settings, without a start.
 
 It reads the files that the settings name (keys, JAAS), opens no port, connects to nobody and writes nothing.
 """

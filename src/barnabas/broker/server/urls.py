@@ -1,4 +1,4 @@
-"""Reads what a URL leads to, for public keys; blocks, so it is called in an executor.
+"""Reads the document at a URL, for public keys; blocks, so call it in an executor.
 
 This is part of the door to the world: nothing else of a broker asks another server for a document.
 """

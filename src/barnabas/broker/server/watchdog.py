@@ -52,7 +52,7 @@ NO_CORE_USE = CoreUse(0, 0)
 
 
 class ThreadCoreUse:
-    """How this thread uses cores; always nothing where the system does not tell."""
+    """This thread's use of cores; zero if the system does not report it."""
 
     __slots__ = ("_fd",)
 
@@ -76,7 +76,7 @@ class ThreadCoreUse:
 
 
 class Stalls(NamedTuple):
-    """The longest times for which the loop stood still, in milliseconds.
+    """The longest stalls of the event loop, in milliseconds.
 
     Attributes:
         longest_ms: For whatever reason but the lack of a core.
@@ -128,15 +128,13 @@ class Watchdog:
         self._plan(self._core_use(), IDLE_INTERVAL_MS)
 
     def note(self, text: str) -> None:
-        """Something was done on the loop that should have been done elsewhere: a stall may come of it."""
+        """Record work on the event loop that belongs to an executor, as a possible cause of a stall."""
         self.noted_count += 1
         if len(self._noted) < _MOST_NOTED:
             self._noted.append(text)
 
     def stalls_of_late(self) -> Stalls:
-        """Return the longest ones since this was asked for the last time; from the first time on they are measured
-        closely.
-        """
+        """Return the longest stalls since the last call; the first call begins to measure them closely."""
         self._is_asked = True
         # What is going on now may be one of them.
         self._look(self._core_use())
@@ -144,7 +142,7 @@ class Watchdog:
         return stalls
 
     def stop(self) -> None:
-        """Stop measuring and say what the longest stall was."""
+        """Stop measuring and log the longest stall."""
         if self._timer is not None:
             self._timer.cancel()
             log.info(

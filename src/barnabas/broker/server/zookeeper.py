@@ -1,4 +1,4 @@
-"""The session with ZooKeeper that a broker's settings ask for.
+"""Opens the session with ZooKeeper from a broker's settings.
 
 Who logs in to ZooKeeper stands in section `Client` of a JAAS file, as for Kafka:
 

@@ -136,7 +136,7 @@ class TransactionCoordinator:
         self._is_active = False
 
     def start(self) -> None:
-        """Begin to serve, and to look for transactions that take too long and ids that nobody uses."""
+        """Begin to serve, and to look for transactions over their timeout and expired ids."""
         self._is_active = True
         config = self._config
         self._watch(0, lambda: config.transaction_abort_timed_out_transaction_cleanup_interval_ms, self._look_for_late)
@@ -145,11 +145,11 @@ class TransactionCoordinator:
         )
 
     def begin_markers(self) -> None:
-        """Tell the outcomes that wait, and from now on each at once: this broker's own listener is open."""
+        """Send pending markers, and later ones at once, as this broker's own listener is open."""
         self._markers.open()
 
     def close(self) -> None:
-        """Serve no longer; whoever waits is sent away when what it waits for comes."""
+        """Stop serving; waiting requests are answered when their pending operations end."""
         self._is_active = False
         for timer in self._watches:
             timer.cancel()
@@ -169,7 +169,7 @@ class TransactionCoordinator:
         self._partitions.begin(partition)
 
     def on_partition_resigned(self, partition: int) -> None:
-        """This broker no longer leads a partition of `__transaction_state`: give its ids up."""
+        """Unload the ids of a partition of `__transaction_state` that this broker no longer leads."""
         self._partitions.drop(partition)
         self._leader_epochs.pop(partition, None)
         self._prepared.pop(partition, None)
@@ -233,7 +233,7 @@ class TransactionCoordinator:
         return self._request(transactional_id, event)
 
     def unended(self, transactional_ids: Iterable[str] | None = None) -> Iterator[Transaction]:
-        """Find those that go on, or have not told all partitions how they ended; to be read only.
+        """Return the transactions that are open, or whose markers are not all written; to be read only.
 
         Args:
             transactional_ids: Of which ids; None: of all.
@@ -267,7 +267,7 @@ class TransactionCoordinator:
         return ErrorCode.NOT_COORDINATOR
 
     def _initialize(self, transactional_id: str, event: Initialize, caller: Caller) -> None:
-        """Let a producer begin, with a new id where it is the first one: once that is there."""
+        """Handle InitProducerId; a first one waits for a new producer id."""
         error_code = self._refusal(transactional_id)
         if error_code is not ErrorCode.NONE:
             caller.complete(Answer(error_code))
@@ -343,7 +343,7 @@ class TransactionCoordinator:
     # --- events
 
     def _happen(self, txn: Transaction, event: Event, caller: Caller | None = None) -> bool:
-        """Let one event happen, and do what is wanted then.
+        """Apply an event, and carry out its effects.
 
         Returns:
             Whether the id is to be removed, which its finder does for several at once.
@@ -392,7 +392,7 @@ class TransactionCoordinator:
         )
 
     def _write(self, partition: int, batch: bytearray, timeout_ms: int, then: Callable[[ErrorCode], object]) -> None:
-        """Append a batch; `then` is told the error that clients get, also where the append raised or failed later."""
+        """Append a batch; `then` gets the clients' error code, also if the append raised or failed later."""
         topic_partition = TopicPartition(TRANSACTION_STATE_TOPIC, partition)
 
         def written(result: AppendResult) -> None:
@@ -462,7 +462,7 @@ class TransactionCoordinator:
             self._remove(partition, gone)
 
     def _remove(self, partition: int, gone: list[Transaction]) -> None:
-        """Take ids of one partition out of the log, then out of memory."""
+        """Remove ids of one partition from the log, then from memory."""
 
         def removed(error_code: ErrorCode) -> None:
             if error_code is not ErrorCode.NONE:

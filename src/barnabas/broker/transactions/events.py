@@ -17,7 +17,7 @@ from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 
 class Initialize(NamedTuple):
-    """InitProducerId: a producer begins to use the id, or goes on after an error.
+    """InitProducerId: a producer begins to use the id, or resumes after an error.
 
     Attributes:
         expected: Producer id and epoch that it had; None: it is new.
@@ -33,7 +33,7 @@ class Initialize(NamedTuple):
 
 
 class AddPartitions(NamedTuple):
-    """AddPartitionsToTxn, AddOffsetsToTxn: the transaction is about to touch partitions; it begins if there is none."""
+    """AddPartitionsToTxn, AddOffsetsToTxn: the transaction will write to partitions; begins one if there is none."""
 
     producer_id: int
     producer_epoch: int
@@ -55,11 +55,11 @@ class End(NamedTuple):
 
 
 class TimeOut(NamedTuple):
-    """Look whether the transaction takes too long."""
+    """Check whether the transaction has exceeded its timeout."""
 
 
 class Expire(NamedTuple):
-    """Look whether the id was not used for `expiration_ms`."""
+    """Check whether the id was unused for `expiration_ms`."""
 
     expiration_ms: int
 
@@ -96,7 +96,7 @@ Event: TypeAlias = (
 
 
 class Answer(NamedTuple):
-    """Tell whoever brought the event."""
+    """Answer the event's sender."""
 
     error_code: ErrorCode
     producer_id: int = NO_PRODUCER_ID
@@ -104,11 +104,11 @@ class Answer(NamedTuple):
 
 
 class NeedProducerId(NamedTuple):
-    """Let the event happen again, with a new producer id."""
+    """Repeat the event with a new producer id."""
 
 
 class Append(NamedTuple):
-    """Write what is pending to the log, and say `Appended` or `AppendFailed`.
+    """Append the pending state to the log, and send the event `Appended` or `AppendFailed`.
 
     Attributes:
         transition: What is pending.
@@ -126,11 +126,11 @@ class Append(NamedTuple):
 
 
 class AppendTombstone(NamedTuple):
-    """Remove the id from the log, and say `Appended` or `AppendFailed`."""
+    """Remove the id from the log, and send the event `Appended` or `AppendFailed`."""
 
 
 class SendMarkers(NamedTuple):
-    """Tell partitions how the transaction ended, and say `MarkersWritten` when all know it."""
+    """Send the transaction's markers to its partitions, and the event `MarkersWritten` when all are written."""
 
     producer_id: int
     producer_epoch: int

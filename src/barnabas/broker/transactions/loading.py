@@ -53,7 +53,7 @@ def read_transactions(
 
 
 def coordinated_transactions(logs: Iterable[StateLog]) -> frozenset[tuple[int, TopicPartition]]:
-    """Producer id and partition of each transaction that stands in `__transaction_state` and has not ended. Blocks.
+    """Return producer id and partition of each unfinished transaction in `__transaction_state`. Blocks.
 
     Args:
         logs: Its partitions'. One that can't be read has none.

@@ -33,7 +33,7 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def encode_value(transition: Transition) -> bytes:
-    """Return the value that says what a transactional id is from now on."""
+    """Return the record value for the new state of a transactional id."""
     by_topic: dict[str, list[int]] = {}
     for topic, partition in sorted(transition.partitions):
         by_topic.setdefault(topic, []).append(partition)
@@ -52,14 +52,14 @@ def encode_value(transition: Transition) -> bytes:
 
 
 def transition_batch(transactional_id: str, transition: Transition, now_ms: int) -> bytearray:
-    """Return the batch that stores what a transactional id becomes."""
+    """Return the batch that stores a transactional id's new state."""
     builder = BatchBuilder(Codec.NONE)
     builder.append(now_ms, encode_key(transactional_id), encode_value(transition))
     return builder.build()
 
 
 def tombstones_batch(transactional_ids: Iterable[str], now_ms: int) -> bytearray:
-    """Return the batch that removes ids; of one partition, one at least."""
+    """Return the batch that removes one or more ids of a partition."""
     builder = BatchBuilder(Codec.NONE)
     for transactional_id in transactional_ids:
         builder.append(now_ms, encode_key(transactional_id), None)
@@ -67,7 +67,7 @@ def tombstones_batch(transactional_ids: Iterable[str], now_ms: int) -> bytearray
 
 
 def decode_key(key: bytes) -> str | None:
-    """Return the transactional id of a record's key; None for a version that is not known.
+    """Return the transactional id of a record's key; None for an unknown version.
 
     Raises:
         ProtocolError: The bytes are no such key.

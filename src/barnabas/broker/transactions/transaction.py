@@ -38,12 +38,12 @@ class TransactionState(IntEnum):
 
     @property
     def is_prepared(self) -> bool:
-        """Return whether the outcome is decided, and not told everywhere."""
+        """Return whether the outcome is decided, and not all markers are written."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property
     def is_idle(self) -> bool:
-        """Return whether there is no transaction that has not ended."""
+        """Return whether there is no unfinished transaction."""
         return self in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
@@ -109,7 +109,7 @@ class Transaction:
         return self.producer_epoch >= LAST_EPOCH - 1
 
     def become(self, transition: Transition) -> None:
-        """Take over what is in the log now."""
+        """Apply the state that is in the log now."""
         self.state = transition.state
         self.producer_id = transition.producer_id
         self.producer_epoch = transition.producer_epoch

@@ -227,7 +227,7 @@ def _create(reader: JuteReader, operation: Operation) -> TreeOp:
 
 
 def _write_op(reader: JuteReader, operation: int) -> tuple[Operation, TreeOp] | None:
-    """Return one part of a transaction; None if the operation does not write."""
+    """Return one part of a transaction; None if the operation number is not one that writes."""
     match operation:
         case Operation.CREATE | Operation.CREATE2 | Operation.CREATE_CONTAINER | Operation.CREATE_TTL:
             kind = Operation(operation)

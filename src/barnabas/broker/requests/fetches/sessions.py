@@ -1,4 +1,4 @@
-"""Incremental fetch sessions: what a reader asks for and was told last, so that neither side repeats it.
+"""Incremental fetch sessions: a reader's partitions and the offsets last sent to it, so that neither side repeats them.
 
 A session begins with a full fetch (epoch 0) and goes on with epochs 1, 2, 3...: each request names what changed of its
 partitions and which it forgets, each answer has what changed since the one before. Pure but for clock and dice.
@@ -53,7 +53,7 @@ def next_epoch(epoch: int) -> int:
 
 
 class FetchSession:
-    """Remembers what one reader asks for, and what it was told.
+    """The partitions of one reader, and the offsets last sent to it.
 
     Attributes:
         id: `NO_SESSION` until it has a slot.
@@ -82,13 +82,13 @@ class FetchSession:
         return self.is_privileged, self.size, self.id
 
     def forget(self, forgotten: Iterable[TopicPartition]) -> None:
-        """Its reader wants no more of some partitions."""
+        """Remove partitions that the reader does not want any more."""
         for key in forgotten:
             self.wanted.pop(key, None)
             self.told.pop(key, None)
 
     def has_answered(self, answered: Iterable[tuple[TopicPartition, PartitionData]]) -> None:
-        """Note what an answer tells; partitions with records are served last from now on."""
+        """Record an answer; partitions with records move to the end of the order."""
         # hot path: benchmarks/load (every incremental fetch)
         wanted, told = self.wanted, self.told
         has_turns = len(wanted) > 1
@@ -210,7 +210,7 @@ class FetchSessions:
         return session
 
     def add(self, session: FetchSession) -> int:
-        """Give a new session a slot, if there is one for it or one to be had.
+        """Add a new session if there is a free slot, or one to evict.
 
         Returns:
             Its id, or `NO_SESSION`.
@@ -229,7 +229,7 @@ class FetchSessions:
         return session_id
 
     def close(self, session_id: int) -> None:
-        """Forget a session; harmless where it is not known."""
+        """Remove a session; does nothing if it is unknown."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self._by_anybody.remove(session_id)
@@ -237,7 +237,7 @@ class FetchSessions:
             self.partition_count -= session.size
 
     def _resize(self, session: FetchSession, size: int, is_old: bool) -> None:
-        """Take in that a session's weight has changed."""
+        """Update the counts after a session's size or age changed."""
         self.partition_count += size - session.size
         session.size = size
         session.is_old = is_old

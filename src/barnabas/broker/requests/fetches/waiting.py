@@ -75,7 +75,7 @@ class DelayedFetch:
         self.pending.on_cancel = self._forget
 
     def go_on(self, reading: Reading, left_ms: int) -> None:
-        """Do what a pass over the partitions makes necessary: read from the disk, answer, or wait for data so long."""
+        """Continue after a pass: read from disk, answer, or wait for data for `left_ms`."""
         self._refused = reading.refused
         if reading.cold:
             self._read_from_disk(reading.cold)
@@ -215,7 +215,7 @@ class EndKeys:
 
 
 class LargeDelayedFetch(DelayedFetch):
-    """A fetch of very many partitions: it goes over them in slices, and over all of them again whenever something came.
+    """A fetch of very many partitions: passes over them in slices, and again whenever data arrives.
 
     It waits for its partitions before it reads them: what comes while it reads is seen in the next pass.
     """
@@ -231,7 +231,7 @@ class LargeDelayedFetch(DelayedFetch):
         self.pending.on_cancel = self._cancel
 
     def begin(self) -> Pending[FetchResponse]:
-        """Read for the first time."""
+        """Begin the first pass."""
         left_ms = self._left_ms()
         if left_ms > 0:
             self._is_waiting = True
@@ -262,7 +262,7 @@ class LargeDelayedFetch(DelayedFetch):
         self._pass.then(self._passed, self._fail)
 
     def _steps(self) -> Steps[tuple[Reading, bool]]:
-        """One pass: what was found, and whether it is the answer."""
+        """Make one pass; the result is its reading and whether to answer now."""
         reading = self._reading()
         yield from reading.steps()
         is_due = reading.is_complete

@@ -1,4 +1,4 @@
-"""All APIs that this broker serves: one module each, in the order of their keys.
+"""The handlers of all supported APIs: one module each, in the order of their keys.
 
 What ApiVersions offers, what the README's table says and what is routed come from this one tuple.
 """

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn (API key 25, v0-2): the group whose offsets a transaction is about to commit.
+"""AddOffsetsToTxn (API key 25, v0-2): add a group to a transaction that will commit its offsets.
 
 Source: protocol guide, AddOffsetsToTxn; semantics, transactions.
 """

@@ -24,7 +24,7 @@ from barnabas.wire.security.authorizer import Operation, ResourceType
 
 @in_slices
 def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Steps[AddPartitionsToTxnResponse]:
-    """Note all of them, or none: one that may not be written to stands for all."""
+    """Add all partitions or none: an error of one partition refuses the others."""
     transactional_id = request.transactional_id
     if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
         yield _response(request, {}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)

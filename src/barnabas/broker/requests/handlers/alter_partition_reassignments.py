@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (API key 45, v0): move partitions to other brokers, or cancel that.
+"""AlterPartitionReassignments (API key 45, v0): reassign partitions to other brokers, or cancel reassignments.
 
 Source: protocol guide, AlterPartitionReassignments; semantics, topics and partitions; KIP-455.
 """

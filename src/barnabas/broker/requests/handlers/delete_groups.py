@@ -1,4 +1,4 @@
-"""DeleteGroups (API key 42, v0-2): remove groups without members, and all that they have committed.
+"""DeleteGroups (API key 42, v0-2): delete empty groups with their committed offsets.
 
 Source: protocol guide, DeleteGroups; semantics, group coordinator; KIP-229.
 """

@@ -1,4 +1,4 @@
-"""DescribeConfigs (API key 32, v0-3): the settings of topics and of this broker, and where they come from.
+"""DescribeConfigs (API key 32, v0-3): the settings of topics and of this broker, with their sources.
 
 Source: protocol guide, DescribeConfigs; semantics, configs.
 """
@@ -53,9 +53,7 @@ def describe_configs(
 
 
 def _is_unread(ctx: RequestContext, topic: str) -> bool:
-    """Return whether a topic has settings that this broker did not read: it has no replica of it, and nobody changed
-    them.
-    """
+    """Return whether this broker has not read a topic's settings: it has no replica, and they were not changed."""
     cluster = ctx.services.cluster
     return topic in cluster.image.topics and not cluster.has_topic_overrides(topic)
 

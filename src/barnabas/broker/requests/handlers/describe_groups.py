@@ -60,7 +60,7 @@ def _describe(ctx: RequestContext, group_id: str, includes_operations: bool) -> 
 
 
 def _members(group: Group) -> list[DescribedGroupMember]:
-    """Return the members; what they asked for and got only stands while the group is stable."""
+    """Return the members; their metadata and assignments only while the group is stable."""
     is_stable = group.phase is Phase.STABLE
     return [
         DescribedGroupMember(

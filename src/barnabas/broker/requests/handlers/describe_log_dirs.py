@@ -1,4 +1,4 @@
-"""DescribeLogDirs (API key 35, v0-2): which replicas stand in which directory of this broker, and how large they are.
+"""DescribeLogDirs (API key 35, v0-2): the replicas in each log directory of this broker, and their sizes.
 
 Source: protocol guide, DescribeLogDirs; semantics, topics and partitions; KIP-113.
 """
@@ -20,7 +20,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 @in_slices
 def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
-    """Each directory with all its topics; of partitions only those that are asked about (null: all)."""
+    """Return each directory with the requested partitions (null: all)."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
         yield DescribeLogDirsResponse()
         return

@@ -1,4 +1,5 @@
-"""ExplainQuotas (API key 10048, v0), our own: which limit holds a client, what was measured, what it used lately.
+"""ExplainQuotas (API key 10048, v0), Barnabas only: the limit that throttles a client, its measurements, its recent
+use.
 
 | view | answer, as JSON                                                      |
 | ---- | -------------------------------------------------------------------- |
@@ -43,7 +44,7 @@ _LONGEST_PACED_S = 10
 def explain_quotas(
     ctx: RequestContext, request: ExplainQuotasRequest
 ) -> ExplainQuotasResponse | Pending[ExplainQuotasResponse]:
-    """Tell what is asked for, of this broker alone."""
+    """Return the requested information about this broker alone."""
     # differs from Kafka (explain-quotas): it has no such request.
     own_user = ctx.connection.principal.name
     is_own = request.user in (None, own_user) and (
@@ -87,9 +88,7 @@ def _uses(ctx: RequestContext, client_id: str | None) -> bool:
 
 
 def _may_see_all(ctx: RequestContext) -> bool:
-    """Return whether somebody who may ask in any case sees others, too; it is no denial to be logged where he
-    does not.
-    """
+    """Return whether a client may see other clients, too; a missing right is not logged as a denial."""
     authorizer, connection = ctx.services.authorizer, ctx.connection
     if authorizer.allows_everything:
         return True

@@ -1,4 +1,4 @@
-"""Facts (API key 10049, v0), our own: what happened of late on this broker, as JSON, for `barnabas explain`.
+"""Facts (API key 10049, v0), Barnabas only: recent diagnostic events of this broker as JSON, for `barnabas explain`.
 
 What each subject tells, and which right it takes, stands in `requests/told_facts.py`; what the answers look like in
 `explain/facts.json`. Rows are found in slices, and made text in a thread.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @in_slices
 def facts(ctx: RequestContext, request: FactsRequest) -> Steps[FactsResponse]:
-    """Tell what is known of one subject, of this broker alone."""
+    """Return the events of one subject on this broker."""
     # differs from Kafka (facts): it has no such request.
     # Here: most brokers are never asked.
     from barnabas.broker.requests.fact_question import Question

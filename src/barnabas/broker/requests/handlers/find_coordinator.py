@@ -1,4 +1,4 @@
-"""FindCoordinator (API key 10, v0-3): which broker coordinates a group, or a transactional id.
+"""FindCoordinator (API key 10, v0-3): the broker that coordinates a group or a transactional id.
 
 Source: protocol guide, FindCoordinator; semantics, FindCoordinator.
 """

@@ -1,4 +1,5 @@
-"""IncrementalAlterConfigs (API key 44, v0-1): set, delete, lengthen or shorten some settings and leave the others.
+"""IncrementalAlterConfigs (API key 44, v0-1): set, delete, append to or subtract from some settings; others are
+unchanged.
 
 Source: protocol guide, IncrementalAlterConfigs; semantics, configs; KIP-339, KIP-412.
 """

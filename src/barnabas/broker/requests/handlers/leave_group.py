@@ -1,4 +1,4 @@
-"""LeaveGroup (API key 13, v0-4): members go, and need not be waited for; several of them since version 3.
+"""LeaveGroup (API key 13, v0-4): remove members from a group; several of them since version 3.
 
 Source: protocol guide, LeaveGroup; semantics, group coordinator; KIP-345 (static members).
 """

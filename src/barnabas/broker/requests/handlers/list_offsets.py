@@ -1,4 +1,4 @@
-"""ListOffsets (API key 2, v0-5): the earliest offset, the latest, or the first at or after a time.
+"""ListOffsets (API key 2, v0-5): the earliest offset, the latest, or the first at or after a timestamp.
 
 Version 0 knows segments only: it lists where those begin that were changed last before a time.
 
@@ -124,7 +124,7 @@ def _list_offset(
 
 
 def _not_available(ctx: RequestContext) -> ErrorCode:
-    """Return the error for what a new leader does not know yet: what its high watermark really is."""
+    """Return the error of a new leader that does not know the real high watermark yet."""
     if ctx.api_version < _FIRST_VERSION_WITH_NOT_AVAILABLE:
         return ErrorCode.LEADER_NOT_AVAILABLE
     return ErrorCode.OFFSET_NOT_AVAILABLE
@@ -133,7 +133,7 @@ def _not_available(ctx: RequestContext) -> ErrorCode:
 def _list_segments(
     partition: Partition, replica_id: int, wanted: ListOffsetsPartition, now_ms: int
 ) -> ListOffsetsPartitionResponse:
-    """Return the offsets of version 0, descending; a consumer sees none above the high watermark."""
+    """Return the offsets of version 0, descending; a consumer gets none above the high watermark."""
     log = partition.log
     known = log.segment_times(now_ms)
     if wanted.timestamp == EARLIEST:

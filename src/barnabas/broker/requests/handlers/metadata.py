@@ -1,4 +1,4 @@
-"""Metadata (API key 3, v0-9): which brokers are alive, which topics there are, who leads their partitions.
+"""Metadata (API key 3, v0-9): live brokers, topics, and the leaders of partitions.
 
 A topic that is asked for by name and does not exist is created on the way where that is allowed; its metadata says
 LEADER_NOT_AVAILABLE until it is there. A broker that has just started answers once it was told of the cluster: clients
@@ -82,7 +82,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataRes
 
 
 def _describable(ctx: RequestContext, names: list[str]) -> Generator[Step, None, list[str]]:
-    """Those that the principal may know of."""
+    """Return the topics that the principal may describe."""
     if ctx.services.authorizer.allows_everything:
         return names
     if len(names) > MOST_ELEMENTS_AT_ONCE:
@@ -155,7 +155,7 @@ def _respond(
 
 
 def _rights(ctx: RequestContext, resource_type: ResourceType, name: str) -> int:
-    """Return what the principal may do with such a resource, as bits."""
+    """Return the operations that the principal may do on a resource, as bits."""
     return ctx.rights(resource_type, name) & OPERATIONS_OF[resource_type]
 
 

@@ -1,4 +1,4 @@
-"""OffsetCommit (API key 8, v0-8): store how far a group has read.
+"""OffsetCommit (API key 8, v0-8): store the committed offsets of a group.
 
 Version 0 keeps offsets in the registry, all others in `__consumer_offsets`.
 

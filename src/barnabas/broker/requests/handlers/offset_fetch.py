@@ -1,4 +1,4 @@
-"""OffsetFetch (API key 9, v0-7): how far a group has read.
+"""OffsetFetch (API key 9, v0-7): the committed offsets of a group.
 
 Version 0 reads from the registry, all others from what the group committed.
 
@@ -82,7 +82,7 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
 
 
 def _may_describe(ctx: RequestContext, topic: str, is_all: bool) -> bool:
-    """Return whether the principal may know of a topic; who asks for all did not ask for this one."""
+    """Return whether the principal may describe a topic; denials are logged only for topics named in the request."""
     if is_all:
         return ctx.may_unlogged(Operation.DESCRIBE, ResourceType.TOPIC, topic)
     return ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic)

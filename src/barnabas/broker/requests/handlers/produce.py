@@ -117,7 +117,7 @@ def _append(
     answers: list[PartitionProduceResponse],
     late: list["_Late"],
 ) -> None:
-    """Append what came for one partition, now or when it is prepared.
+    """Append the data of one partition, now or after its preparation.
 
     Args:
         refusal: What is wrong with the topic as a whole.
@@ -266,7 +266,7 @@ class _Completion:
 
 
 def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> ErrorCode:
-    """Why the producer may not write as it does, in transactions or idempotently, to whatever topic.
+    """Return the error of a producer that is not authorized for transactions or idempotent writes.
 
     Args:
         attributes: Of all batches, `_IDEMPOTENT_BIT` among them where one has a producer id.
@@ -282,8 +282,7 @@ def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> Er
 
 
 def _attributes(data: PartitionProduceData) -> int:
-    """Return the low bits of the attributes of a partition's first batch, `_IDEMPOTENT_BIT` among them; 0 where it has
-    none.
+    """Return the low attribute bits of a partition's first batch, with `_IDEMPOTENT_BIT`; 0 if it has none.
 
     Raises:
         ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
@@ -302,7 +301,7 @@ def _attributes(data: PartitionProduceData) -> int:
 
 
 def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduceData]:
-    """Each partition once: of what is named twice the later records count, and there is one answer, as in Kafka."""
+    """Return each partition once: of repeated partitions the last one counts, as in Kafka."""
     if len({topic.name for topic in topic_data}) == len(topic_data):
         for topic in topic_data:
             partition_data = topic.partition_data

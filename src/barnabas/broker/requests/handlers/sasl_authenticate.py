@@ -12,7 +12,7 @@ from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRe
 
 
 def sasl_authenticate(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
-    """Refuse: nobody is logging in."""
+    """Refuse the request: no login is in progress."""
     return SaslAuthenticateResponse(
         ErrorCode.ILLEGAL_SASL_STATE, "SaslAuthenticate request received after successful authentication"
     )

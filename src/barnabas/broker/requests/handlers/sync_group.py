@@ -1,4 +1,4 @@
-"""SyncGroup (API key 14, v0-5): hand in the assignments as the leader, get one's own.
+"""SyncGroup (API key 14, v0-5): submit assignments as the leader, receive the own assignment.
 
 Source: protocol guide, SyncGroup; semantics, group coordinator; KIP-559 (protocol type and name).
 """

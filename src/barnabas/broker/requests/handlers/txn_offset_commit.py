@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (API key 28, v0-3): store how far a group has read, to count once a transaction is committed.
+"""TxnOffsetCommit (API key 28, v0-3): store offsets of a group that count once a transaction is committed.
 
 Source: protocol guide, TxnOffsetCommit; semantics, transactions; KIP-98, KIP-447 (the member's id and generation).
 """

@@ -17,7 +17,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def update_features(
     ctx: RequestContext, request: UpdateFeaturesRequest
 ) -> Pending[UpdateFeaturesResponse] | UpdateFeaturesResponse:
-    """Finalize what the request names, feature by feature."""
+    """Finalize the features of a request, one by one."""
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     controller = ctx.services.controller

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (API key 27, v0): a transaction's outcome, told to the leaders of what it touched.
+"""WriteTxnMarkers (API key 27, v0): write transaction markers to partitions that this broker leads.
 
 Sent by transaction coordinators, this broker's own too. A marker for a producer that has no open transaction in the
 partition is written all the same: it fences the producer.
@@ -99,7 +99,7 @@ class _Answers:
         self.pending: Pending[WriteTxnMarkersResponse] = Pending()
 
     def wait(self) -> None:
-        """One more is on its way."""
+        """Count one more pending append."""
         self._left_count += 1
 
     def set(self, producer_id: int, key: TopicPartition, error_code: ErrorCode, is_late: bool = False) -> None:

@@ -37,7 +37,7 @@ _TYPE_COUNT: Final = max(ResourceType) + 1
 
 
 def parse_super_users(text: str) -> frozenset[Principal]:
-    """Return the principals of `super.users`, divided by semicolons, for names may hold commas.
+    """Return the principals of `super.users`, separated by semicolons, as names may contain commas.
 
     Raises:
         ConfigError: One is none.
@@ -49,7 +49,7 @@ def parse_super_users(text: str) -> frozenset[Principal]:
 
 
 class Denied(Protocol):
-    """Is told of a denial; see `Authorizer.may`."""
+    """Is called on a denial; see `Authorizer.may`."""
 
     def __call__(
         self,
@@ -74,7 +74,7 @@ def _nobody(
 
 
 class AclAuthorizer:
-    """Says what principals may do, by `rules`. Owned by the event loop.
+    """Authorizes principals by `rules`. Owned by the event loop.
 
     Attributes:
         rules: What they are; whoever changes them calls `forget`.
@@ -134,7 +134,7 @@ class AclAuthorizer:
         return self._decide(principal, host, resource_type, name) if rights is None else rights
 
     def forget(self) -> None:
-        """The rules say something else: every decision is made anew."""
+        """Drop all cached decisions, because the rules changed."""
         self._decisions.clear()
         self._bytes = 0
         self._principal = self._host = None

@@ -123,7 +123,7 @@ class AclStore:
         )
 
     async def start(self) -> None:
-        """Create what is missing of the tree, read everything, and begin to watch.
+        """Create missing nodes, read all rules, and begin to watch.
 
         Raises:
             RegistryError: The registry did not let us.
@@ -172,7 +172,7 @@ class AclStore:
         return Changed(nothing, nothing, failed)
 
     async def _write(self, pattern: Pattern, entries: frozenset[Entry], stat: Stat | None) -> bool:
-        """Write a pattern's node and its notification, unless somebody created, changed or deleted it meanwhile."""
+        """Write a pattern's node and its notification, unless another broker changed it meanwhile."""
         path = path_of(pattern)
         op: Op
         if stat is None:
@@ -237,7 +237,7 @@ class AclStore:
             log.debug("%d access rules of %d patterns", len(self.rules), len(there))
 
     async def _take_over(self, patterns: Iterable[Pattern]) -> None:
-        """Read patterns, and go by what is said about them."""
+        """Read patterns, and apply their rules."""
         wanted = list(patterns)
         for start in range(0, len(wanted), _NODES_AT_ONCE):
             some = wanted[start : start + _NODES_AT_ONCE]

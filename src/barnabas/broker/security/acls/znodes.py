@@ -1,4 +1,4 @@
-"""/kafka-acl and /kafka-acl-extended: what is said about a pattern; their change nodes: which pattern it is about.
+"""/kafka-acl and /kafka-acl-extended: the rules of each pattern; their change nodes: the changed pattern.
 
     /kafka-acl/<Type>/<name>                    {"version":1,"acls":[{"principal":"User:alice","permissionType":"Allow",
                                                 "operation":"Read","host":"*"}]}; missing, null or empty: nothing

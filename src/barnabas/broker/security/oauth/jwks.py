@@ -59,7 +59,7 @@ class KeyRefresher:
         await self._first.future()
 
     def serve(self, tokens: SignedTokens) -> None:
-        """Give the keys to one more."""
+        """Provide the keys to one more validator."""
         tokens.keys = self._keys
         self._tokens.append(tokens)
 

@@ -64,7 +64,7 @@ def parse_keys(document: bytes) -> dict[str, Key]:
 
 
 class SignedTokens:
-    """Takes the word of who holds the private keys.
+    """Validates tokens by the signatures of trusted keys.
 
     Attributes:
         keys: The public ones as they are known now, by `kid`.
@@ -93,7 +93,8 @@ class SignedTokens:
         self.keys: dict[str, Key] = {}
 
     def judge(self, token: str) -> Callable[[], Identity]:
-        """Find a token's key, and give what looks at the signature, in any thread, and says whose token it is.
+        """Find a token's key, and return a function, for any thread, that verifies the signature and returns the
+        identity.
 
         Raises:
             InvalidTokenError: It proves nothing; so does what is given.
@@ -158,5 +159,5 @@ def _decoded(part: str) -> bytes:
 
 
 def _default_algorithm(described: dict[str, object]) -> str | None:
-    """Return the algorithm that makes a key of a kind; which it may be used with is said beside it."""
+    """Return the algorithm implied by a key type, if the key names none."""
     return "RS256" if described.get("kty") == "RSA" else None

@@ -1,4 +1,4 @@
-"""Tokens that nobody signed: whoever takes them takes anybody's word. For tests, where a listener asks for them.
+"""Unsigned tokens, whose claims are not verified. For tests, on listeners that enable them.
 
     base64url({"alg":"none"}) . base64url({"sub":"alice","exp":...}) .
 
@@ -22,12 +22,12 @@ _PART_COUNT = 3
 
 
 def is_asked_for(options: Mapping[str, str]) -> bool:
-    """Return whether a JAAS line wants tokens that nobody signed: it names anything about them."""
+    """Return whether a JAAS entry enables unsigned tokens: it has any option about them."""
     return any(name.startswith(("unsecuredValidator", "unsecuredLogin")) for name in options)
 
 
 class UnsecuredTokens:
-    """Takes anybody's word."""
+    """Accepts tokens without verifying them."""
 
     def __init__(self, options: Mapping[str, str], now_ms: Callable[[], int]) -> None:
         """Args:

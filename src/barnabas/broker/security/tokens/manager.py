@@ -1,4 +1,4 @@
-"""All delegation tokens of the cluster: who asks for them is answered, who logs in with them is found.
+"""All delegation tokens of the cluster: creates, changes and lists them, and finds the token of a login.
 
     /delegation_token/tokens/<id>                     the token
     /delegation_token/token_changes/token_change_<n>  its id: created, renewed, ended
@@ -107,7 +107,7 @@ class TokenManager:
         )
 
     async def start(self) -> None:
-        """Read all tokens, and see when somebody changes them."""
+        """Read all tokens, and watch for changes."""
         for path in (paths.DELEGATION_TOKENS, paths.DELEGATION_TOKEN_CHANGES):
             for each in (*paths.ancestors(path), path):
                 try:
@@ -120,7 +120,7 @@ class TokenManager:
     # --- who logs in
 
     def find(self, mechanism: str, token_id: str) -> KnownUser | None:
-        """Return the user who logs in with a token, or would if it had not expired; None: there is none."""
+        """Return the user of a token, also of an expired one; None: the token does not exist."""
         token = self._tokens.get(token_id)
         if token is None or token_id not in self._credentials:
             return None
@@ -148,7 +148,7 @@ class TokenManager:
         return token
 
     async def renew(self, principal: Principal, secret: bytes, period_ms: int) -> int:
-        """Give a token a later end, and tell which.
+        """Extend a token's lifetime, and return its new expiry.
 
         Raises:
             KafkaError: It is not there, not that principal's, or has expired.
@@ -158,7 +158,7 @@ class TokenManager:
         return token.expiry_ms
 
     async def expire(self, principal: Principal, secret: bytes, period_ms: int) -> int:
-        """Give a token another end, or remove it, and tell which.
+        """Change a token's expiry or remove it, and return the expiry.
 
         Raises:
             KafkaError: It is not there, not that principal's, or has expired.
@@ -175,7 +175,7 @@ class TokenManager:
     def visible(
         self, principal: Principal, owners: Collection[Principal] | None, may_describe: Callable[[str], bool]
     ) -> list[Token]:
-        """Return the tokens that somebody may see, the oldest first.
+        """Return the tokens that a principal may see, the oldest first.
 
         Args:
             owners: Whose tokens, owned or to be renewed by them; None: anybody's.
@@ -193,7 +193,7 @@ class TokenManager:
         return secret_of(self._master_key, token.token_id)
 
     async def remove_expired(self) -> None:
-        """Remove what has expired; the controller's duty."""
+        """Remove expired tokens; a task of the controller."""
         now_ms = self._clock.now_ms()
         for token in list(self._tokens.values()):
             if token.has_expired(now_ms):

@@ -1,4 +1,4 @@
-"""One delegation token, how it stands in the registry, and what may be done with it. Pure.
+"""One delegation token, its encoding in the registry, and its operations. Pure.
 
     /delegation_token/tokens/<id>    {"version":1,"owner":"User%3Aalice","renewers":["User%3Abob"],"issueTimestamp":1,
                                       "maxTimestamp":2,"expiryTimestamp":2,"tokenId":"..."}
@@ -33,7 +33,7 @@ class Token(NamedTuple):
     expiry_ms: int
 
     def is_of(self, principal: Principal) -> bool:
-        """Return whether somebody may renew it and let it end."""
+        """Return whether a principal may renew and expire it."""
         return principal == self.owner or principal in self.renewers
 
     def has_expired(self, now_ms: int) -> bool:
@@ -77,7 +77,7 @@ def new_token(
 
 
 def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, limits: TokenLimits) -> Token:
-    """Return the token with a later end.
+    """Return the token with an extended expiry.
 
     Args:
         period_ms: From now on; less than 0: the usual one.
@@ -91,7 +91,7 @@ def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, lim
 
 
 def ended(token: Token, principal: Principal, period_ms: int, now_ms: int) -> Token | None:
-    """Return the token with another end; None: it ends now.
+    """Return the token with another expiry; None: it expires now.
 
     Args:
         period_ms: From now on; less than 0: at once.
