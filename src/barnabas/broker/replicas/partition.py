@@ -100,8 +100,7 @@ class Partition:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the high watermark is known: after an election the real one may be above that of this leader.
-        """
+        """Return whether the high watermark is known: after an election the real one may be above that of this leader."""
         followers = self.followers
         return followers is None or self.high_watermark >= followers.epoch_start_offset
 
