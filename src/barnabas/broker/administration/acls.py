@@ -1,6 +1,6 @@
 """Creates, deletes and describes access rules (ACLs) on behalf of administrators.
 
-What is asked for is checked as Kafka does it, rule by rule; rules about one pattern are written together.
+Each rule is checked as in Kafka; the rules of one pattern are written together.
 
 Source: semantics, ACLs; Kafka 2.7.2, KafkaApis.handleCreateAcls, AclAuthorizer.createAcls and deleteAcls.
 """

@@ -1,6 +1,6 @@
 """The levels of this process's loggers, under the names that log4j has for levels, and how a client changes them.
 
-They are those of this process alone and end with it, as in Kafka.
+The levels apply to this process alone and are lost when it ends, as in Kafka.
 
 Source: semantics, configs (broker loggers); Kafka 2.7.2, AdminManager.validateLogLevelConfigs; KIP-412.
 """

@@ -1,6 +1,6 @@
 """Describes and alters the quotas in the registry on behalf of administrators.
 
-Entities have a user, a client id or both; a name that is null stands for all that have no limit of their own.
+An entity has a user, a client id or both. A null name stands for all users or client ids without a limit of their own.
 
 Source: KIP-546; semantics, ClientQuotas; Kafka 2.7.2, AdminManager.describeClientQuotas, alterClientQuotas.
 """

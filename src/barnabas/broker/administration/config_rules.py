@@ -1,7 +1,7 @@
 """Applies changes to existing settings. Pure.
 
-A list is changed as its text is: what is appended comes after it, in its own spelling, and each item that is
-subtracted takes away the first one that is written alike. What has no value yet begins with the default of its kind.
+A list is changed as text: appended items are added at the end, in their own spelling; each subtracted item removes the
+first equal one. A setting without a value starts from the default of its kind.
 
 Source: semantics, IncrementalAlterConfigs; Kafka 2.7.2, AdminManager.prepareIncrementalConfigs, whose words these are.
 """

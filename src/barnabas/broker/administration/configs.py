@@ -1,7 +1,7 @@
 """Changes settings of topics and brokers, and the levels of this broker's loggers.
 
-A change is checked against what is so now, written to the registry with a notification, and taken over from there by
-every broker (`broker/cluster/watcher.py`), this one too: `settle` waits for that.
+A change is checked against the current settings and written to the registry with a notification. Every broker applies
+it from there (`broker/cluster/watcher.py`), this one too: `settle` waits for that.
 
 Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
 """

@@ -1,6 +1,6 @@
 """Elections and reassignments on behalf of administrators.
 
-The controller does either; what is elected is waited for until this broker's image of the cluster shows it.
+The controller carries out both. Elections are waited for until this broker's image of the cluster shows the result.
 
 Source: semantics, ElectLeaders, AlterPartitionReassignments.
 """

@@ -2,14 +2,15 @@
 
     set for this broker  >  set for all brokers  >  the file  >  the default
 
-`LiveConfig` keeps one `BrokerConfig` up to date in place: whoever reads `config.x` when it needs it reads what is so
-now, and who made something of it before is told.
+`LiveConfig` updates one `BrokerConfig` in place: code that reads `config.x` when it needs it sees the current value,
+and code that derived something from it subscribes.
 
-What is set is taken over as a whole, or not at all where the settings can't be together or a thread pool would grow or
-shrink by more than half; it is remembered, and described, all the same, and tried again with the next change.
+Dynamic settings are applied together, or not at all if they are invalid together, or if a thread pool would grow or
+shrink by more than half. Settings that were not applied are still stored and described, and tried again with the next
+change.
 
-Invariants: only settings that Kafka calls dynamic change; a listener is told after the change, in the order in which
-they came, once, and only of a change.
+Invariants: only settings that Kafka calls dynamic change; each change calls the listeners once, after it was made, in
+the order of subscription.
 
 Source: Kafka 2.7.2, kafka.server.DynamicBrokerConfig, DynamicThreadPool, LogCleaner.validateReconfiguration;
 configuration page, updating broker configs.

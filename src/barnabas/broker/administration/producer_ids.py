@@ -1,7 +1,7 @@
 """Hands out producer ids, each once in the life of the cluster.
 
-A broker takes a block of 1000 ids from /latest_producer_id_block by a write that checks the node's version, and hands
-them out from memory; what is left of a block when the broker stops is lost.
+A broker reserves a block of 1000 ids from /latest_producer_id_block by a write that checks the node's version, and
+hands the ids out from memory. The rest of a block is lost when the broker stops.
 
 Source: zookeeper.md, /latest_producer_id_block; semantics, InitProducerId.
 """

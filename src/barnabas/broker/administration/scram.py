@@ -1,9 +1,9 @@
 """Creates, deletes and describes SCRAM credentials of users.
 
 A credential is a setting of the user in the registry, beside quotas. The client computes the salted password, the
-broker the two keys that it stores; no password ever comes here.
+broker the two keys that it stores; the broker never sees a password.
 
-Each user of a request is changed as a whole or not at all, and has one result.
+The changes of one user in a request succeed or fail together, with one result.
 
 Source: semantics, SCRAM; KIP-554; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
 """

@@ -3,9 +3,9 @@
 Invariants:
 
 - An image is immutable; an update makes a new one.
-- Only UpdateMetadata changes what is known; whether a request counts was asked before (`replicas/control.py`).
-- The broker list of an update replaces the one before; partitions are merged; a leader of -2 removes them.
-- A name that no topic can have is left out, whoever tells it: no path in the registry can be made of it.
+- Only UpdateMetadata changes the image; `replicas/control.py` has already checked that the request is current.
+- The broker list of an update replaces the previous one; partitions are merged; a leader of -2 removes them.
+- Invalid topic names are dropped, whatever their source: they cannot be part of a path in the registry.
 
 Source: semantics, replication (UpdateMetadata); protocol guide, UpdateMetadata.
 """

@@ -1,7 +1,7 @@
 """Finds the partitions about which a newly started broker has no metadata yet.
 
-A controller that takes over tells first of brokers, then of partitions some at a time, those whose replicas are away
-last. Who was told of nothing before would tell its clients of a topic with some of its partitions.
+A controller that takes over sends brokers first, then partitions some at a time, those with offline replicas last. A
+broker that has only a part of them would describe topics with missing partitions to its clients.
 
 Source: replication.md, failover; zookeeper.md.
 """

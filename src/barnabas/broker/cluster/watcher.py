@@ -1,24 +1,23 @@
 """Reads settings from the registry and watches them for changes.
 
-An entity is what settings are kept for, and is named as its node below /config: `topics/t`, `brokers/0`,
-`brokers/<default>`, `clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Whoever
-changes one writes its node and a sequential notification under /config/changes (`wire/registry/configs.py`). A broker
-handles the notifications that it has not seen yet in order, reads the nodes again, and deletes notifications older than
-15 minutes.
+An entity is the owner of settings, named as its node below /config: `topics/t`, `brokers/0`, `brokers/<default>`,
+`clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Every change writes the entity's
+node and a sequential notification under /config/changes (`wire/registry/configs.py`). A broker handles new
+notifications in order, reads the nodes again, and deletes notifications older than 15 minutes.
 
-Whoever goes by the settings of one type of entity (`topics`, ...) subscribes to it and is told of each entity as it is
-at the start, and then whenever it is another than it was told last.
+Listeners subscribe to one type of entity (`topics`, ...). They get the settings of each entity at the start, and then
+whenever the settings differ from those last passed on.
 
-Of a type that is watched also the nodes themselves are: who writes one and tells nobody is seen as well. There what is
-no node of settings (no JSON object with strings below `config`) changes nothing.
+For types that are watched, the nodes themselves are watched, too: a change without a notification is seen as well.
+There a malformed node (not a JSON object with strings below `config`) changes nothing.
 
 Invariants:
 
-- Everything is done in one queue, a piece at a time: nobody is told of something older after something newer.
-- A change is told once, after its notification was seen; several of one entity that are seen together are told as one.
-- No change is lost: what can't be read is read again later, and where the session broke, so that notifications may have
-  come and been deleted meanwhile, everything is read again.
-- The settings of a topic were told before its first LeaderAndIsr request is carried out (`load`).
+- All work runs in one queue, one piece at a time: listeners never get older settings after newer ones.
+- Listeners are called once per change, after its notification was seen; changes of an entity seen together count once.
+- No change is lost: failed reads are repeated later. After a lost session, when notifications may have been created and
+  deleted unseen, everything is read again.
+- The listeners have a topic's settings before its first LeaderAndIsr request is carried out (`load`).
 
 Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager, ZkNodeChangeNotificationListener.
 """

@@ -1,7 +1,7 @@
 """Writes the in-sync replicas that leaders propose.
 
-Kafka looks at the epochs and at the version of the state alone. Here a proposal must also make sense, which those of
-Kafka's brokers always do: it comes from the leader, names the leader, and nobody who holds no replica.
+Kafka checks only the epochs and the version of the state. Here a proposal must also be consistent, as those of Kafka's
+brokers always are: it comes from the leader, includes the leader, and names only brokers that have a replica.
 
 Source: replication.md, AlterIsr; KIP-497.
 """

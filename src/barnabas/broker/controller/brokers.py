@@ -1,8 +1,8 @@
 """Handling of brokers that start, restart and fail.
 
-Order, for those that came: the standing brokers hear of them, they hear of everything, then their replicas are online,
-and what waits for a leader is tried. A follower refuses a leader that it does not know, so nothing may be told in
-another order. A broker that came back in another session is one that failed and came.
+Order for brokers that registered: the other brokers get their addresses; they get the complete metadata; their
+replicas become online; partitions that wait for a leader are tried. A follower rejects a leader that it does not know,
+so the order matters. A broker that registered again in another session counts as failed and started.
 
 Source: replication.md, brokers come and go; Kafka 2.7.2, KafkaController.processBrokerChange, onBrokerStartup,
 onBrokerFailure, onReplicasBecomeOffline.

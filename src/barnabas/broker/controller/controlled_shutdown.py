@@ -1,6 +1,6 @@
 """Relieves a broker that is about to stop: others lead in its place, and do not wait for it.
 
-It stays marked until its registration goes, and leads nothing any more.
+It stays marked as shutting down until its registration ends, and leads no partition any more.
 
 Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaController.doControlledShutdown.
 """

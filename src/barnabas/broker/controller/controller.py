@@ -5,12 +5,12 @@ handler reads the registry again (and sets the watch again), so that no change i
 
 Invariants:
 
-- A broker that is not the controller holds no state and sends nothing. It stands for election in a session in which it
+- A broker that is not the controller keeps no state and sends nothing. It stands for election in a session in which it
   is registered.
-- A lost connection holds the handlers up; within the session the term goes on, and what the watches missed is read.
-- A handler whose write is refused because the controller's epoch changed resigns. So does one whose session ended.
-- Nothing that the registry holds and nothing that fails ends the task that handles the events.
-- Whoever asks for something is answered, also where the term ends meanwhile.
+- A lost connection delays the handlers; within the session the term continues, and missed changes are read.
+- A handler whose write is rejected because the controller epoch changed resigns. So does one whose session ended.
+- Neither data in the registry nor an exception ends the task that handles the events.
+- Every request gets an answer, even if the term ends meanwhile.
 - Requests about a partition are sent after its state was written.
 
 Source: replication.md, controller: events; zookeeper.md, watchers of each node.

@@ -1,18 +1,18 @@
 """Election of partition leaders, and the in-sync replicas that result. Pure.
 
-| election | leader: the first | in sync | is told |
+| election | leader: the first replica that is | ISR afterwards | recipients |
 | --- | --- | --- | --- |
-| offline | online and in sync | those online | the online replicas |
-| unclean | the same; where there is none: online | the same; the leader alone | the online replicas |
-| reassign | of those that it is to have, online and in sync | stays | those that it is to have |
-| preferred | of all replicas, if it is online and in sync | stays | all replicas |
-| controlled shutdown | online and in sync | those not shutting down | the registered replicas |
+| offline | online and in sync | its online members | the online replicas |
+| unclean | the same; if there is none: online | the same; the leader alone | the online replicas |
+| reassign | a target replica, online and in sync | unchanged | the target replicas |
+| preferred | the first of all replicas, if online and in sync | unchanged | all replicas |
+| controlled shutdown | online and in sync | members not shutting down | the registered replicas |
 
 Invariants:
 
-- Every election raises the leader epoch by one, also one that changes nothing else; so does a removal from those in
-  sync, and each step of a reassignment.
-- The last one in sync stays in the list when its broker dies: only it has everything.
+- Every election raises the leader epoch by one, even if it changes nothing else; so does a removal from the ISR, and
+  each step of a reassignment.
+- The last member of the ISR stays in it when its broker dies: only that broker has all records.
 
 Source: replication.md, elections, state machines; Kafka 2.7.2, Election, ReplicaStateMachine.
 """

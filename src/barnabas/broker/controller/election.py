@@ -1,6 +1,6 @@
 """Election of the controller: the broker that creates /controller wins; the same transaction raises the epoch.
 
-Invariant: two controllers never have the same epoch, and the older one's writes fail: each of them checks the version
+Invariant: two controllers never have the same epoch, and the older one's writes fail, as every write checks the version
 of /controller_epoch.
 
 Source: zookeeper.md, controller election.

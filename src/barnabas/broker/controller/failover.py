@@ -1,9 +1,9 @@
 """Takes over as controller: reads the registry, sends everything to the live brokers, and resumes unfinished work.
 
-Order: what is known; all brokers hear of all brokers; who was away when nobody looked (the last controller, above all)
-leaves those in sync; replicas that are alive hear what they are (those that know it refuse, those that started
-meanwhile need it), the others leave those in sync; partitions without a leader get one; then reassignments, deletions
-and elections that were asked for go on.
+Order: read the registry; send all brokers to all brokers; remove from the ISR the replicas that were offline unnoticed
+(above all those of the last controller); send live replicas their state (brokers that know it refuse, brokers that
+started meanwhile need it), and remove the others from the ISR; elect leaders for partitions without one; then resume
+reassignments, deletions and requested elections.
 
 Source: replication.md, failover; Kafka 2.7.2, KafkaController.onControllerFailover.
 """

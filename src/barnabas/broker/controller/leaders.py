@@ -1,6 +1,6 @@
 """Leader elections on request: of preferred leaders, or unclean ones.
 
-Also those that nobody asks for: now and then brokers that lead less than they should get back what is theirs.
+Also elects preferred leaders from time to time, for brokers that lead too few of their partitions.
 
 Source: replication.md, preferred leaders; semantics, ElectLeaders; KIP-183, KIP-460.
 """

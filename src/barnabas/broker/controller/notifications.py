@@ -3,7 +3,7 @@
     /isr_change_notification/isr_change_<n>          {"version":1,"partitions":[{"topic":"t","partition":0}]}
     /log_dir_event_notification/log_dir_event_<n>    {"version":1,"broker":0,"event":1}
 
-Invariant: a node that makes no sense is deleted with the others, and is in nobody else's way.
+Invariant: a malformed node is deleted like the others, and does not stop their handling.
 
 Source: replication.md, notifications, log dirs; zookeeper.md, admin requests through ZooKeeper.
 """

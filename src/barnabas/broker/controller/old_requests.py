@@ -5,9 +5,9 @@
 
 Invariants:
 
-- A node is deleted when all that it asks for is done or refused, since the tools ask for nothing more before that; of a
-  reassignment that goes on its entry stays.
-- What makes no sense is dropped with a warning.
+- A node is deleted when its whole request is done or refused, as the tools send no other request before that; a
+  reassignment keeps its entry until it is complete.
+- Malformed requests are ignored with a warning.
 
 Source: zookeeper.md, admin requests through ZooKeeper; Kafka 2.7.2, KafkaController.processZkPartitionReassignment,
 PreferredReplicaLeaderElection.

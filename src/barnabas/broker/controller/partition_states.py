@@ -2,9 +2,9 @@
 
 Invariants:
 
-- Memory follows the registry: a state is taken over when its write was answered, or when somebody else's was found.
-- Brokers are told of a state after it was written.
-- What makes no sense in the registry is left alone, and is in nobody else's way.
+- Memory follows the registry: a state is applied when its write was answered, or when another writer's was read.
+- Brokers get a state after it was written.
+- Malformed nodes are left alone and do not stop the handling of others.
 
 Source: replication.md, state machines, elections; Kafka 2.7.2, ZkPartitionStateMachine; zookeeper.md, partition state.
 """

@@ -1,6 +1,6 @@
 """Reads the assignments of topics, many at a time.
 
-Invariant: what makes no sense in the registry is left out, with a warning, and is in nobody else's way.
+Invariant: malformed nodes are skipped with a warning and do not stop the handling of others.
 
 Source: zookeeper.md, topic assignment.
 """

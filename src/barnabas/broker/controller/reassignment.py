@@ -1,12 +1,13 @@
 """Reassigns partitions to other brokers on behalf of administrators.
 
-A reassignment is in the topic's node as long as it goes on: the partition has its old and its new replicas, and which
-of them are added and removed. Each step is taken when it begins, when it is resumed, and when it may end:
+A reassignment is stored in the topic's node until it is complete: the partition has its old and its new replicas, and
+the lists of those being added and removed. This step runs when it begins, when it is resumed, and when it may complete:
 
-1. The topic's node is written, where it is not so yet; replicas that are not wanted any more are stopped.
-2. Not all that it is to have are in sync: the leader epoch is raised, so that the leader takes in the new replicas; old
-   and new ones are told, the new ones that they are new.
-3. They are: one of them leads, in a higher epoch; the others leave those in sync, and are deleted; the node is written.
+1. The topic's node is written, if it differs; replicas that are no longer wanted are stopped.
+2. Some target replicas are not in sync: the leader epoch is raised, so that the leader accepts the new replicas; old
+   and new replicas get the state, the new ones marked as new.
+3. All are in sync: one of them becomes leader in a higher epoch; the others leave the ISR and are deleted; the node is
+   written.
 
 Source: replication.md, reassignment; Kafka 2.7.2, KafkaController.onPartitionReassignment; KIP-455.
 """

@@ -1,10 +1,10 @@
 """Changes the states of replicas, and sends the resulting requests to brokers.
 
-| to | the broker is told | and |
+| to | request to the broker | and |
 | --- | --- | --- |
 | new | LeaderAndIsr, new | |
-| online | LeaderAndIsr as it is; nothing where it was new | |
-| offline | StopReplica | it leaves the replicas in sync; the others get LeaderAndIsr |
+| online | LeaderAndIsr with the current state; none if it was new | |
+| offline | StopReplica | it leaves the ISR; the other replicas get LeaderAndIsr |
 | deletion started | StopReplica that deletes | |
 | deletion successful, ineligible | | |
 | not existent | | it leaves the assignment in memory |

@@ -5,10 +5,10 @@ StopReplica. Every partition in a LeaderAndIsr goes with an UpdateMetadata to al
 
 Invariants:
 
-- Brokers that are not registered are told nothing.
-- The epoch in a StopReplica is the one that the brokers know before the change; where the topic is on its way out it is
-  -2, which is always obeyed.
-- A broker that was told once in a batch that a partition is new is not told otherwise.
+- Brokers that are not registered get no requests.
+- The epoch in a StopReplica is the one that brokers know before the change; if the topic is being deleted it is -2,
+  which is always obeyed.
+- Once a batch marks a partition as new for a broker, the mark stays.
 
 Source: replication.md, requests to brokers; Kafka 2.7.2, ControllerBrokerRequestBatch; protocol guide, the three APIs.
 """

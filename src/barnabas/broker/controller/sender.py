@@ -1,7 +1,7 @@
 """Sends the controller's requests to the brokers: to each in order, one at a time, retrying until the broker is gone.
 
-A broker that says that a request was for an earlier registration (STALE_BROKER_EPOCH) gets nothing more until it is
-seen anew: what waits for it was decided of the one that it was, and below protocol 2.2 no request says so.
+A broker that answers STALE_BROKER_EPOCH (the request was for an earlier registration) gets nothing more until its new
+registration is seen: queued requests were decided for the earlier one, and below protocol 2.2 no request says so.
 
 Source: semantics, controller (requests to one broker).
 """

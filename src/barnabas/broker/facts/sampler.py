@@ -1,6 +1,6 @@
 """Samples offsets every ten seconds, some in each turn of the event loop, as there may be very many.
 
-What is read is what the logs and the groups know anyway: whoever appends or commits pays nothing for it.
+The sampled values are those that logs and groups keep anyway: appends and commits pay nothing for it.
 """
 
 from collections.abc import Callable, Iterable, Iterator

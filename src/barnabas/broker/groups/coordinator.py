@@ -1,8 +1,8 @@
 """The group coordinator: handles clients' group requests, and owns the groups of this broker.
 
-It finds the group and lets one event happen to it (`table.py`). Belongs to the event loop's thread.
+It finds the group and applies one event to it (`table.py`). Owned by the event loop.
 
-Invariant: the groups in memory are exactly those of the partitions that this broker owns or is taking over.
+Invariant: the groups in memory are exactly those of the partitions that this broker owns or is loading.
 
 Source: design page, consumer group membership, offset tracking; semantics, group coordinator.
 """

@@ -1,6 +1,6 @@
 """Appends the records of groups to their partitions of `__consumer_offsets`.
 
-Invariant: whoever waits for an append is told what became of it, also where it raised or could not even be made.
+Invariant: every append calls back with its result, even if it raised or could not be built.
 
 Source: design page, offset tracking; semantics, group coordinator.
 """

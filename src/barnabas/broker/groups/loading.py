@@ -1,8 +1,8 @@
 """Reads the groups and offsets of one partition of `__consumer_offsets`. Runs off the event loop.
 
 Invariants: of several records with one key the last counts; offsets of a transaction count from its commit marker on,
-and stay pending without a marker; memory grows with what lives in
-the partition, not with what was ever written there; the result is built of fresh objects that nobody else sees yet.
+and stay pending without a marker; memory grows with the live contents of the partition, not with everything ever
+written to it; the result consists of new objects that no other code has seen yet.
 
 Source: design page, offset tracking; semantics, coordinator moves.
 """

@@ -1,7 +1,7 @@
 """Index of the groups with pending offsets by producer, for transaction markers to find them.
 
 Invariants: every group with pending offsets of a producer is listed under its partition and that producer; a marker
-that comes while its partition is being read is kept until all groups of it are there.
+that arrives while its partition is being loaded is kept until all its groups are loaded.
 
 Source: semantics, WriteTxnMarkers.
 """

@@ -1,7 +1,7 @@
 """Static members (KIP-345): one that rejoins under a new member id takes over its membership; the old id is fenced.
 
-A stable group keeps its generation then: the new id is stored with the group before the member is answered, and when it
-cannot be stored the old id stands again.
+A stable group keeps its generation: the new id is stored with the group before the member is answered, and the old id
+is restored if it cannot be stored.
 
 Source: KIP-345; semantics, JoinGroup.
 """

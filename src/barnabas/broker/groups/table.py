@@ -1,10 +1,10 @@
 """The groups of a broker, and the shell around the pure machine that each of them is.
 
-It lets one event happen to a group and carries out the effects: timers, parked answers, records of
-`__consumer_offsets`. Belongs to the event loop's thread.
+It applies one event to a group and carries out the effects: timers, parked answers, records of `__consumer_offsets`.
+Owned by the event loop.
 
-Invariant: within one event all bookkeeping is done before anybody outside is called, so an answer that brings the next
-request on the spot finds everything in its place.
+Invariant: within one event all bookkeeping is done before any callback, so an answer that triggers the next request at
+once finds a consistent state.
 
 Source: design page, consumer group membership, offset tracking.
 """

@@ -1,13 +1,13 @@
 """The ways to all brokers, in lanes: each has one connection, opened when it is needed, and a queue before it.
 
-The same way leads to this broker itself: its own requests arrive like those of any other one.
+The broker sends requests to itself in the same way, and they arrive like those of other brokers.
 
 Invariants:
-- On one lane to one broker one request is on its way at a time, in the order in which they came; lanes do not wait for
-  each other.
-- Every request ends, with its answer or with an error (NETWORK_EXCEPTION), and is never sent a second time here: who
-  sent it knows whether that does harm.
-- A request goes to where the broker is when it is sent: one that has moved gets a new connection.
+- Each lane to a broker has one request in flight at a time, in the order of submission; lanes do not wait for each
+  other.
+- Every request completes, with its response or with an error (NETWORK_EXCEPTION), and is never repeated here: the
+  caller knows whether that does harm.
+- A request goes to the broker's current address: a broker that has moved gets a new connection.
 
 Source: semantics, controller (requests to one broker), WriteTxnMarkers; `request.timeout.ms`.
 """

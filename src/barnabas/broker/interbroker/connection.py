@@ -1,14 +1,13 @@
 """A connection to a broker: sends one request at a time and receives its response.
 
-Not a client's channel (`clients/channel.py`): there are no tasks and futures here, as each transaction pays for it, and
-no versions are agreed on, as inter.broker.protocol.version says them.
+Not a client's channel (`clients/channel.py`): without tasks and futures, as each transaction pays for them, and without
+version negotiation, as inter.broker.protocol.version decides the versions.
 
 Invariants:
-- At most one request is on its way; each gets its answer or a failure, once; a connection that has failed is closed and
-  stays so.
-- An answer is received where it stays, in one piece, and is valid until the next request is sent: a follower's log is
-  written from there. What it claims to be long is bounded before anything is allocated, and takes memory only as it
-  arrives.
+- At most one request is in flight; each gets its response or a failure, once; a failed connection is closed and stays
+  so.
+- A response is received into one buffer, and stays there until the next request is sent: a follower's log is written
+  from there. Its claimed length is checked before anything is allocated, and memory is used only as data arrives.
 
 Source: protocol guide, common request and response structure.
 """

@@ -1,8 +1,9 @@
 """Tracks the part of a log that is on disk, and flushes the rest.
 
 Invariants:
-    - everything below `recovery_point` is on disk, and what is there is still what the log holds;
-    - a flush syncs whatever a start after a crash relies on: segments, snapshots, epochs, and the names of all of them.
+    - everything below `recovery_point` is on disk and unchanged in the log;
+    - a flush syncs everything that a start after a crash needs: segments, snapshots, epochs, and the names of all of
+      them.
 
 Source: implementation page, log; log-format facts, load and recovery; design page, section 2.
 """

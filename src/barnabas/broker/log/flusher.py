@@ -1,9 +1,9 @@
 """One flush (fsync in an executor) of a log at a time.
 
 Invariants:
-    - a request that comes while a flush runs is served by the next one, which begins when the first ends: what was
-      appended before the request is on disk when it is answered;
-    - everybody who waits is called once: when it is on disk, or when it is not going to be.
+    - a request that arrives while a flush runs is served by the next one, which begins when the first ends: records
+      appended before the request are on disk when it is answered;
+    - each callback is called once: after the flush, or with its error.
 
 Source: design page, section 2 (fsync never on the loop).
 """

@@ -1,9 +1,9 @@
 """The logs of a broker by partition: opens and makes them, and deletes them.
 
 Invariants:
-    - of one partition there is one log, one that is being opened, or one that is being deleted: a log that is asked for
-      while its namesake goes waits until that one's directory has another name;
-    - whoever waits is answered, in the order of what was asked for.
+    - a partition has one log, one that is being opened, or one that is being deleted: opening a log while its
+      predecessor is deleted waits until that one's directory is renamed;
+    - all callers are answered, in the order of their requests.
 
 Source: design page, log; log-format facts, files in a log dir.
 """

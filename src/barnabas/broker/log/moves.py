@@ -1,17 +1,17 @@
 """Moves logs to another directory of `log.dirs` while they are written and read.
 
-    <topic>-<partition>.<32 hex digits>-future     the copy, a log of its own, until it has what the log has
+    <topic>-<partition>.<32 hex digits>-future     the copy, a log of its own, until it is complete
 
-The copy is made batch by batch: threads read, the loop appends, some at a time. When it has come near the log's end
-it is closed, gets the log's name in its own directory, and is opened again. What was appended meanwhile follows, and
-in the turn of the loop that copies the last of it, it takes the log's place. The old one goes once the new one is on
-disk.
+The copy is made batch by batch: threads read, the event loop appends some at a time. When it is near the log's end it
+is closed, renamed to the log's name in its own directory, and opened again. Records appended meanwhile are copied, and
+in the turn of the loop that copies the last of them, the copy replaces the log. The old log is deleted once the new one
+is on disk.
 
 Invariants:
-    - until the copy takes its place, the log is read and written as if nothing were going on;
-    - a crash leaves the log, or both in full: of two logs of one partition a start keeps the one that is longer, and it
-      goes on with a copy that was not finished;
-    - what fails costs the move, and the log stays where it is.
+    - until the copy replaces the log, the log is read and written as usual;
+    - a crash leaves the log, or both in full: of two logs of one partition a start keeps the longer one, and it resumes
+      an unfinished copy;
+    - a failure ends only the move, and the log stays in its directory.
 
 Source: KIP-113; log-format facts, files in a log dir; semantics, AlterReplicaLogDirs.
 """

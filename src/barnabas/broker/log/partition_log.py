@@ -1,17 +1,17 @@
 """The log of one partition: segments one after the other, appended at the end and read anywhere.
 
 Invariants:
-    - it belongs to the event loop's thread; only `batches`, `close` and the flush's work may run in another one;
+    - it is owned by the event loop; only `batches`, `close` and the flush's work may run in another thread;
     - segments never overlap, the last one is the active one, and there is always one;
     - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
-    - while something is written ahead nothing else is appended and no segment begins:
-      `broker/replicas/append_queues.py` keeps appends apart, copies and cuts wait, and whoever closes the log waits
+    - while an append is written ahead nothing else is appended and no segment begins:
+      `broker/replicas/append_queues.py` keeps appends apart, copies and truncations wait, and closing the log waits
       until it is settled;
-    - while the log is truncated, copies, flushes and the next cut wait, a leader's appends are refused
-      (NOT_LEADER_OR_FOLLOWER), reads find nothing, and retention, cleaner and moves leave it alone.
+    - while the log is truncated, copies, flushes and the next truncation wait, a leader's appends are refused
+      (NOT_LEADER_OR_FOLLOWER), reads find nothing, and retention, cleaner and moves skip the log.
 
-What is on disk is `durability.py`'s, when a segment ends `segments/roller.py`'s, and finding batches
-`segments/segment_chain.py`'s.
+`durability.py` tracks the part on disk, `segments/roller.py` decides when a segment ends, and
+`segments/segment_chain.py` finds batches.
 
 Source: design page, log; implementation page, log; log-format facts.
 """

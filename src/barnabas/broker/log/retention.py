@@ -1,7 +1,8 @@
 """Retention: deletes a log's oldest segments by age, by size, and below the log start offset.
 
-Invariants: the rules apply one after the other, each to what the one before has left; segments go from the oldest on,
-stopping at the first that must stay; nothing at or above the high watermark goes; an empty active segment stays.
+Invariants: the rules apply one after the other, each to the segments left by the one before; segments are deleted from
+the oldest on, up to the first that must be retained; nothing at or above the high watermark is deleted; an empty active
+segment is retained.
 
 Source: configuration page, retention.ms and retention.bytes; log-format facts, retention; Kafka 2.7.2's
 `Log.deleteOldSegments` for the order of the rules.

@@ -1,11 +1,11 @@
 """Cuts the files of a log, off the event loop.
 
-    segments above    renamed, the newest first, so that what a kill leaves is the log up to some offset
-    the directory     on disk, before anything is written that begins where they began
-    the last one left cut, its index files before it, so that none says more than it holds
+    segments above    renamed, the newest first, so that a kill leaves the log up to some offset
+    the directory     synced, before anything is written at the offsets where they began
+    the last segment  truncated, its index files before it, so that they never have entries beyond its end
     producers         from the newest snapshot that is left, and the batches above it
 
-Invariant: whatever step a kill comes behind, a start finds a log without a hole.
+Invariant: after a kill at any step, a start finds a log without a gap.
 
 Source: replication facts, truncation; log-format facts, load and recovery.
 """

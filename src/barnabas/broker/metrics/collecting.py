@@ -1,10 +1,10 @@
 """Collects the figures of all parts of the broker into a snapshot.
 
-It goes over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`):
-with 10,000 partitions no client waits for it. What is counted is counted where it happens; here it is only read.
+It iterates over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`):
+with 10,000 partitions no client waits for it. Events are counted where they happen; this module only reads the counts.
 
 Cardinality: at most barnabas.metrics.max.entities topics and as many partitions are listed, those that were hosted
-first; sums are of all, and `barnabas_metrics_left_out` says how many are left out.
+first; sums cover all, and `barnabas_metrics_left_out` is the number of unlisted ones.
 
 # differs from Kafka (listed-entities): it lists all.
 

@@ -4,8 +4,8 @@
     # TYPE name counter|gauge|summary
     name{label="value",...} number
 
-Written here and not by a library, which takes three times as long for the text of 10,000 partitions: what this thread
-computes, the event loop waits for.
+Written here and not by a library, which takes three times as long for the text of 10,000 partitions: the event loop
+waits for this thread's computation.
 
 Source: Prometheus, exposition formats, text format 0.0.4.
 """

@@ -2,9 +2,9 @@
 
     connection (a thread of its own) ─► Page.ask (event loop) ─► Page.write (that thread) ─► answer
 
-`ask` gives a value, or a `Pending` of one where it takes several turns of the loop; it must not hand out what the loop
-goes on changing. `write` makes bytes of it and touches nothing else. So the loop pays for looking, and never for
-writing, sending or slow peers. The page `/` lists the table.
+`ask` returns a value, or a `Pending` of one if it takes several turns of the loop; it must not return objects that the
+loop still changes. `write` encodes the value and touches nothing else. So the loop spends time only on the query, never
+on encoding, sending or slow clients. The page `/` lists the table.
 
 Source: design page, section 2.
 """

@@ -1,6 +1,6 @@
 """Snapshots of the distributions, so that quantiles and shares cover only the last minutes.
 
-Each minute the distributions are copied; quantiles are of what came since the oldest copy, which is five minutes old
+Each minute the distributions are copied; quantiles cover the time since the oldest copy, which is five minutes old
 (or as old as the broker).
 
 # differs from Kafka (recent-quantiles): its histograms keep 1,028 values, of which older ones are less likely.

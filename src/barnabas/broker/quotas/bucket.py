@@ -1,8 +1,8 @@
 """Measures the use by clients that share a limit.
 
-Windows forget in seconds what a hold lasts for minutes. So a bucket also knows until when its limit is used up by what
-was let in (`used_up_until_ms`): on another connection that counts, too. For who comes by one connection and waits
-there, as he was told, that time is always over: he is told what Kafka tells him.
+Windows forget within seconds, but a throttle time may last minutes. So a bucket also records until when its limit is
+used up by admitted requests (`used_up_until_ms`): this counts on other connections, too. For a client that waits on
+its one connection, as told, that time is always over: it gets the same throttle times as from Kafka.
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager.
 """

@@ -1,6 +1,6 @@
 """Explains why a client is throttled or not: all levels, the measured use, the clients that share a limit. Pure.
 
-What is told is of one broker: limits are per broker, as in Kafka, so on N brokers a client may use N times as much.
+An explanation covers one broker: limits are per broker, as in Kafka, so on N brokers a client may use N times as much.
 
 Source: semantics, quotas; docs/quotas.md.
 """

@@ -3,10 +3,11 @@
     sums of each user and client id (`manager.Client`) ─ collect, once a second ─► rings of 3,600 seconds
 
 Invariants:
-- At most `most_kept` users and client ids have rings: those that used most. What all others used is in one ring of
-  theirs, so the sum over all rings is what the broker served. Of them no more than `_MOST_CANDIDATES` have names here.
-- A second is one of wall time: the history goes on where it was after a restart. A clock that is set back adds to the
-  last second that was known.
+- At most `most_kept` users and client ids have rings: those with the most use. The use of all others is in one shared
+  ring, so the sum over all rings is the traffic of the broker. At most `_MOST_CANDIDATES` of the others are known by
+  name.
+- A second is one of wall time: the history continues after a restart. A clock that is set back adds to the last known
+  second.
 """
 
 from array import array

@@ -8,9 +8,9 @@
     header           JSON           {"byteorder", "second", "rings": [[user, client id, kind], ...]}
     rings            3,600 uint32   one after the other, in the header's byte order, the oldest second first
 
-`second` is the last one, in seconds since the epoch. User and client id of those without rings of their own are null.
-The file lies in the first of `log.dirs`, where Kafka and Barnabas take no notice of files that they do not know. It is
-worth nothing but its history: one that can't be read is left out, and the next one takes its place.
+`second` is the last one, in seconds since the epoch. User and client id of the shared ring are null. The file is in the
+first of `log.dirs`, where Kafka and Barnabas ignore unknown files. It contains nothing but history: an unreadable file
+is ignored, and the next one replaces it.
 """
 
 import json

@@ -1,14 +1,14 @@
 """All quotas of a broker: limits, measured use, and clients.
 
-    Session ─► Client (user, client id) ─► Bucket (tags, one for each kind) ─► how long to hold
+    Session ─► Client (user, client id) ─► Bucket (tags, one for each kind) ─► throttle time
 
 Invariants:
 
-- Where no limit of a kind is set nothing of that kind is measured but plain sums for each client.
-- A bucket belongs to tags, not to a connection: who connects again finds what he left.
-- A change of limits takes no walk: `generation` counts them, and who is counted next looks again what is in force.
-- So many clients and buckets are remembered, those that were used last: a peer with a new client id for each request
-  takes no more memory than that. They are remembered by names that are short (`entities.kept_name`).
+- For a kind without any limit only plain sums per client are measured.
+- A bucket belongs to tags, not to a connection: a client that reconnects finds its earlier use.
+- A change of limits walks over nothing: `generation` counts the changes, and each client looks up its limits again.
+- The number of clients and buckets is bounded; those used last are kept. A peer with a new client id for each request
+  takes no more memory than that. They are kept under short names (`entities.kept_name`).
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager.
 """

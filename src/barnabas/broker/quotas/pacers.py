@@ -1,7 +1,7 @@
 """Counts the clients that keep to their limits by themselves, by the bucket that they share. Pure.
 
-Several runs of one user and client id have one limit together, and a broker can't tell their connections apart by what
-they use. So each says when it asks that it is one of them, again and again; who has not asked for a while is none.
+Several runs of one user and client id share a limit, and a broker cannot tell their connections apart by their use. So
+each run announces itself in its requests, again and again; a run that has not done so for a while is not counted.
 
 Source: docs/quotas.md, sharing a limit.
 """

@@ -1,12 +1,12 @@
 """Replication quotas: throttles for partitions that are being reassigned. Pure.
 
-    leader.replication.throttled.rate        bytes/s that a leader gives to followers that are not in sync
-    follower.replication.throttled.rate      bytes/s that a follower fetches of partitions it lags behind in
+    leader.replication.throttled.rate        bytes/s that a leader sends to followers that are not in sync
+    follower.replication.throttled.rate      bytes/s that a follower fetches of partitions in which it lags
     leader|follower.replication.throttled.replicas      of a topic: `*`, or `partition:broker,...`
 
-A rate counts for the partitions that are listed for this broker, and for no others. What is listed is counted, in sync
-or not, so that all of it together keeps to the rate; held back is only what is not in sync, and whoever asks knows
-which that is. What one answer brings may exceed the rate, and is made up for before the next.
+A rate applies to the partitions listed for this broker only. All listed partitions are counted, in sync or not, so that
+their sum stays within the rate; only those that are not in sync are throttled, and the caller knows which these are.
+One answer may exceed the rate; the excess delays the next one.
 
 Source: semantics, quotas; facts of replication, Leader and Follower; KIP-73; Kafka 2.7.2, ReplicationQuotaManager.
 """

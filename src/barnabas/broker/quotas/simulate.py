@@ -1,8 +1,8 @@
 """Replays the last hour under another limit, by the very buckets that a broker counts with. Pure.
 
-Each user with a client id is one sender that has one request in flight. What he used in a second of the history he
-offers in ten parts, evenly; what he is held from he sends later, as fast as he may. A limit that is in force already
-has shaped that history: without it there may have been more.
+Each user with a client id is one sender with one request in flight. Its use in a second of the history is offered in
+ten equal parts; throttled parts are sent later, as fast as the limit allows. A limit that was already in force has
+shaped that history: without it there may have been more traffic.
 
 Source: semantics, quotas; docs/quotas.md, "Try a limit before it is set".
 """

@@ -1,7 +1,7 @@
 """A token bucket: limits bursts and the rate that follows. Pure.
 
-It holds as many tokens as come in all windows together, is filled with so many per second as the limit says, and may be
-overdrawn by the last one that found any in it.
+Its capacity is the tokens of all windows together; it is filled at the limit's rate, and the last request that found
+any token may overdraw it.
 
 Source: KIP-599; Kafka 2.7.2, org.apache.kafka.common.metrics.stats.TokenBucket, ControllerMutationQuotaManager.
 """

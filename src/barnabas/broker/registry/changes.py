@@ -1,13 +1,13 @@
 """Follows change notifications: sequential nodes below one parent, each naming a changed entity.
 
-Whoever changes something writes its node and then a notification; every broker reads what is new among these, in order,
-reads what they name again, and deletes notifications older than 15 minutes.
+A writer changes its node and then adds a notification. Every broker reads new notifications in order, reads the nodes
+that they name again, and deletes notifications older than 15 minutes.
 
 Invariants:
 
-- One thing is done at a time, and nothing older after something newer.
-- No change is lost: what can't be read is read again later; where the session broke, or somebody deleted a
-  notification before it was seen, everything is read again (`on_gap`).
+- One piece of work runs at a time, and never an older one after a newer one.
+- No change is lost: failed reads are repeated later. After a lost session, or if a notification was deleted before it
+  was seen, everything is read again (`on_gap`).
 
 Source: Kafka 2.7.2, ZkNodeChangeNotificationListener.
 """

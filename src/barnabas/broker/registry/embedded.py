@@ -3,14 +3,14 @@
 Invariants:
 
 - A change is answered, and seen by reads, when its transaction is committed.
-- Changes that come together share a commit: while one is under way the next ones gather. Very many take several, so
-  that others have their turns between.
-- A refusal is answered after the commit of what it was judged against.
-- Ephemeral nodes of the broker's session, which is this object, are gone when it is opened again. Others belong to one
-  of those that `barnabas.broker.registry.door` keeps for other processes and whose changes come by `perform`: they live
-  on, if it is opened so.
-- What a transaction did is told to watches and observers before its author is answered, and before they are told of the
-  next one.
+- Changes that arrive together share a commit: while one is in progress the next ones gather. Very many take several
+  commits, so that other work runs in between.
+- A refusal is answered after the commit of the changes on which it was based.
+- Ephemeral nodes of the broker's session, which is this object, are gone when it is opened again. Others belong to
+  sessions that `barnabas.broker.registry.door` keeps for other processes and whose changes arrive by `perform`: they
+  live on, if it is opened so.
+- Watches and observers get the changes of a transaction before its author is answered, and before those of the next
+  one.
 
 Source: design page, registry.
 """

@@ -2,12 +2,12 @@
 
 Invariants:
 
-- `Tree` holds what is committed; only `Tree.commit` changes it.
-- A `Stage` sees the tree and what was staged before; a transaction that fails leaves it as it was.
-- A node's sequence counter counts the children ever created in it, so a number is never given twice. What
-  ZooKeeper shows as cversion is that count twice less the children there are: comings and goings together.
-- What ends a session takes all its ephemeral nodes, those too that were staged a moment before. What begins or ends one
-  is a transaction by itself.
+- `Tree` is the committed state; only `Tree.commit` changes it.
+- A `Stage` sees the tree and the changes staged before; a failed transaction leaves it unchanged.
+- A node's sequence counter counts the children ever created in it, so a number is never used twice. ZooKeeper's
+  cversion is twice that count minus the number of children: creations and deletions together.
+- The end of a session removes all its ephemeral nodes, including those staged just before. The begin and the end of a
+  session are transactions of their own.
 
 Source: ZooKeeper programmer's guide, data model and stat structure; ZooKeeper 3.5.9, PrepRequestProcessor (in which
 order an operation's reasons to be refused are looked at).

@@ -2,11 +2,11 @@
 
 Invariants:
 
-- One request is on its way at a time, with all that was gathered; what is proposed meanwhile goes with the next.
-- A change stays until it is answered by name: what an answer leaves out, refuses for now, or loses is sent again, as it
-  is. The controller answers a change that it made already with the state that came of it, so asking twice is safe.
-- An answer counts for the very change that was sent. One that was withdrawn meanwhile, and proposed anew in another
-  leader epoch, waits for its own (KAFKA-12686).
+- One request is in flight at a time, with all gathered proposals; later proposals go with the next one.
+- A proposal stays until the answer names it: if an answer omits it, refuses it for now, or is lost, it is sent again
+  unchanged. The controller answers a repeated proposal with the resulting state, so repetition is safe.
+- An answer counts only for the proposal that was sent. One that was withdrawn meanwhile, and proposed again in another
+  leader epoch, waits for its own answer (KAFKA-12686).
 
 Source: protocol guide, AlterIsr; KIP-497; semantics, replication.
 """

@@ -6,13 +6,14 @@
                                                                       └─► written in an executor, then placed
 
 Invariants:
-- The appends of a log are placed in the order in which they came, also those that would be short, so that a
-  producer's order is kept and a log's end stays where it was when one was prepared for it.
-- Leadership, leader epoch, min.insync.replicas and whether the partition is still there are looked at again before
-  anything is written, and before what was written is placed: else it is cut off again.
-- Each has an answer, whatever is raised; one that fails fails alone. Nobody's leaving takes one back.
-- What waits is in the memory of the requests that brought it (`RequestContext.keep_frame`). Large requests are bounded
-  there; small ones, which a peer may send, leave behind and send again, are bounded here by their number.
+- The appends of a log are placed in the order of arrival, including short ones, so that a producer's order is kept and
+  the log's end does not move while an append is prepared for it.
+- Leadership, leader epoch, min.insync.replicas and the partition's existence are checked again before anything is
+  written, and before written data is placed: otherwise it is truncated again.
+- Every append is answered, even after an exception; a failure affects that append alone. A client that disconnects does
+  not cancel its append.
+- Waiting appends use the memory of their requests (`RequestContext.keep_frame`). Large requests are bounded there;
+  small ones, which a peer may send, abandon and send again, are bounded here by their number.
 
 Source: design page, rule 1 (nothing long on the loop).
 """

@@ -4,13 +4,13 @@
 
 Invariants:
 
-- What was meant for an earlier registration of this broker, or comes from a controller older than the newest one that
-  was seen, changes nothing. The controller sends to an address, and may not have heard yet that it is another process
-  that listens there: what came before this broker asked to be registered is for the one that it was. What comes until
-  that is answered waits. Below protocol 2.2 no request says for which registration it is: then that is all that tells.
-- Requests are carried out one after the other, in the order in which they came; whoever sends one has the answer when
-  all that follows from it here is done.
-- The settings of a topic are known before its first replica is made.
+- A request for an earlier registration of this broker, or from a controller older than the newest one seen, changes
+  nothing. The controller sends to an address, and may not know yet that another process listens there: requests that
+  arrive before this broker asks to be registered are for its predecessor. Those that arrive until the registration is
+  answered wait. Below protocol 2.2 requests do not name the registration: then this is the only check.
+- Requests are carried out one after the other, in the order of arrival; the sender gets the answer when all local
+  effects are done.
+- The settings of a topic are known before its first replica is created.
 - Partitions with an invalid topic name or a negative number are refused one by one. Such a name would be a path out of
   the log directory, and the directory of partition -1 of `a` has the name of partition 1 of `a-`.
 

@@ -2,7 +2,7 @@
 
 Invariants:
 
-- What a leader sent is taken only while that leader leads in the epoch in which it was asked.
+- A leader's response is applied only while that leader leads in the epoch of the request.
 - The order is: records, high watermark, log start. The high watermark is never above the log's end.
 
 Source: semantics, replication (follower); Kafka 2.7.2, ReplicaFetcherThread.processPartitionData.

@@ -1,34 +1,34 @@
 """The in-sync replicas (ISR) of a partition, and the high watermark that follows from them. Pure.
 
-A follower tells by each fetch how far it is: the offset that it asks for is its log end offset. It is caught up as of
-the last moment at which it had all that the leader had then:
+Each fetch reports a follower's progress: its fetch offset is its log end offset. A follower is caught up as of the last
+moment at which it had all records that the leader had then:
 
 | its fetch offset is at least | caught up as of |
 | --- | --- |
 | the leader's log end offset now | now |
-| the leader's log end offset at its fetch before | that fetch |
+| the leader's log end offset at its previous fetch | that fetch |
 | neither | as before |
 
-A change of the in-sync replicas is proposed, and counts once whoever keeps the partition's state has written it:
+A change of the ISR is proposed, and counts once the owner of the partition's state has written it:
 
 | | committed: `isr` | maximal: `maximal_isr` |
 | --- | --- | --- |
-| nothing is proposed | what was committed last | the same |
+| no proposal | the last committed ISR | the same |
 | an expansion is proposed | as before | with the new member |
 | a shrink is proposed | as before | the same |
 
-The committed one is asked before an append (min.insync.replicas), for throttles and metrics, and is what the next
-change begins with. The maximal one has everybody who may be elected next: the high watermark waits for all of them.
+The committed ISR is used for appends (min.insync.replicas), throttles and metrics, and as the base of the next change.
+The maximal ISR has every replica that may be elected next: the high watermark waits for all of them.
 
 Invariants:
 
-- One change is pending at a time. It stays so until its outcome is known, or another leader epoch begins: a write that
-  was refused or lost may have been done all the same, and its members may be elected.
+- One change is pending at a time. It stays pending until its outcome is known, or another leader epoch begins: a write
+  that was refused or lost may have succeeded all the same, and its members may be elected.
 - The candidate for the high watermark is never above the log end offset of a member of the maximal ISR, as far as the
-  leader knows it. A member that comes back with less (it lost what was not on disk) counts with what it has from its
-  first fetch on: the offset of a fetch is taken also where it is lower than the one before. What nobody can see from
-  here is the time between: the leader counts on the old offset until that fetch.
-- Members keep the order in which they came.
+  leader knows it. A member that returns with fewer records (it lost those not on disk) counts with these from its first
+  fetch on: a fetch offset is accepted even if it is lower than the previous one. The leader cannot see the time
+  between: it uses the old offset until that fetch.
+- Members keep their order.
 
 Source: design page, replication; semantics, replication; Kafka 2.7.2, kafka.cluster.Partition and Replica.
 """

@@ -1,12 +1,12 @@
 """A change of a partition's ISR, from its proposal to its outcome.
 
-There are two ways, by inter.broker.protocol.version: from 2.7-IV2 the controller is asked to write it (`altered_isr`),
-before that the leader writes it itself and tells the controller (`written_isr`).
+There are two implementations, chosen by inter.broker.protocol.version: from 2.7-IV2 the controller writes the change
+(`altered_isr`), before that the leader writes it and notifies the controller (`written_isr`).
 
 Invariants:
 
-- At most one change of a partition is on its way; what is withdrawn, or replaced by another, is never called back.
-- Nothing is given up but what the partition's state forbids: then another leader epoch is on its way.
+- At most one change of a partition is pending; one that is withdrawn or replaced never calls back.
+- A change is given up only if the partition's state forbids it: then another leader epoch follows.
 
 Source: semantics, replication; KIP-497.
 """

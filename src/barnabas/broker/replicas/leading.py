@@ -1,17 +1,18 @@
 """Replication as a leader: tracks followers, proposes ISR changes, and advances the high watermark.
 
-    a follower's fetch ─► how far it is ─► in sync? ─► a change of the in-sync replicas is proposed
-                                  └──────► high watermark ─► who waits for it: consumers, producers with acks=all
+    a follower's fetch ─► its progress ─► in sync? ─► an ISR change is proposed
+                                  └──────► high watermark ─► waiting consumers, and producers with acks=all
 
-Two things wake two kinds of readers, so that nobody is asked in vain: a partition's key those who read up to the high
-watermark, its `end_key` those who read up to the log's end.
+Two keys wake two kinds of readers, so that no reader is woken in vain: a partition's key those that read up to the high
+watermark, its `end_key` those that read up to the log end.
 
 Invariants:
 
-- The high watermark of a leader never goes back; what is above it nobody was told of but followers. What flush.messages
-  wants on disk is above it until it is there.
-- Who waits for acks is answered once: when the high watermark has passed its records, when its time is up, or when this
-  broker leads the partition no more. Leadership that was lost and won again does not count: its records may be gone.
+- The high watermark of a leader never decreases; only followers have seen records above it. Records that flush.messages
+  requires on disk are above it until they are there.
+- A producer with acks=all is answered once: when the high watermark has passed its records, when its timeout is over,
+  or when this broker stops leading the partition. Leadership that was lost and regained does not count: the records may
+  be gone.
 
 Source: design page, replication; semantics, replication (leader); Kafka 2.7.2, kafka.cluster.Partition, DelayedProduce,
 DelayedDeleteRecords.

@@ -1,8 +1,8 @@
 """All partitions that this broker hosts, and the controller's requests about them.
 
 Invariants: a partition is in the table from the moment its log is open until the controller stops it; control requests
-leave what they would leave if logs were opened at once, in the order in which they came, however long a log takes to
-open. Which of them count, `control.py` has decided before.
+have the same effects as if logs were opened at once, in the order of arrival, however long a log takes to open.
+`control.py` has already rejected outdated requests.
 
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """

@@ -1,8 +1,8 @@
 """A hosted partition: its log, its leadership, and its high watermark.
 
-Invariants: consumers read below the high watermark; it never goes back on a leader; where the leader is the only
-replica it is its log's end, as far as that is as safe as flush.messages wants it, else `leading.py` says how far it is,
-and on a follower what its leader told.
+Invariants: consumers read below the high watermark. It never decreases on a leader. If the leader is the only replica
+it is the log end, as far as that is as durable as flush.messages requires; otherwise `leading.py` computes it. On a
+follower it is the value from the leader.
 
 Source: design page, replication; semantics, replication.
 """
@@ -100,7 +100,7 @@ class Partition:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the high watermark is known: after an election the real one may be above that of this leader."""
+        """Return whether the high watermark is known: after an election the real one may be above the leader's."""
         followers = self.followers
         return followers is None or self.high_watermark >= followers.epoch_start_offset
 

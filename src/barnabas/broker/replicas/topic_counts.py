@@ -1,7 +1,7 @@
 """Counts bytes and records per topic for appends and reads; Kafka's BrokerTopicMetrics.
 
-Plain integers that only grow, added to where it happens. A topic's numbers go when the broker hosts none of its
-partitions any more; what they were stays in the sums of all topics.
+Plain integers that only grow, incremented where the events happen. A topic's counts are dropped when the broker hosts
+none of its partitions any more; they stay in the sums of all topics.
 
 Source: metrics facts, BrokerTopicMetrics; Kafka 2.7.2, `ReplicaManager.appendToLocalLog`.
 """

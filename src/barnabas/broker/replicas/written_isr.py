@@ -1,13 +1,13 @@
 """Changes of in-sync replicas that the leader writes itself: the partition's state, and a note to the controller.
 
     /brokers/topics/<topic>/partitions/<p>/state   the new state, if the node has the version that the leader knows
-    /isr_change_notification/isr_change_<seq>      which partitions changed; the controller tells all brokers
+    /isr_change_notification/isr_change_<seq>      the changed partitions; the controller sends them to all brokers
 
 Invariants:
 
-- A state that has another version, but is just what was to be written, was written: the answer was lost.
-- Every change that was written is noted sooner or later, also one that nobody waits for any more. Notes are gathered:
-  looked at every 2.5 s, written when the last change is more than 5 s old, or the last note more than 60 s.
+- A state with another version but the intended contents was written by this leader: the answer was lost.
+- Every written change is notified sooner or later, even if nobody waits for it any more. Notifications are gathered:
+  checked every 2.5 s, written when the last change is more than 5 s old, or the last notification more than 60 s.
 
 Source: zookeeper.md, partition state, ISR change notifications; semantics, replication; Kafka 2.7.2, ZkIsrManager.
 """

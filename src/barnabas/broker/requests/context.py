@@ -153,7 +153,7 @@ class RequestContext:
         return authorizer.may(connection.principal, connection.host, operation, resource_type, name, self)
 
     def rights(self, resource_type: "ResourceType", name: str) -> int:
-        """Return all operations that the request's principal may do on a resource, as bits `1 << operation`; unlogged."""
+        """Return the operations that the principal may do on a resource, as bits `1 << operation`; logs nothing."""
         connection = self.connection
         return self.services.authorizer.rights(connection.principal, connection.host, resource_type, name)
 

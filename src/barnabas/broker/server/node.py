@@ -649,7 +649,7 @@ class Node:
     def _new_channels(
         self, listener_name: str, client_id: str, timeout_ms: Callable[[], int], address_of: AddressOf | None = None
     ) -> BrokerChannels:
-        """Return channels to a listener of all brokers; addresses come from `address_of`, or the controller's metadata."""
+        """Return channels to a listener of all brokers; `address_of`, or the metadata, gives their addresses."""
 
         def told_address(broker_id: int) -> tuple[str, int] | None:
             broker = self._view.image.brokers.get(broker_id)

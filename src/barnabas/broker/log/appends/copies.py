@@ -1,13 +1,13 @@
 """Batches that another replica wrote, as a follower appends them: with the offsets and epochs that they have.
 
-One pass over the headers of a run checks it and gives all that a log notes of it:
+One pass over the headers of a run checks it and collects the data for the log:
 
-    marks      some of its batches, a kilobyte apart at the least: the indexes take their entries from these
-    epochs     where a leader epoch begins
-    producers  headers and markers of the batches that have a producer, the only ones that are looked at one by one
+    marks      some of its batches, at least a kilobyte apart: the indexes take their entries from these
+    epochs     the offsets at which leader epochs begin
+    producers  headers and markers of the batches with a producer id, the only ones that are read one by one
 
-Invariants: `check_copies` takes nothing of a log but its end, changes nothing, and costs memory only for what it found;
-what is in `Copies` is whole, has the CRC that it says, and ascends.
+Invariants: `check_copies` needs only the log's end, changes nothing, and uses memory only for its result; the batches
+in `Copies` are whole, have correct CRCs, and ascend.
 
 Source: replication facts, follower, answers; log-format facts, record batch, message v0 / v1.
 """

@@ -1,12 +1,12 @@
 """Prepares records for an append: validates them, and rewrites them if the topic requires it.
 
-    short   one batch of magic 2 that stays as it is: its header and its CRC
+    short   one batch of magic 2 that stays unchanged: its header and its CRC are checked
     walked  everything else: decompressed, checked record by record, perhaps converted (`wire/records/assign.py`)
 
-All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does what is
-short, and of the rest what is small (`is_at_once`).
+All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does the
+short form, and the others if they are small (`is_at_once`).
 
-Invariant: the data is changed only once nothing can refuse it here any more.
+Invariant: the data is changed only after all checks have passed.
 
 # differs from Kafka (record-walk): the record count, the offset deltas and the largest timestamp inside a batch whose
 # header and CRC are right are trusted unless barnabas.record.validation=full asks for the walk.

@@ -1,10 +1,10 @@
 """Data that is ready for a log: validated, in the topic's format, and numbered as far as numbering needs a walk.
 
-There are three kinds: one batch of a client, batches of the broker's own, and a message set. `PartitionLog.place` does
-the same with each of them.
+There are three kinds: one batch of a client, batches of the broker, and a message set. `PartitionLog.place` treats them
+alike.
 
-Invariants: making one takes nothing of a log but its rules and its end; what is done here is done on the event loop and
-takes a time that does not grow with the number of records.
+Invariants: building one needs only the log's rules and its end; the methods run on the event loop, in a time that does
+not grow with the number of records.
 
 Source: semantics facts, Produce, idempotence and offsets; log-format facts.
 """

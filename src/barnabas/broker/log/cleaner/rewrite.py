@@ -1,10 +1,10 @@
 """Decides which records of each batch are retained, and writes them.
 
-What stays of a batch of magic 2 keeps base offset, last offset delta, codec, leader epoch and all that its producer
-said; its base timestamp is that of the first record that stays, as in every batch. A producer's newest batch stays even
-if it is empty, because its sequence is what the producer's next batch must follow.
+The retained part of a batch of magic 2 keeps base offset, last offset delta, codec, leader epoch and all producer
+fields; its base timestamp is that of the first retained record, as in every batch. A producer's newest batch is
+retained even if it is empty, because its sequence is the one that the producer's next batch must follow.
 
-Invariants: a batch of which everything stays is copied byte for byte; a batch with a wrong CRC stops the round.
+Invariants: a batch that is retained as a whole is copied byte for byte; a batch with a wrong CRC stops the round.
 
 # differs from Kafka (cleaner-wrong-crc): it copies damaged batches, and gives a right CRC to what it makes of them.
 

@@ -1,8 +1,8 @@
 """The offset checkpoints of the log directories: their contents, and when they are written.
 
 Invariants:
-    - a checkpoint is written by one at a time, in the executor, and only if it says something else than before;
-    - of a log that is damaged it says what it said when that was found.
+    - a checkpoint has one writer at a time, in the executor, and is written only if its contents changed;
+    - the entries of a damaged log keep the values that they had when the damage was found.
 
 Source: log-format facts, files in a log dir.
 """

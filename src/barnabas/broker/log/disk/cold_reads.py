@@ -3,12 +3,12 @@
     handler ─► log, with the page cache ─► an answer
                         └► NotCachedError ─► ColdReads.read ─► executor ─► the handler asks again
 
-Records are read into the page cache and no further: the answer leaves by `sendfile` as always. They are read in parts
-of 1 MB that begin at multiples of it, and some parts that follow are read with them, as who reads a log reads on.
+Records are read into the page cache only: the answer leaves by `sendfile` as always. They are read in parts of 1 MB
+aligned to 1 MB, with some of the following parts, as consumers usually read on.
 
 Invariants:
-    - what is being read is read once, however many wait for it;
-    - nobody is called before the last byte is there, and everybody is called on the event loop.
+    - a part is read once, however many requests wait for it;
+    - callbacks run after the last byte is in memory, and always on the event loop.
 
 Source: design page, section 3.
 """

@@ -1,13 +1,13 @@
 """Disk work of one log, run off the event loop in the order of submission.
 
-The loop changes what the log is in memory at once; the files follow, step by step, each step beginning where the one
-before ended. So a crash finds the files as they were after some step, and nothing that the loop does meanwhile can
+The event loop changes the log's state in memory at once; the files follow, step by step, each step beginning where the
+previous one ended. So a crash leaves the files as they were after some step, and later changes on the loop cannot
 overtake them.
 
 Invariants:
-    - one piece of work at a time, in order; what runs `beside` it concerns files, or the end of one, that nobody else
-      knows yet;
-    - after a failure nothing more is done: what follows may build on what was not written, and fails with that error.
+    - one piece of work runs at a time, in order; work that runs `beside` it uses files, or the end of one, that no
+      other code knows yet;
+    - after a failure no more work is done: later steps may depend on the failed write, and fail with its error.
 
 Source: design page, section 2.
 """

@@ -1,8 +1,9 @@
 """Hanging transactions: read_committed consumers get nothing from the first offset of the earliest one on.
 
 A transaction that is open when a log is opened is ended by its coordinator, which finds it in `__transaction_state`: it
-tells what was decided again, and aborts what takes too long. One that stands in no such record stays open for ever.
-That is told at every start, as nothing else shows it: such a reader waits as if nothing had been written.
+sends decided outcomes again, and aborts transactions over their timeout. A transaction without such a record is
+hanging: it stays open for ever. It is logged at every start, as nothing else shows it: read_committed consumers wait as
+if nothing had been written.
 
 Source: KIP-98; semantics facts, Fetch, last stable offset.
 """

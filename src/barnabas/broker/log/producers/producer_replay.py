@@ -1,6 +1,6 @@
 """Brings producer state up to date from batches that are in the log already, and transaction indexes with it.
 
-Invariant: what a batch did to the state when it was appended it does again when it is replayed.
+Invariant: replaying a batch has the same effect on the state as its append.
 
 Source: KIP-98; log-format facts, load and recovery, 4 and 7.
 """

@@ -4,10 +4,10 @@ Invariants:
     - the last five batches of a producer are remembered; only the last one survives a restart;
     - `check` and `check_own` change nothing; `update` and `end_transaction` are called once the batch is in the log,
       and for every batch that is replayed;
-    - at most `MOST_PRODUCERS` are remembered, and those with open transactions: of the others those that wrote longest
-      ago, by offset and not by timestamps that clients choose, give way. One that goes on after that is as one that
-      expired: it may, and only what it sends again is not known as such;
-    - a transaction is unstable from its first offset on until its marker lies below the high watermark.
+    - at most `MOST_PRODUCERS` are remembered, besides those with open transactions: the ones that wrote longest ago are
+      evicted, by offset and not by timestamps, which clients choose. An evicted producer may continue like an expired
+      one; only its duplicates are not detected;
+    - a transaction is unstable from its first offset on until its marker is below the high watermark.
 
 Source: KIP-98, KIP-185; semantics facts, Produce, idempotence; Fetch, last stable offset.
 """

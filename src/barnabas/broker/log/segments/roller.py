@@ -1,7 +1,7 @@
 """Decides when the active segment is replaced by a new one, and prepares the new one's file in time.
 
 Invariant: a segment never grows beyond segment.bytes, its indexes never beyond segment.index.bytes, and its offsets fit
-what an index entry can say.
+into index entries.
 
 Source: log-format facts, append and roll.
 """

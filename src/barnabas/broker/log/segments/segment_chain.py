@@ -1,7 +1,8 @@
 """The segments of one log in order: finds the batches for a reader.
 
-Invariants: there is always one, sorted by base offset, and the last is the active one. The chain changes at once and
-its files follow (`disk_work.py`); what is renamed to `.deleted` is removed after file.delete.delay.ms.
+Invariants: there is always one segment, they are sorted by base offset, and the last is the active one. The chain
+changes at once and its files follow (`disk_work.py`); files renamed to `.deleted` are removed after
+file.delete.delay.ms.
 
 Source: implementation page, log, reads; log-format facts, retention.
 """

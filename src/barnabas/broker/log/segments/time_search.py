@@ -1,9 +1,9 @@
 """Search for the segment with the first record at or after a timestamp.
 
-A log may have thousands of segments, whose largest timestamps need not ascend. The largest timestamp up to and with
-each segment does, though, and is kept: the first of those at or above the target belongs to the segment sought.
+A log may have thousands of segments, whose largest timestamps need not ascend. The running maximum over the segments
+ascends, though, and is cached: the first maximum at or above the target belongs to the segment sought.
 
-Invariant: what is kept is that of the segments at hand; they are compared, as a segment may be replaced anywhere.
+Invariant: the cache matches the current segments; they are compared, as a segment may be replaced anywhere.
 
 Source: implementation page, log; KIP-33; KIP-79.
 """

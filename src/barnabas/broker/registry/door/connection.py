@@ -4,12 +4,13 @@
 
 Invariants:
 
-- Answers come in the order of the requests, and a request that reads sees what the client's writes before it did. So
-  one that reads waits for writes that are not committed; writes follow each other without waiting.
-- A client hears of a change by its watch before it hears an answer from after that change. What is to be sent is
-  gathered in order, and no request is handled in the middle of a commit.
-- So many requests may wait, and no more are read then; a client that does not take its answers is not heard.
-- A frame that is no request ends the connection alone: the session goes on until it times out.
+- Answers have the order of the requests, and a read sees the client's earlier writes. So a read waits for writes that
+  are not committed; writes follow each other without waiting.
+- A client gets a watch event before the answer to any request after that change. Output is gathered in order, and no
+  request is handled in the middle of a commit.
+- The number of waiting requests is bounded: beyond it no more are read. Nothing is read from a client that does not
+  take its answers.
+- A malformed frame ends only the connection: the session lives until it times out.
 
 Source: ZooKeeper programmer's guide, consistency guarantees; ZooKeeper 3.5.9, ZooKeeperServer.processPacket and
 processConnectRequest, FinalRequestProcessor.

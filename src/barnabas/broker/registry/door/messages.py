@@ -3,8 +3,8 @@
     request  ─► int length, int xid, int operation, record
     answer   ─► int length, int xid, long zxid, int error, record (where there is no error)
 
-A request is either one that reads, which is answered from the tree, or a `Write`: a transaction for the tree. What is
-known to be refused (a mode that is not served) stays among a transaction's operations, so that it is refused in turn.
+A request is either a read, which is answered from the tree, or a `Write`: a transaction for the tree. An operation that
+is known to be refused (an unsupported mode) stays in its transaction, so that it is refused in order.
 
 Source: ZooKeeper 3.5.9, zookeeper.jute, ZooDefs.OpCode, KeeperException.Code, MultiTransactionRecord, MultiResponse.
 """

@@ -2,9 +2,10 @@
 
 Invariants:
 
-- A session has one connection at a time; one that takes it over must know its password, and the other one is closed.
-- A session that ended never comes back: whoever asks for it hears that it has expired.
-- Whoever has an answer to the beginning of one finds it again after a kill: it is in the journal before.
+- A session has one connection at a time; another connection that takes it over must know its password, and the first
+  one is closed.
+- A session that ended never comes back: a client that resumes it gets the answer that it has expired.
+- A client whose new session was confirmed finds it again after a kill: it is in the journal before the answer.
 
 Source: ZooKeeper programmer's guide, ZooKeeper sessions; ZooKeeper 3.5.9, SessionTrackerImpl.
 """

@@ -1,7 +1,7 @@
 """Four-letter words: ZooKeeper's status commands, sent as four letters without a frame.
 
-Served are those that only tell: ruok, srvr, stat, mntr, conf, cons, envi, dump, wchs, isro. The others (those that
-reset counters, or list every watch) are answered as those that are not in ZooKeeper's whitelist.
+Only words that read are supported: ruok, srvr, stat, mntr, conf, cons, envi, dump, wchs, isro. The others (which reset
+counters, or list every watch) get the answer of words that are not in ZooKeeper's whitelist.
 
 Source: ZooKeeper administrator's guide, the four letter words; ZooKeeper 3.5.9, org.apache.zookeeper.server.command.
 """

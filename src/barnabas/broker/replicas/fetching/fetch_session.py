@@ -1,13 +1,13 @@
 """The follower's side of an incremental fetch session: sends only changes to the leader. Pure.
 
-A session begins with a full fetch (epoch 0), which also ends the one whose id it names, and goes on with epochs 1, 2,
-3 ...: then a request names what is to be asked differently and what is not asked any more, and an answer what there is
-to tell. When nothing is left in it the leader ends it. Very many partitions come into it some at a time: to make a
-request is work for one turn of the loop. A leader that has no place for a session is asked for all of them each time.
+A session begins with a full fetch (epoch 0), which also ends the session whose id it names, and continues with epochs
+1, 2, 3 ...: then a request contains only changed and removed partitions, and a response only changes. When no partition
+is left the leader ends it. Very many partitions are added some at a time, as building a request is work for one turn of
+the loop. A leader without a free session slot gets requests for all partitions each time.
 
 Invariants:
-- `asked` is what the leader was asked for last; an answer to anything else is none.
-- After an error, a lost request or an answer that can't be, the next request is a full one.
+- `asked` is the leader's state of the session; a response for anything else is invalid.
+- After an error, a lost request or an invalid response, the next request is a full one.
 
 Source: KIP-227; Kafka 2.7.2, FetchSessionHandler.
 """

@@ -3,23 +3,23 @@
     add ─► TRUNCATING ─► FETCHING ─► SEEKING_END ─► FETCHING
                                         └─► SEEKING_START ─► FETCHING
 
-| phase | what is asked of the leader | it goes on |
+| phase | request to the leader | ends |
 | --- | --- | --- |
-| TRUNCATING | where the newest epoch of the own log ended | when all is cut off that the leader does not have |
-| FETCHING | records from the fetch offset on | for as long as it goes well |
-| SEEKING_END | its end, as it does not have the fetch offset | where that is lower: there, after truncation |
-| SEEKING_START | its log start offset | where that is higher: there, in a log begun anew |
+| TRUNCATING | end offset of the newest epoch in the follower's log | when the log is a prefix of the leader's log |
+| FETCHING | records from the fetch offset on | on an error |
+| SEEKING_END | its end, as it does not have the fetch offset | if that is lower: there, after truncation |
+| SEEKING_START | its log start offset | if that is higher: there, after a full truncation |
 
-A log without epochs is cut at its high watermark, and nobody is asked. A leader that answers with offsets alone
+A log without epochs is truncated to its high watermark, without a request. A leader that answers with offsets alone
 (OffsetForLeaderEpoch v0) is asked for two epochs, one after the other.
 
-An error delays a partition; `FAIL` takes it out until the controller speaks again.
+An error delays a partition; `FAIL` removes it until the controller adds it again.
 
 Invariants:
 - A partition has one fetch offset: the end of its log, once it is FETCHING.
-- A partition that is added again is another `Progress`: answers to what was asked for the one before are not for it.
-- What is found here costs by what has changed, not by the number of partitions: a fetch of a thousand idle ones and a
-  busy one looks at one.
+- A partition that is added again is another `Progress`: responses for the previous one do not apply to it.
+- The cost depends on the partitions that changed, not on their number: a fetch of a thousand idle partitions and a busy
+  one handles one.
 
 Source: KIP-101, KIP-279, KIP-320; facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread.
 """

@@ -2,17 +2,17 @@
 
     go_on ─► truncations without epochs ─► OffsetForLeaderEpoch ─► ListOffsets ─► Fetch ─► appends side by side ─► go_on
 
-There is no task: each step is called by what ends the one before. One request is on its way at a time; it is the
-leader that waits for records (`replica.fetch.wait.max.ms`), but not longer than until a delayed partition is due. A
-partition that is added while a leader with nothing to say waits does not: the fetch is given up, and made anew.
+There is no task: the end of each step calls the next one. One request is in flight at a time; the leader waits for
+records (`replica.fetch.wait.max.ms`), but not longer than until a delayed partition is due. A partition that is added
+during such a wait does not have to wait: the fetch is cancelled and sent again.
 
 Invariants:
-- An answer counts for a partition only if it is still followed, with the leader epoch and the offset of the request, in
-  the turn in which it is used.
-- Records lie where they were received, so nothing else is asked for until all of an answer are appended.
-- While something is done to a partition's log (`busy`, for all fetchers) nothing else is: a partition that was added
-  anew waits for what was begun before.
-- A partition that fails costs the others nothing.
+- A response counts for a partition only if it is still followed, with the leader epoch and the offset of the request,
+  in the turn in which it is used.
+- Records stay in the receive buffer, so the next request is sent only when all of a response are appended.
+- While one operation uses a partition's log (`busy`, for all fetchers) no other does: a partition that was added again
+  waits for earlier operations.
+- A partition that fails does not affect the others.
 - While the follower's quota is used up no fetch names a throttled partition that lags, or may: those are `held`.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherThread, ReplicaFetcherThread.

@@ -2,8 +2,8 @@
 
     number = abs(31 * hash(topic) + partition) % num.replica.fetchers
 
-A partition is with one fetcher, or has failed, or is none of the broker's to follow. A fetcher goes a while after its
-last partition: by then it has told the leader so, which ends its session.
+A partition belongs to one fetcher, or has failed, or is not followed by this broker. A fetcher ends a while after its
+last partition was removed: by then it has told the leader, which ends its session.
 
 Source: facts of replication, Follower; Kafka 2.7.2, AbstractFetcherManager.
 """
