@@ -4,19 +4,19 @@
                                    v1 ─► SaslAuthenticate v0-2 ...
                                                  └► Session
 
-`Authentication` is the connection's frame handler first, and puts the `Session` in its place when somebody has logged
-in. Where sessions end (connections.max.reauth.ms) a timer puts `_Expired` in the session's place, and SaslHandshake
-puts this one there again; so no request costs anything for it.
+`Authentication` is the connection's first frame handler, and replaces itself by the `Session` after a login. When a
+session expires (connections.max.reauth.ms) a timer replaces the session by `_Expired`, and SaslHandshake brings this
+handler back; so requests pay nothing for it.
 
 Invariants:
 
-- Before the login nothing is served but ApiVersions (once) and SaslHandshake; a frame is at most
-  sasl.server.max.receive.size, its memory is that of strangers (`Connection.confine`), and what is said for a login is
-  so long as its mechanism allows.
-- What a login takes of the event loop is less than a millisecond: signatures are looked at elsewhere meanwhile.
+- Before the login only ApiVersions (once) and SaslHandshake are served; a frame is at most
+  sasl.server.max.receive.size, its memory is that of unauthenticated connections (`Connection.confine`), and a token is
+  at most as long as its mechanism allows.
+- A login takes less than a millisecond on the event loop: signatures are verified in an executor.
 - A failed login is answered only after connection.failed.authentication.delay.ms, and the connection closes; nothing
   more is read from it meanwhile.
-- Neither answers nor log lines hold a secret, nor tell whether a user exists.
+- Neither answers nor log lines contain a secret, or reveal whether a user exists.
 
 Source: semantics, authentication; KIP-43, KIP-152, KIP-368; Kafka 2.7.2, SaslServerAuthenticator, KafkaChannel.
 """

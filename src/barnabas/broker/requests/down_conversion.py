@@ -1,16 +1,16 @@
 """Down-conversion of fetch answers for clients that cannot read the log's format or codec.
 
-An answer is read as for everybody. Where the topic's message.format.version is newer than the client's formats its
-batches are then read, converted one by one, and put into the answer in place of the file's bytes; in threads of their
-own, since that takes time. An answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or
-with one batch that unpacks to more than `USUAL_UNPACKED_BYTES`. Partitions that got nothing have their turn in a later
-one: each answer begins with another partition.
+An answer is read as for any client. If the topic's message.format.version is newer than the client's formats, its
+batches are then read, converted one by one, and put into the answer in place of the file's bytes; in separate threads,
+since that takes time. An answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or
+with one batch that unpacks to more than `USUAL_UNPACKED_BYTES`. Partitions that got nothing are served in a later
+answer: each begins with another partition.
 
 Invariants:
 
-- Whatever is asked for by however many clients, one batch of any size and one usual batch for each thread are unpacked
-  at the same time. Those that unpack to much wait for each other, and nobody else waits for them.
-- What nobody waits for any more is not converted.
+- However many clients ask, at most one batch of any size and one usual batch for each thread are unpacked at the same
+  time. Batches that unpack to much wait for each other, and nothing else waits for them.
+- Batches of cancelled requests are not converted.
 
 # differs from Kafka (down-converted-size): it promises the size of the unconverted records and fills up what conversion
 # saves with a message that is cut short; here an answer is as large as what it holds, and ends sooner where there is

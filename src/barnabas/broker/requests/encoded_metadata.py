@@ -1,11 +1,11 @@
 """The answer to Metadata, with each topic's part encoded once and reused while it is unchanged.
 
-What a topic's part says depends on its partitions, on which brokers are alive and reachable through the client's
-listener, on the version, and on whether the allowed operations were asked for. The first is told by identity: an image
-shares the partitions of a topic that did not change with the image before it. The others are the `Kind` of the bytes.
+A topic's part depends on its partitions, on the brokers that are alive and reachable through the client's listener, on
+the version, and on whether the allowed operations were requested. The first is compared by identity: an image shares
+the partitions of an unchanged topic with the image before it. The others are the `Kind` of the bytes.
 
-Invariants: no more than `MOST_KINDS` kinds are kept, those that were asked for last; of deleted topics and of brokers
-that came or went nothing is kept after the next request of that kind.
+Invariants: at most `MOST_KINDS` kinds are kept, the most recently requested ones; parts of deleted topics and of
+changed brokers are dropped by the next request of that kind.
 
 Source: protocol guide, Metadata.
 """

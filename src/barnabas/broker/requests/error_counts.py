@@ -1,7 +1,7 @@
 """Counts error codes in answers for Kafka's ErrorsPerSec, NONE included.
 
-An answer counts one for each `error_code` in it, of itself and of its parts, but for the parts that Kafka leaves out. A
-class of answers is looked at once; what is made of it walks only to where error codes are.
+An answer counts each `error_code` in it, its own and those of its parts, except parts that Kafka leaves out. A class of
+answers is analysed once; the resulting function visits only error codes.
 
 Source: metrics facts, ErrorsPerSec; Kafka 2.7.2, `errorCounts` of its responses.
 """

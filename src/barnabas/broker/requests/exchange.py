@@ -7,15 +7,15 @@
 `Session` admits it: a header, a route and a body. The rest happens here, and here alone:
 
 - **Every failure, early or late**, becomes an error answer in the request's own shape: an exception in the handler,
-  after a wait, in an executor or in the encoding of the answer. Where no answer can be made (acks=0, or the refusal
-  can't be encoded either) the connection closes. Nothing ends in silence.
-- **Quotas** (`metering.py`) count what it took. The throttle time is stamped into whatever answer leaves, and the
-  connection takes no further request until it is over. The answer itself leaves at once, as in Kafka since 2.0.
-- **The times** of each stage are noted, for Kafka's request metrics, where somebody looks at them. What every client
-  used is always counted, as plain sums (`manager.Client`).
+  after a wait, in an executor or in the encoding of the answer. If no answer can be made (acks=0, or the refusal
+  cannot be encoded either) the connection closes. No request ends without one of the two.
+- **Quotas** (`metering.py`) count the use of the request. The throttle time is set in every answer, and the connection
+  reads no further request until it is over. The answer itself is sent at once, as in Kafka since 2.0.
+- **The times** of each stage are measured for Kafka's request metrics, if metrics are enabled. Each client's use is
+  always counted, as plain sums (`manager.Client`).
 
-Invariants: an exchange settles once; what it waited for is settled at the end of the turn, never inside of the call
-that completed it; who leaves cancels what his request waits for.
+Invariants: an exchange settles once; a pending answer is settled at the end of the turn, never inside the call that
+completed it; a client that disconnects cancels its pending answer.
 
 Source: semantics, connections and requests, quotas; KIP-219 (throttling after the answer).
 """

@@ -1,8 +1,8 @@
 """Handlers that fan out over the items of a request, mostly partitions.
 
-`in_slices` makes a handler of a generator that gives `MORE` after each partition where the request is large
-(`slices.py`); `resolve` goes from a partition that a request names to the one that this broker leads, with the refusals
-that stand before any other.
+`in_slices` makes a handler from a generator that yields `MORE` after each partition if the request is large
+(`slices.py`); `resolve` maps a partition of a request to the one that this broker leads, with the errors that precede
+all others.
 
 Source: semantics, requests about partitions (authorisation, unknown partitions, leaders elsewhere, offline disks).
 """

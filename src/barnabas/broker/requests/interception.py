@@ -2,14 +2,13 @@
 
     request ─► wrapped handler ─► kit: a verdict ─► handler ─► kit: another answer, where it wants to ─► answer
 
-The routes of the APIs that the kit watches get another handler, which asks the kit first; the handlers of all others,
-and of these once nobody watches them any more, are those that the broker began with. So it costs nothing where it is
-not used. What comes of a verdict is what comes of any request: an answer, an error that `Exchange` puts into the
-request's own shape, or the end of its connection.
+The routes of the APIs that the kit watches get another handler, which asks the kit first. All other routes, and these
+once the kit no longer watches them, have their original handlers: unused, it costs nothing. A verdict has the effects
+of any request: an answer, an error that `Exchange` puts into the request's own shape, or the end of the connection.
 
 Invariants:
-- A request is told before anything of it is done, and waits for its verdict; so does the connection that it came by.
-- When the kit is gone every request is handled as if it had never been there.
+- The kit gets a request before any of it is handled; the request and its connection wait for the verdict.
+- When the kit is gone every request is handled as if the kit had never existed.
 """
 
 from collections.abc import Callable

@@ -3,16 +3,15 @@
 | what                 | counted                                  | when                                               |
 | -------------------- | ---------------------------------------- | -------------------------------------------------- |
 | `producer_byte_rate` | the size of a Produce request            | when it is answered: it is appended already        |
-| `consumer_byte_rate` | the size of a consumer's fetch answer    | before it leaves; taken back where it may not      |
-| `request_percentage` | the time the broker worked for a request | when its answer is encoded; of a Fetch: when it is |
+| `consumer_byte_rate` | the size of a consumer's fetch answer    | before it is sent; subtracted if it is not sent    |
+| `request_percentage` | the broker's time for a request          | when its answer is encoded; of a Fetch: when it is |
 |                      |                                          | made                                               |
 
-The time is that of the loop (receiving what ends the request, decoding, handling, encoding, and what the connection
-took since its last request to receive more and to send) and of threads beside it. Not held for their time are the
-brokers' own requests (if they may do what brokers do), and Produce requests that want no answer; what these take is
-counted apart.
+The time is that of the loop (receiving the end of the request, decoding, handling, encoding, and the connection's
+receiving and sending since its last request) and of threads beside it. Brokers' own requests (if authorized) and
+Produce requests without an answer are not throttled for their time; it is counted apart.
 
-Where several quotas hold a client the longest time counts, and it waits once.
+If several quotas throttle a client the longest time counts, once.
 
 Source: semantics, quotas; Kafka 2.7.2, KafkaApis (handleProduceRequest, handleFetchRequest), ClientRequestQuotaManager.
 """

@@ -1,12 +1,12 @@
 """One connection's requests: frame ─► header ─► route ─► body ─► `Exchange` ─► answer.
 
 Invariants:
-- Answers leave in the order of the requests: while one is pending no further frame is taken.
-- A frame that is no request costs its own connection and one log line; one that fails is answered (`exchange.py`).
-- Who is over a quota waits once for each request that it holds him for: after its answer, as he was told, or, where he
-  comes by another connection, before it is handled. What is large is not even received before.
-- A request other than Produce with more than `max_array_elements` array elements in all is refused; what a controller
-  says of a large cluster has more.
+- Answers leave in the order of the requests: while one is pending no further frame is handled.
+- A malformed frame costs its own connection and one log line; a failed request is answered (`exchange.py`).
+- A client over its quota waits once for each request that is throttled: after its answer, as told, or, on another
+  connection, before the request is handled. Large requests are not even received before.
+- A request other than Produce with more than `max_array_elements` array elements in all is refused; the controller's
+  requests in a large cluster may have more.
 
 Source: semantics, connections and requests; ApiVersions.
 """

@@ -1,16 +1,16 @@
 """Requests that name very many partitions: handled in slices, so that other work runs in between.
 
-A handler that goes over what a request names is written as a generator: after each partition it gives `MORE` if the
-request is large (`RequestContext.is_large`), and its answer last. A small one gives its answer first of all and costs
-hardly more than a plain call. A large one goes on in turns of the loop, a slice of bounded time and count in each; all
-large requests together get one slice a turn, one after the other. What a generator knew before it gave `MORE` may be
-stale after it: each partition is checked and dealt with in one step.
+A handler of many items is written as a generator: after each partition it yields `MORE` if the request is large
+(`RequestContext.is_large`), and its answer last. For a small request the answer comes first, at hardly more than the
+cost of a plain call. A large one continues in turns of the loop, a slice of bounded time and count in each; all large
+requests together get one slice a turn, one after the other. The generator's state may be stale after `MORE`: each
+partition is checked and handled in one step.
 
-What decodes a large request and encodes its answer is pure, and runs in a thread (`codec`): what that takes from the
-loop is the interpreter's switch interval.
+The decoding of a large request and the encoding of its answer are pure, and run in a thread (`codec`): they delay the
+loop by at most the interpreter's switch interval.
 
 Invariants: a slice ends after `SLICE_STEPS` steps or `SLICE_NS`, whichever comes first; an exception fails the request
-alone; a request whose peer has left goes no further.
+alone; a request whose client has disconnected is not continued.
 
 Source: style page, one direction; design page, the shape.
 """

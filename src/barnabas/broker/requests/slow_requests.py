@@ -3,13 +3,13 @@ cost nothing (except fetches with a large answer, whose sending must be measured
 
 | stage  | from                         | to                                                      |
 | ------ | ---------------------------- | ------------------------------------------------------- |
-| queue  | its bytes were received      | its turn has come                                       |
+| queue  | its bytes were received      | its handling begins                                     |
 | local  | that                         | its answer is complete, or the handler waits            |
-| remote | that                         | what it waited for is there, and the answer complete    |
+| remote | that                         | the wait is over, and the answer complete               |
 | send   | that                         | the socket has taken all of it; None: the peer has left |
 
-A fetch that waits for records is not slow, as long as it asked to wait. One whose answer is large is slow where its
-peer takes long for that, too, or leaves after long.
+A fetch that waits for records is not slow, as long as it asked to wait. One with a large answer is slow if its client
+takes long to read it, too, or disconnects after a long time.
 """
 
 from collections.abc import Callable

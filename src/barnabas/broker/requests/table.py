@@ -1,7 +1,7 @@
 """From an API key and version to the functions that decode, handle and encode it.
 
-The one table (`barnabas.broker.requests.handlers.HANDLERS`) also makes the answer of ApiVersions: what is offered is
-what is handled.
+The one table (`barnabas.broker.requests.handlers.HANDLERS`) is also the source of the ApiVersions answer: exactly the
+handled versions are offered.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """Throttled connections: the request is answered, and the next one is not read until the throttle time is over.
 
-Where limits change while somebody is held, how long that still is is reckoned anew: who would be held for less by what
-is in force now waits no longer than that.
+If limits change while a connection is throttled, its remaining time is computed again: it never waits longer than the
+current limits require.
 
 Source: semantics, quotas; Kafka 2.7.2, ThrottledChannel, ClientQuotaManager.throttle.
 """

@@ -2,7 +2,7 @@
 
 | subject                       | names                 | right                                                     |
 | ----------------------------- | --------------------- | --------------------------------------------------------- |
-| client                        | -                     | none: what concerns the asking user's clients of this id  |
+| client                        | -                     | none: events about the requester's clients of this id     |
 | groups                        | of groups             | DESCRIBE on each group                                    |
 | ends, segments, leaders       | of topics             | DESCRIBE on each topic                                    |
 | transactions                  | of transactional ids  | DESCRIBE on each                                          |
@@ -10,10 +10,10 @@
 | refusals                      | of users              | DESCRIBE on the cluster                                   |
 | stalls, broker                | -                     | DESCRIBE on the cluster                                   |
 
-Who names nothing asks for all, which takes DESCRIBE on the cluster. Names that may not be seen are left out, and
-counted; that they are asked for is no denial to be logged.
+A request without names asks for all, which needs DESCRIBE on the cluster. Names that may not be described are omitted
+and counted; they are not logged as denials.
 
-Rows of what is kept come as lines, and are chosen among in a thread; all others are made here, some in a turn.
+Rows of stored events are lines, and are filtered in a thread; all others are built here, some in each turn.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The subject `segments` of Facts: the segments of logs, and which rule deletes or retains each.
 
-The rules are retention's own (`log/retention.py`) and the cleaner's (`log/cleaner`): who decides tells.
+The rules are those of retention (`log/retention.py`) and of the cleaner (`log/cleaner`), which report their decisions.
 """
 
 import json

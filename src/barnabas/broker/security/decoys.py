@@ -1,13 +1,13 @@
 """SCRAM credentials of users that do not exist, so that logins do not reveal which users exist.
 
-A name that nobody has gets a salt as a user would, always the same one, and no proof fits. It is made from the name and
-a secret of the cluster, which all its brokers know and nobody else:
+A name without a user gets a salt like a user's, always the same one, and no proof fits. It is derived from the name and
+a secret of the cluster, which only its brokers know:
 
-    salt of a user         as Kafka's tools and ours make it: a number of 130 bits in base 36, as text
+    salt of a user         as Kafka's and Barnabas' tools make it: a number of 130 bits in base 36, as text
     salt of a token's id   24 bytes, those of a real token too: brokers make its credentials themselves
-    iterations             as most users have it (`ScramUsers.usual_iterations`); tokens have the least
+    iterations             those of most users (`ScramUsers.usual_iterations`); tokens have the least
 
-Whoever knows the secret can tell decoys from users, and no more: a decoy stands for nobody.
+Knowing the secret allows to tell decoys from users, and nothing else: no decoy can log in.
 
 Source: RFC 5802, section 9 (a server should not tell); Kafka 2.7.2, ScramFormatter.secureRandomString.
 """

@@ -1,7 +1,7 @@
 """The SCRAM credentials of users: the contents of /config/users, decoded.
 
-A credential that is none is passed over, with one line in the log that names user and mechanism; so is one of too few
-iterations, which stands there and logs nobody in.
+A malformed credential is ignored, with one line in the log that names user and mechanism; so is one with too few
+iterations: it is stored, but cannot be used to log in.
 
 Source: zookeeper.md, configs; Kafka 2.7.2, CredentialProvider.
 """

@@ -1,6 +1,6 @@
 """All addresses that a broker listens on, which may change while it runs, and the limits of their connections.
 
-A listener that comes is open before it is told to anybody, and one that goes ends after nobody is told of it any more.
+A new listener is open before it is advertised, and a removed one is closed after it is no longer advertised.
 
 Source: semantics, quotas (connections); broker configs listeners, advertised.listeners, max.connections.
 """

@@ -1,8 +1,8 @@
 """The broker's end of the socket by which the test kit that started it intercepts requests.
 
-The kit says what it watches before it starts the broker, so that it misses no request: that message is read before
-anything else, and obeyed before the first request can be handled (`attach` is called in the turn of the event loop in
-which the broker begins to accept connections).
+The kit sends the APIs that it watches before it starts the broker, so that it misses no request: that message is read
+before anything else, and applied before the first request can be handled (`attach` is called in the turn of the event
+loop in which the broker begins to accept connections).
 """
 
 import asyncio

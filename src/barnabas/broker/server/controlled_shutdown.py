@@ -1,8 +1,8 @@
 """Asks the controller, before a broker stops, to move its leaderships to other brokers.
 
-It is asked again after `controlled.shutdown.retry.backoff.ms`, `controlled.shutdown.max.retries` times in all, and
-sooner where another controller speaks up. Where nobody is left who could lead, nobody is waited for: a broker without
-others stops at once.
+It asks again after `controlled.shutdown.retry.backoff.ms`, `controlled.shutdown.max.retries` times in all, and sooner
+after another controller was elected. It does not wait if no other broker is left to lead: a single broker stops at
+once.
 
 Source: replication.md, controlled shutdown; Kafka 2.7.2, KafkaServer.controlledShutdown.
 """

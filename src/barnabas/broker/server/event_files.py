@@ -3,10 +3,9 @@
     <first of log.dirs>/facts-events       a line of JSON for each event: ["kind",{...}]
     <first of log.dirs>/facts-events.1     the one before; together they take 8 MB at the most
 
-What happened is written within a second, in an executor, and read again by the next start once clients can connect,
-some lines in a turn of the loop: all of them at once would be 60 MB of rows. A line that is no event (the last one may
-be torn by a power cut) is dropped. A failure to write is told once and changes nothing else. A broker to which nothing
-happens writes nothing.
+Events are written within a second, in an executor, and read by the next start once clients can connect, some lines in
+each turn of the loop: all of them at once would be 60 MB of rows. A malformed line (the last one may be torn by a power
+cut) is dropped. A failed write is logged once and changes nothing else. Without events nothing is written.
 """
 
 import json

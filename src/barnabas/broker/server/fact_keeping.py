@@ -1,11 +1,11 @@
 """Records diagnostic events of a broker, from shortly after its start until it stops.
 
     logs, groups ─ every 10 s (`facts/sampler.py`) ─► series
-    what happens, where it happens (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
+    events of the broker (`fact_notes.py`) ─► events ─► two files (`event_files.py`)
     quotas' history, the watchdog, request times ─ every minute ─► minutes
 
-A minute's rates are of what clients used; quantiles of how long requests took are there where figures are looked at
-(`barnabas.http.listeners`), as nothing else times requests.
+A minute's rates are those of clients' use. Quantiles of request times exist only if metrics are enabled
+(`barnabas.http.listeners`), as nothing else measures requests.
 """
 
 from collections.abc import Callable, Iterator

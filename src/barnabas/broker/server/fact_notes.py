@@ -1,10 +1,10 @@
 """Records diagnostic events where they happen: turns callbacks of the broker's parts into events.
 
-    a quota holds a connection, receive memory is full ─► holds
-    access rules deny, connections are too many ─► refusals
-    leaders and in-sync replicas change ─► leaders     retention removes ─► segments     the loop stands still ─► stalls
+    a quota throttles a connection, receive memory is full ─► holds
+    ACL denials, connection limits ─► refusals
+    changes of leaders and in-sync replicas ─► leaders     retention removes ─► segments     stalls ─► stalls
 
-Slow requests note themselves (`requests/slow_requests.py`), and so do failed logins (`requests/authentication.py`).
+Slow requests record themselves (`requests/slow_requests.py`), and so do failed logins (`requests/authentication.py`).
 """
 
 from collections.abc import Sequence

@@ -1,17 +1,17 @@
 """The broker's HTTP server for metrics and health, in a thread of its own.
 
-It takes GET and HEAD of the paths in a table (`broker/metrics/pages.py`), asks the event loop for what is to be told,
-and writes the answer itself. One request a connection.
+It serves GET and HEAD of the paths in a table (`broker/metrics/pages.py`), queries the event loop, and sends the answer
+itself. One request per connection.
 
 Invariants, whatever peers do:
-- the event loop pays for `Page.ask` alone, and never waits for this thread;
-- a connection has `MOST_HEADER_BYTES` and `REQUEST_S` for its request, `ANSWER_S` for taking the answer;
-- `MOST_CONNECTIONS` may be silent, where one more takes the place of the longest silent; as many are answered, where
-  one more is refused; and as many again for probes, which nobody else's asking keeps from their answer;
-- a page that is kept (`Page.kept_s`) is made once for all who ask meanwhile, and not kept longer; the answers that are
-  being taken are `MOST_HELD_BYTES` together, or those who have been taking the oldest for longest are disconnected;
-- of the thread's computing, which takes the interpreter from the event loop, there is at most a share of `SHARE` for
-  longer than a moment: who asks without end waits, but for `PROBES_PER_S` probes.
+- the event loop spends time on `Page.ask` alone, and never waits for this thread;
+- a connection has `MOST_HEADER_BYTES` and `REQUEST_S` for its request, `ANSWER_S` for reading the answer;
+- `MOST_CONNECTIONS` may be silent: one more replaces the longest silent; as many are answered: one more is refused; and
+  as many again are reserved for probes, which other clients cannot delay;
+- a cached page (`Page.kept_s`) is made once for all requests of that time, and not cached longer; the answers being
+  sent are `MOST_HELD_BYTES` together, otherwise the clients of the oldest are disconnected;
+- the thread's CPU time, which it takes from the event loop, is at most a share of `SHARE` beyond short bursts: clients
+  that ask without end wait, except for `PROBES_PER_S` probes.
 
 Source: RFC 9112 (requests and answers), RFC 9110 (methods, status codes).
 """

@@ -1,8 +1,8 @@
 """Lookup of a broker's JAAS entries: in its settings, per listener, or in one file for all listeners.
 
-A listener's own line (`listener.name.<listener>.<mechanism>.sasl.jaas.config`) wins over the sections
-`<listener>.KafkaServer` and `KafkaServer` of `barnabas.jaas.config.file`, which is what `KAFKA_OPTS` names where the
-setting is not there.
+A listener's own setting (`listener.name.<listener>.<mechanism>.sasl.jaas.config`) wins over the sections
+`<listener>.KafkaServer` and `KafkaServer` of `barnabas.jaas.config.file`; without that setting, the file is the one
+named in `KAFKA_OPTS`.
 
 Source: security page, JAAS configuration for Kafka brokers; Kafka 2.7.2, JaasContext.
 """

@@ -1,11 +1,10 @@
 """The keys and certificates of the listeners with TLS, replaced while the broker runs.
 
     settings changed   ─┐
-    a file is another  ─┴─► read and checked, in an executor ─► new connections get the new ones
+    a file changed     ─┴─► read and checked, in an executor ─► new connections use the new keys
 
-Connections that are open go on with what they began with. What can't be used is told of in the log, once, and what was
-there before stays. Files are looked at every two seconds by their time, size and number: no setting has to be touched
-where a certificate is replaced.
+Open connections keep their keys. Unusable keys are logged once, and the previous ones stay in use. Files are checked
+every two seconds by their time, size and inode number: replacing a certificate needs no change of a setting.
 
 Source: KIP-226, KIP-651; Kafka 2.7.2, SslFactory, SslPrincipalMapper; configuration page, updating SSL keystore.
 """

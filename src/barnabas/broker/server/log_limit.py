@@ -1,10 +1,9 @@
 """Writes log lines, with limits on the lines and bytes of each call site and on the bytes of all.
 
-What goes wrong for one client often goes wrong for thousands at once, or over and over; a log that grows by megabytes
-a second fills the disk on which the data is. So every call site may write a number of lines and of bytes in a period,
-and all together a number of bytes. What comes beyond that is counted, and the counts are told with the next line of any
-kind once the period is over. The first line of a call site in a period is always written: who floods the log with lines
-of some kinds can't hide those of another.
+An error of one client is often an error of thousands at once, or repeats; a log that grows by megabytes a second fills
+the disk that holds the data. So every call site may write a number of lines and of bytes in a period, and all together
+a number of bytes. Lines beyond that are counted, and the counts are written with the next line of any kind once the
+period is over. The first line of a call site in a period is always written: a flood of some lines cannot hide others.
 
 Source: printk_ratelimited of the Linux kernel: an interval and a burst.
 """

@@ -1,7 +1,7 @@
 """Builds the `ListenerLogins` of each listener from the settings, the registry's users and the environment.
 
-A listener takes its settings when it is opened, as in Kafka; SCRAM credentials are what the registry says at the time.
-What only listeners with SASL need is imported only for those.
+A listener reads its settings when it is opened, as in Kafka; SCRAM credentials are read from the registry at login.
+Modules that only listeners with SASL need are imported only for those.
 
 Source: security page, SASL; broker configs sasl.enabled.mechanisms, sasl.jaas.config, connections.max.reauth.ms.
 """

@@ -2,8 +2,8 @@
 
 Invariants:
 
-- A broker is registered before it stands for election, in every session anew, each time with a new broker epoch.
-- It is registered when it can answer: from then on the controller speaks to it.
+- A broker is registered before it stands for election, again in every session, each time with a new broker epoch.
+- It registers when it can answer: from then on the controller sends it requests.
 
 Source: zookeeper.md, broker registration; design page, a single broker is a cluster of one.
 """

@@ -1,8 +1,8 @@
 """The composition root: builds the object graph of one broker, starts it in order, stops it in reverse.
 
-Order of a start: lock and look at the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
-groups ─► accept connections ─► register ─► controller ─► be told of the cluster. A broker that fails on the way leaves
-the directories as they were, but for what recovery mended.
+Order of a start: lock and check the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
+groups ─► accept connections ─► register ─► controller ─► metadata of the cluster. A broker that fails on the way leaves
+the directories unchanged, except for what recovery repaired.
 
 Source: design page, section 2; semantics, controller.
 """

@@ -1,7 +1,7 @@
 """A broker's HTTP server: builds the pages and opens the addresses of `barnabas.http.listeners`.
 
-The addresses are open from the first moment of a start to the last of a stop, so that whoever waits for a broker that
-recovers sees that it lives, and why it is not ready.
+The addresses are open from the first moment of a start to the last of a stop, so that a client sees that a recovering
+broker is alive, and why it is not ready.
 
 Source: design page, section 2.
 """

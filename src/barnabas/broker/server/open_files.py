@@ -1,7 +1,7 @@
 """Shares the process's file descriptors between connections and logs.
 
-A segment needs one, a connection needs one. When the last is gone no log can roll, and a broker that can't write ends.
-So connections and new partitions leave enough of them: what clients ask for is refused first.
+Each segment and each connection needs one. Without free descriptors no log can roll, and a broker that cannot write
+ends. So limits on connections and new partitions leave enough of them: clients' requests are refused first.
 
 Source: getrlimit(2), RLIMIT_NOFILE; operations, open files.
 """

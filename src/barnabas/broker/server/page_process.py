@@ -1,11 +1,11 @@
 """The page beside a broker (`barnabas broker --page`): a process of its own, ended with the broker.
 
-It begins once clients can connect, and reaches the broker as any client does: what becomes of it, no client of the
-broker notices. One that ends by itself is started again, after 1 s, then after twice as long each time, to a minute;
-after a minute's run it is 1 s again.
+It starts once clients can connect, and connects to the broker like any client: its failures do not affect the broker's
+clients. If it exits it is started again, after 1 s, then after twice as long each time, up to a minute; after a
+minute's run the delay is 1 s again.
 
-It uses a listener on which users log in with a password, so that they see what they may see; else one without logins.
-Of the broker's settings it gets how that listener is reached, by a pipe, and no login: it has no rights of its own.
+It uses a listener on which users log in with a password, so that they see what they are authorized for; otherwise one
+without logins. By a pipe it gets the settings to reach that listener, and no login: it has no rights of its own.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Finds the files with a broker's secrets that others on its machine can read.
 
-What the broker makes is its own user's (the umask is set in `main.py`); what was there before keeps its mode, be it
-Kafka's or an administrator's.
+Files that the broker creates are accessible to its own user only (the umask is set in `main.py`); existing files keep
+their mode, be it Kafka's or an administrator's.
 """
 
 import contextlib

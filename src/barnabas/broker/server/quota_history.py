@@ -3,8 +3,8 @@
     <first of log.dirs>/quota-history     `broker/quotas/history_file.py`; a kill loses what came after it was written
     last
 
-The file is read before the first client comes, off the event loop, and written there. A failure to write it is told
-once and changes nothing else: no client waits for it. A broker that nobody uses writes nothing.
+The file is read before the first client connects, and written, off the event loop. A failed write is logged once and
+changes nothing else: no client waits for it. Without traffic nothing is written.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """The memory limit for partially received requests: from the setting, or from this machine's memory.
 
-Kafka's default is no bound, which a few hundred clients with large requests turn into the end of the process. Ours is
-a part of what this process can have at all: the machine's memory, that of its control group (a container's limit), and
-the room that its own limits (`ulimit -v`, `ulimit -d`) leave.
+Kafka's default is no limit, so a few hundred clients with large requests can end the process. The limit here is a part
+of this process's memory: of the machine's memory, its control group's (a container's limit), and the room that its own
+limits (`ulimit -v`, `ulimit -d`) leave.
 
 Source: queued.max.request.bytes in the broker configs; cgroups(7), memory.max and memory.limit_in_bytes; getrlimit(2),
 RLIMIT_AS and RLIMIT_DATA; proc(5), statm.

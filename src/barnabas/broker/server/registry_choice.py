@@ -1,6 +1,6 @@
 """Choice of the registry for the cluster's state: this process, or ZooKeeper.
 
-Invariant: a directory whose state is in one of them is not started with the other.
+Invariant: a directory with state in one of them is not started with the other.
 
 Source: design page, registry; zookeeper.md, opening notes.
 """

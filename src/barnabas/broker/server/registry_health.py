@@ -1,6 +1,6 @@
 """`/health` and `/ready` of a registry by itself: `barnabas.http.listeners`, as of a broker.
 
-Its figures are those that ZooKeeper tells: the four-letter word mntr.
+Its metrics are those of ZooKeeper's four-letter word mntr.
 
 Source: docs/monitoring.md.
 """

@@ -1,6 +1,6 @@
 """The event loop of a server's process, a broker's or a registry's: signals, orderly stop.
 
-It brings nothing of what a broker is made of: a registry by itself starts without that.
+It imports no broker modules: a standalone registry starts without them.
 
 Source: operations, start and stop.
 """

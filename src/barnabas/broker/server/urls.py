@@ -1,6 +1,6 @@
 """Reads the document at a URL, for public keys; blocks, so call it in an executor.
 
-This is part of the door to the world: nothing else of a broker asks another server for a document.
+This is part of the environment: no other code of a broker fetches documents from other servers.
 """
 
 from urllib.request import urlopen

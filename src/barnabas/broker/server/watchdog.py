@@ -1,13 +1,13 @@
 """Measures for how long the event loop was blocked, during which every client of this broker waits.
 
-A thread would see the stall while it lasts; a timer on the loop itself sees it once it is over, costs next to nothing
-and can say how long it was. That is enough for a log line. A stall is seen from the moment at which the timer was due:
-what came before is missed, at most an interval, which is short while there is something to do or somebody asks for the
-figures, and long while there is not.
+A thread would see a stall while it lasts; a timer on the loop itself sees it once it is over, costs next to nothing and
+knows its length. That is enough for a log line. A stall is measured from the moment at which the timer was due: the
+part before it is missed, at most one interval, which is short while there is work or the figures are read, and long
+otherwise.
 
-Time in which this thread was ready to run and the machine had no core for it is no stall of the loop and is left out,
-where the system tells it (Linux). Waiting for a disk, a lock or the interpreter's other threads counts; how much of a
-stall was computing is told beside it.
+Time in which this thread was ready to run and the machine had no free core does not count, if the system reports it
+(Linux). Waiting for a disk, a lock or the interpreter's other threads counts; the computing part of a stall is reported
+beside it.
 
 Source: design page, the shape: what blocks goes to executors; proc(5), schedstat.
 """

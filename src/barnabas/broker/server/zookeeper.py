@@ -1,6 +1,6 @@
 """Opens the session with ZooKeeper from a broker's settings.
 
-Who logs in to ZooKeeper stands in section `Client` of a JAAS file, as for Kafka:
+The login to ZooKeeper is in section `Client` of a JAAS file, as for Kafka:
 
     Client { org.apache.zookeeper.server.auth.DigestLoginModule required username="kafka" password="..."; };
 

@@ -1,11 +1,10 @@
 """The transaction coordinator: the shell around the pure transaction machine.
 
-It finds the transactional id, lets one event happen to it, and carries out the effects: records of
-`__transaction_state`, markers, waiting answers. Belongs to the event loop's thread.
+It finds the transactional id, applies one event to it, and carries out the effects: records of `__transaction_state`,
+markers, waiting answers. Owned by the event loop.
 
-Invariants: the ids in memory are those of the partitions that this broker owns or is taking over; what comes of an
-append or of markers after an id was given up changes nothing any more, and whoever waited for it is told
-NOT_COORDINATOR.
+Invariants: the ids in memory are those of the partitions that this broker owns or is loading; appends and markers that
+complete after an id was unloaded change nothing, and their waiting requests get NOT_COORDINATOR.
 
 Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 """

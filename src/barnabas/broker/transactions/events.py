@@ -1,7 +1,7 @@
 """The events of a transactional id's state machine, and the effects that it requests.
 
-Each event comes with the current time; each effect is carried out by the coordinator in the order given. Whoever
-brought an event is answered once: by an `Answer`, or by the one that an `Append` holds when its record is in the log.
+Each event has the current time; the coordinator carries out the effects in order. The sender of an event is answered
+once: by an `Answer`, or by the answer in an `Append` when its record is in the log.
 
 Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 """

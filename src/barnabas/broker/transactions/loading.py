@@ -1,7 +1,7 @@
 """Reads the transactional ids of one partition of `__transaction_state`. Runs off the event loop.
 
-Invariants: of several records with one key the last counts; memory grows with what lives in the partition; the result
-is built of fresh objects that nobody else sees yet.
+Invariants: of several records with one key the last counts; memory grows with the live contents of the partition; the
+result consists of new objects that no other code has seen yet.
 
 Source: KIP-98; semantics, coordinator moves.
 """

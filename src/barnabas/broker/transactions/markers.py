@@ -1,10 +1,10 @@
 """Brings the outcomes of transactions to the leaders of the partitions that they touched (WriteTxnMarkers).
 
-    SendMarkers ─► by leader ─► one request on its way to each broker, the next one takes all that waits ─► errors by
-    partition ─► done, tried again, or given up
+    SendMarkers ─► by leader ─► one request in flight to each broker, the next one takes all waiting ones ─► errors by
+    partition ─► done, retried, or given up
 
-Invariants: what is told of a transaction is told until every partition has it, unless the partition is gone, cannot
-hold it, or says that somebody newer decides; a marker may be written twice, which readers do not notice.
+Invariants: markers of a transaction are sent until every partition has them, unless the partition is deleted, cannot
+store them, or answers that a newer coordinator decides; a marker may be written twice, which readers do not notice.
 
 Source: KIP-98; semantics, WriteTxnMarkers.
 """

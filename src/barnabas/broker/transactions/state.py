@@ -1,8 +1,8 @@
 """The transaction machine: one event happens to one transactional id. Pure.
 
-Invariants: an event changes a transaction only by what it becomes once that is in the log, but for the epoch that
-fences a producer; while something is pending every request of its producer is answered CONCURRENT_TRANSACTIONS; what is
-prepared is never taken back.
+Invariants: an event changes a transaction only through a new state once that is in the log, except for the epoch that
+fences a producer; while a state is pending every request of its producer is answered CONCURRENT_TRANSACTIONS; a
+prepared outcome is never reversed.
 
 Source: KIP-98, KIP-360; semantics, transactions.
 """

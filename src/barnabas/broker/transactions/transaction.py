@@ -4,7 +4,7 @@
                    └──► PREPARE_ABORT ──► COMPLETE_ABORT ──► ONGOING, EMPTY
 
 Invariants: a state is entered when its record is in `__transaction_state`, not before; until then it is the pending
-one, and nothing else begins. What is prepared ends that way, whoever coordinates it.
+one, and nothing else begins. A prepared outcome is final, whichever broker coordinates it.
 
 Source: KIP-98, KIP-360; semantics, transactions.
 """

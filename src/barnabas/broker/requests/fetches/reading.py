@@ -1,10 +1,10 @@
 """One pass over the partitions of a fetch: reads the records of each, or finds why there are none.
 
-Records leave as slices of the log's files: nothing is copied, but for a few that are small: an answer of one part is
-one system call, and wakes its reader once. A partition's answer never goes beyond one segment.
+Records leave as slices of the log's files: nothing is copied, except a few small slices: an answer in one part is one
+system call, and wakes its reader once. A partition's answer never extends beyond one segment.
 
-What the cluster does not know, and what the reader may not see, is refused at once and stands last in the answer; the
-other partitions are read as if it had not been asked for. (Any other error ends a wait.)
+Partitions that the cluster does not know, or the reader may not see, are refused at once and are last in the answer;
+the other partitions are read as if these had not been requested. (Any other error ends a wait.)
 
 Source: semantics, Fetch; Kafka 2.7.2's `ReplicaManager.readFromLocalLog`; KIP-74 (sizes), KIP-320 (epochs).
 """

@@ -1,15 +1,16 @@
 """Incremental fetch sessions: a reader's partitions and the offsets last sent to it, so that neither side repeats them.
 
-A session begins with a full fetch (epoch 0) and goes on with epochs 1, 2, 3...: each request names what changed of its
-partitions and which it forgets, each answer has what changed since the one before. Pure but for clock and dice.
+A session begins with a full fetch (epoch 0) and continues with epochs 1, 2, 3...: each request contains changed and
+removed partitions, each answer the changes since the previous one. Pure except for clock and dice.
 
-Which session gives way where all slots are taken:
-- one that nobody used for more than `EVICTION_MS`, the longest unused first; where there is none,
-- the least of those that may be, if it is below the new one: by (privileged, partitions). Privileged are followers.
-  Consumers' sessions give way to followers at any age; to everybody those that were used when older than `EVICTION_MS`.
+If all slots are taken, one of these sessions is evicted:
+- one unused for more than `EVICTION_MS`, the longest unused first; if there is none,
+- the least of the evictable ones, if it is below the new one: by (privileged, partitions). Followers are privileged.
+  Consumers' sessions give way to followers at any age; to others only if they were older than `EVICTION_MS` at their
+  last use.
 
-Invariants: a session that goes on has at least one partition; its partitions are in the order in which they
-are served, and those that gave records go to the end.
+Invariants: a session that continues has at least one partition; its partitions are in the order in which they
+are served, and those that returned records move to the end.
 
 Source: KIP-227; semantics, Fetch sessions; Kafka 2.7.2's `FetchSession`.
 """

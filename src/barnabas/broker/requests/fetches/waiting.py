@@ -1,11 +1,11 @@
 """Fetches that wait: for enough data, or for the disk.
 
-A fetch that has not got its min bytes is asked again whenever something changed in its partitions, and is answered when
-it has them, when its time is up, when a partition can't be read any more, or when all that may still come for one of
-them would be in a newer segment than the one it began in: an answer never goes beyond a segment.
+A fetch with fewer than its min bytes is read again whenever one of its partitions changes. It is answered when it has
+enough, when its time is up, when a partition cannot be read any more, or when all further records of a partition would
+be in a newer segment than the one it began in: an answer never extends beyond a segment.
 
-It keeps what it asked for meanwhile, by names that may be very long and for as long as its client likes: all that wait
-are bounded in bytes (`core/purgatory.py`), and those that keep little are not counted.
+A waiting fetch keeps its request, with names that may be very long, for as long as the client likes: the bytes of all
+waiting fetches are bounded (`core/purgatory.py`), except those of small ones.
 
 Source: semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`.
 """

@@ -4,15 +4,15 @@ use.
 | view | answer, as JSON                                                      |
 | ---- | -------------------------------------------------------------------- |
 | 0    | `explain`: one user's clients of one id                              |
-| 1    | `top`: everybody, by what they use                                   |
+| 1    | `top`: all clients, by use                                           |
 | 2    | `recorded`: an hour of traffic and all limits, for `quotas simulate` |
-| 3, 4 | as 0 of one's own limit of reading, or writing, by who keeps to it by himself, for the next `last_seconds` |
+| 3, 4 | as 0 of the own limit of reading, or writing, by a client that limits itself, for the next `last_seconds` |
 
-A null user or client id is the asking one's own; in view 2 it is everybody. All takes DESCRIBE_CONFIGS on the cluster,
-but for what a user asks in views 0, 3 and 4 about himself with a client id that he uses: then others who share his
-limit are counted and not named, and where they are other users what is measured with them is not told.
+A null user or client id means the requester's own; in view 2 it means all. Every view needs DESCRIBE_CONFIGS on the
+cluster, except views 0, 3 and 4 for the requester itself with a client id that it uses: then other clients that share
+its limit are counted but not named, and if they are other users the shared measurements are omitted.
 
-ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
+ApiVersions does not list this API: its answer is that of Kafka 2.7.2.
 
 Source: docs/quotas.md.
 """

@@ -1,9 +1,9 @@
 """Facts (API key 10049, v0), Barnabas only: recent diagnostic events of this broker as JSON, for `barnabas explain`.
 
-What each subject tells, and which right it takes, stands in `requests/told_facts.py`; what the answers look like in
-`explain/facts.json`. Rows are found in slices, and made text in a thread.
+The rows of each subject, and the right that it needs, are in `requests/told_facts.py`; the format of the answers is in
+`explain/facts.json`. Rows are found in slices, and encoded in a thread.
 
-ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
+ApiVersions does not list this API: its answer is that of Kafka 2.7.2.
 
 Source: docs/explain.md; docs/adr/0008-a-request-of-our-own.md.
 """

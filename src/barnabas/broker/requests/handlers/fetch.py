@@ -1,9 +1,9 @@
 """Fetch (API key 1, v0-12): read record batches, waiting for new ones if needed.
 
-A request is opened: it goes on with a session (`fetches/sessions.py`), begins one, or has none. Then all partitions are
-read (`fetches/reading.py`); where there is not enough, it waits (`fetches/waiting.py`).
+A request continues a session (`fetches/sessions.py`), begins one, or has none. Then all partitions are read
+(`fetches/reading.py`); if there is not enough data, it waits (`fetches/waiting.py`).
 
-A partition that is named twice is read once, where it stands first and as it was asked for last.
+A repeated partition is read once, at its first place and from its last position.
 
 Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 """

@@ -1,6 +1,6 @@
 """ListOffsets (API key 2, v0-5): the earliest offset, the latest, or the first at or after a timestamp.
 
-Version 0 knows segments only: it lists where those begin that were changed last before a time.
+Version 0 knows segments only: it lists the base offsets of segments last changed before a timestamp.
 
 Source: protocol guide, ListOffsets; semantics, ListOffsets.
 """

@@ -1,9 +1,8 @@
 """Metadata (API key 3, v0-9): live brokers, topics, and the leaders of partitions.
 
-A topic that is asked for by name and does not exist is created on the way where that is allowed; its metadata says
-LEADER_NOT_AVAILABLE until it is there. A broker that has just started answers once it was told of the cluster: clients
-drop brokers and topics that are not named. A topic's part of the answer is encoded once, and kept
-(`encoded_metadata.py`).
+A topic that is requested by name and does not exist is created if that is allowed; its metadata is LEADER_NOT_AVAILABLE
+until it exists. A broker that has just started answers once it has the controller's metadata: clients drop brokers and
+topics that are not listed. A topic's part of the answer is encoded once, and kept (`encoded_metadata.py`).
 
 Source: protocol guide, Metadata; semantics, Metadata.
 """

@@ -1,6 +1,6 @@
 """OffsetFetch (API key 9, v0-7): the committed offsets of a group.
 
-Version 0 reads from the registry, all others from what the group committed.
+Version 0 reads from the registry, all others read the group's committed offsets.
 
 Source: protocol guide, OffsetFetch; semantics, group coordinator; KIP-447 (require stable).
 """

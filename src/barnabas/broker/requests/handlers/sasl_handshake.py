@@ -1,7 +1,8 @@
 """SaslHandshake (API key 17, v0-1): choose the mechanism of a login.
 
-The first one of a connection is `broker/requests/authentication.py`'s. What comes here comes from somebody who is in
-already, or where nobody has to log in: it begins another login where sessions end, and else is refused.
+`broker/requests/authentication.py` handles the first one of a connection. One that arrives here comes from a client
+that has logged in, or on a listener without logins: it begins a re-authentication if sessions expire, and is refused
+otherwise.
 
 Source: protocol guide, SaslHandshake; KIP-43, KIP-368; semantics, authentication.
 """

@@ -1,11 +1,11 @@
 """Decides by access rules, as Kafka's AclAuthorizer does.
 
-A decision is made once for each principal, host and resource, and kept until a rule changes: what a client does, it
-does over and over. What is kept is bounded in bytes, as a client may ask for any names; what is too much begins anew.
+A decision is made once for each principal, host and resource, and cached until a rule changes, as clients repeat the
+same operations. The cache is bounded in bytes, as a client may name any resource; a full cache is cleared.
 
-Denials are logged at INFO and what is allowed at DEBUG, both on Kafka's own logger, in its words. (How many lines a
-place in the code may write is `broker/server/log_limit.py`'s business, what of a name is shown
-`broker/server/log_lines.py`'s.)
+Denials are logged at INFO and allowed operations at DEBUG, both on Kafka's own logger, in its words.
+(`broker/server/log_limit.py` limits the lines of a place in the code, `broker/server/log_lines.py` the part of a name
+that is shown.)
 
 Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.
 """

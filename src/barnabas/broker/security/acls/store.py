@@ -2,12 +2,12 @@
 
 Invariants:
 
-- What is known follows what is there: every change has a notification (`broker/registry/changes.py`), written together
-  with it, and who changes something here knows it at once.
-- Nothing that somebody else wrote meanwhile is lost: a pattern's node is replaced by its version.
-- What can't be read is never taken for nothing, for it may be a denial: what was known before stays, and if nothing
-  was, nobody may do anything with what the pattern is about.
-- One thing is done at a time: nothing older is taken over after something newer.
+- The copy follows the registry: every change has a notification (`broker/registry/changes.py`), written together with
+  it, and changes by this broker are applied at once.
+- No concurrent change is lost: a pattern's node is replaced by its version.
+- An unreadable node is never treated as empty, as it may contain a denial: the previous rules stay, and if there were
+  none, nobody has access to the pattern's resources.
+- One piece of work runs at a time: nothing older is applied after something newer.
 
 Source: zookeeper.md, ACLs; Kafka 2.7.2, AclAuthorizer.updateResourceAcls, ZkAclStore.
 """

@@ -1,8 +1,8 @@
 """Keeps an identity provider's public keys up to date.
 
-They are read at the start, again every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and when a token names one that is
-not known, though not oftener than every ten seconds for that. What can't be read is tried again after
-`.retry.backoff.ms`, twice as long each time up to `.retry.backoff.max.ms`; the keys that were read before go on.
+They are read at the start, again every `sasl.oauthbearer.jwks.endpoint.refresh.ms`, and when a token names an unknown
+key, but for that at most every ten seconds. A failed read is repeated after `.retry.backoff.ms`, twice as long each
+time up to `.retry.backoff.max.ms`; the previous keys stay in use.
 
 Source: KIP-768; Kafka 3.1, RefreshingHttpsJwks.
 """

@@ -1,7 +1,7 @@
 """Tokens that an identity provider signed, judged by its public keys (JWKS).
 
-A token names its key by `kid`; with a single key it need not. Keys for the broker to sign with itself (`oct`) are no
-public keys and are passed over: whoever could read them could make tokens.
+A token names its key by `kid`; with a single key it need not. Symmetric keys (`oct`) are not public keys and are
+ignored: everyone who could read them could make tokens.
 
 Source: RFC 7515, 7517, 7519; KIP-768.
 """

@@ -3,14 +3,14 @@
     /delegation_token/tokens/<id>                     the token
     /delegation_token/token_changes/token_change_<n>  its id: created, renewed, ended
 
-Every broker keeps all tokens in memory, with the SCRAM credentials of their secrets (made in an executor: that takes
-milliseconds each), and learns of changes by the notifications. The controller removes what has expired.
+Every broker keeps all tokens in memory, with the SCRAM credentials of their secrets (computed in an executor: that
+takes milliseconds each), and learns of changes by the notifications. The controller removes expired tokens.
 
 Invariants:
 
-- A token holds on this broker when its creation is answered.
-- Everything is read again where notifications may have been missed.
-- An expired token logs nobody in, removed or not.
+- A token is valid on this broker when its creation is answered.
+- If notifications may have been missed, everything is read again.
+- An expired token cannot be used to log in, removed or not.
 
 Source: as `token.py`; Kafka 2.7.2, DelegationTokenManager, ZkNodeChangeNotificationListener.
 """
