@@ -90,7 +90,7 @@ class _Loading:
             elif key is not None:
                 self._read_group(key.group_id, record.value)
             else:
-                raise ProtocolError("unknown type of key")
+                raise ProtocolError("unknown key type")
         except ProtocolError as error:
             # differs from Kafka (offsets-record-unreadable): what cannot be read is left out; Kafka 2.7 stops loading
             # there, and forgets the rest.

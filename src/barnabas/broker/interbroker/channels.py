@@ -186,7 +186,7 @@ class BrokerChannels:
             try:
                 got, position = decode_response_header(frame, request.API_KEY, version)
                 if got != correlation_id:
-                    raise ProtocolError(f"an answer to request {got} instead of {correlation_id}")
+                    raise ProtocolError(f"response to request {got}, expected {correlation_id}")
                 decoded = answer.decode(version, frame, position)[0]
             except ProtocolError as error:
                 pending.fail(error)
@@ -209,7 +209,7 @@ class BrokerChannels:
         """Close a lane's connection; waiting requests fail, and later ones open a new connection."""
         link = self._links.pop((broker_id, lane), None)
         if link is not None:
-            link.close("nobody needs it any more")
+            link.close("the connection is no longer needed")
 
     def close(self) -> None:
         """Close all connections; waiting requests fail."""
@@ -318,7 +318,7 @@ class _Link:
             log.error("cannot log in to broker %d: %s", self._broker_id, error)
             self._reported = str(error)
         if self._connection is not None:
-            self._connection.close("its login failed")
+            self._connection.close("the login failed")
         self._fail_all(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"broker {self._broker_id} refuses the login"))
 
     def _send(self, connection: BrokerConnection) -> None:
@@ -418,7 +418,7 @@ class _Link:
     def _late(self) -> None:
         self._timer = None
         if self._connection is not None:
-            self._connection.close("it does not answer in time")
+            self._connection.close("the broker did not answer in time")
 
 
 class _Talk:

@@ -120,12 +120,12 @@ class BrokerConnection:
             (size,) = _SIZE.unpack_from(self._space)
             end = self._end = _SIZE.size + size
             if not 0 <= size <= self._max_bytes or received > end or self._answered is None:
-                self.close(f"an answer of {size} bytes is none of Kafka's, or nobody asked for it")
+                self.close(f"invalid or unexpected response of {size} bytes")
                 return
             try:
                 self._fit(end)
             except OSError as error:
-                self.close(f"no memory for an answer of {size} bytes: {error}")
+                self.close(f"no memory for a response of {size} bytes: {error}")
                 return
         if received == end and self._answered is not None:
             answered, self._answered = self._answered, None

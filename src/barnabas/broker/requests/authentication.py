@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 # What a stranger's request may hold: it is decoded only to refuse it in its own shape.
 _MOST_ELEMENTS = 1_000
 _LEAST_REAUTHENTICATION_NS = 1_000_000_000
-_TOO_MANY = "very many log in at once: it has to come again"
+_TOO_MANY = "too many logins at the same time: the client must try again"
 _SIZE = Struct(">i")
 _START = Struct(">ii")
 _HANDSHAKE_KEY = int(ApiKey.SASL_HANDSHAKE)
@@ -121,9 +121,9 @@ class Authentication:
             case _State.LOGIN:
                 self._on_token(frame)
             case _State.WRONG_MECHANISM:
-                self._fail(f"it logs in again by {self._wanted}, and not as before", None)
+                self._fail(f"re-authentication with another mechanism: {self._wanted}", None)
             case _:
-                raise ProtocolError("a frame after the login failed")
+                raise ProtocolError("frame received after the login failed")
 
     def on_closed(self) -> None:
         """The session tells in turn, by `on_connection_closed`."""
@@ -142,7 +142,7 @@ class Authentication:
         except ProtocolError as error:
             if self._state is _State.FIRST_REQUEST:
                 # A Kerberos token without any request was the first frame before Kafka 0.10.
-                self._fail(f"its first frame is no request ({error}), and there is no GSSAPI", None)
+                self._fail(f"its first frame is not a request ({error}); GSSAPI is not supported", None)
                 return
             raise
         if api_key not in (API_VERSIONS_KEY, _HANDSHAKE_KEY):
@@ -153,7 +153,7 @@ class Authentication:
         if api_key == API_VERSIONS_KEY:
             self._on_api_versions(context, route, frame, position)
         elif route is None:
-            raise ProtocolError(f"SaslHandshake version {api_version} is not served")
+            raise ProtocolError(f"SaslHandshake version {api_version} is not supported")
         else:
             request = _decode(route, frame, position)
             answer, reason = self._begin(request.mechanism, api_version)
@@ -165,7 +165,7 @@ class Authentication:
 
     def _on_api_versions(self, context: RequestContext, route: Route | None, frame: memoryview, position: int) -> None:
         if self._state is not _State.FIRST_REQUEST:
-            raise ProtocolError("a second ApiVersions before the login")
+            raise ProtocolError("second ApiVersions request before the login")
         if route is None:
             route, request = self._routes.unsupported_api_versions, None
         else:
@@ -180,7 +180,7 @@ class Authentication:
         mechanisms = list(self._logins.mechanisms)
         if mechanism not in mechanisms:
             answer = SaslHandshakeResponse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms)
-            return answer, f"it wants to log in by {mechanism[:40]!r}; there is {', '.join(mechanisms)}"
+            return answer, f"mechanism {mechanism[:40]!r} is not enabled; enabled: {', '.join(mechanisms)}"
         self._has_headers = handshake_version > 0
         self._wanted = mechanism
         if self.is_reauthenticating and mechanism != self._info.sasl_mechanism:
@@ -206,7 +206,7 @@ class Authentication:
         api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
         route = self._routes.by_key(api_key << 16 | api_version)
         if route is None:
-            raise ProtocolError(f"API key {api_key} version {api_version} is not served")
+            raise ProtocolError(f"API key {api_key} version {api_version} is not supported")
         request = _decode(route, frame, position)
         if not isinstance(request, SaslAuthenticateRequest):
             context = RequestContext(self._services, self._info, client_id or "", api_version, correlation_id)
@@ -240,7 +240,7 @@ class Authentication:
         assert server is not None
         if len(token) > server.most_response_bytes:
             # Before anything is done with it: the name of a user or a token, and nobody has any of that length.
-            refuse(LoginError(f"what it says is longer than {server.most_response_bytes} bytes"))
+            refuse(LoginError(f"its token is longer than {server.most_response_bytes} bytes"))
             return
         step = partial(server.answer, bytes(token))
         if self._is_begun or self.is_reauthenticating:
@@ -432,7 +432,7 @@ class _Expired:
     def on_frame(self, frame: memoryview, now_ns: int) -> None:
         if decode_request_header(frame)[0] != _HANDSHAKE_KEY or not self._authentication.may_begin_again():
             self._authentication.count_expired()
-            raise ProtocolError("its session is over, and it did not log in again")
+            raise ProtocolError("its session has expired, and it did not re-authenticate")
         self._session.on_frame(frame, now_ns)
 
     def on_closed(self) -> None:

@@ -34,10 +34,10 @@ class ClientCertificate:
             try:
                 name = subject(certificate)
             except ValueError:
-                raise ProtocolError("the subject of its certificate is no distinguished name") from None
+                raise ProtocolError("the subject of its certificate is not a distinguished name") from None
             user = self._mapping.user(name)
             if user is None:
-                raise ProtocolError(f"no rule of ssl.principal.mapping.rules is for {name!r}")
+                raise ProtocolError(f"no rule of ssl.principal.mapping.rules matches {name!r}")
             self._info.principal = Principal(USER, user)
         self._connection.handler = self._handler
         self._handler.on_frame(frame, now_ns)

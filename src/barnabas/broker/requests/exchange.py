@@ -453,7 +453,7 @@ class Exchange(RequestContext):
         if code is ErrorCode.UNKNOWN_SERVER_ERROR:
             log.error("%s version %d of %s failed", route.name, self.api_version, self.client_id, exc_info=error)
         if is_second:
-            raise UnanswerableError(f"{route.name} failed, and so did saying so") from error
+            raise UnanswerableError(f"{route.name} failed, and so did its error response") from error
         if route.times is not None:
             route.times.failure_count += 1
         if self.is_large:

@@ -153,7 +153,7 @@ class Session:
                     waits_for, client_id, len(frame), now_ns // _NS_PER_MS, True
                 ):
                     if len(frame) > READ_AHEAD_BYTES:
-                        raise ProtocolError("it has to wait for a quota, and is too large to be kept so long")
+                        raise ProtocolError("its request exceeds a quota and is too large to be kept until it may run")
                     self._connection.put_back(frame)
                     return
                 self._waited_for = self._place = None
@@ -340,7 +340,7 @@ class Session:
         except Exception:
             # A bug in the refusal itself: even then nobody waits for ever.
             log.exception("cannot send the error response to a request")
-            self._connection.close("an error of ours")
+            self._connection.close("internal error")
 
     def go_on(self) -> None:
         self._connection.resume(Pause.ANSWER)
@@ -398,15 +398,15 @@ def _decode(route: Route, frame: memoryview, position: int, most_elements: int) 
     except (*MALFORMED, ProtocolError) as error:
         raise _malformed(route, error) from None
     except MemoryError:
-        raise ProtocolError(f"there is no memory for a {route.name}") from None
+        raise ProtocolError(f"no memory for a {route.name} request") from None
 
 
 def _unserved(api_key: int, api_version: int) -> ProtocolError:
     if api_key in CONTROL_KEYS and api_version > APIS[api_key].max_version:
         # A controller goes by its settings, and asks nobody what there is.
         newer = "the controller's inter.broker.protocol.version is above 2.7"
-        return ProtocolError(f"{APIS[api_key].message} version {api_version} is not served: {newer}")
-    return ProtocolError(f"API key {api_key} version {api_version} is not served")
+        return ProtocolError(f"{APIS[api_key].message} version {api_version} is not supported: {newer}")
+    return ProtocolError(f"API key {api_key} version {api_version} is not supported")
 
 
 def _malformed(route: Route, error: Exception) -> ProtocolError:

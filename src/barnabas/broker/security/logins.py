@@ -79,7 +79,7 @@ class Checks:
 
 
 def _fail() -> bytes:
-    raise LoginError("an error of ours")
+    raise LoginError("internal error")
 
 
 class Door:

@@ -303,7 +303,7 @@ class BrokerListeners:
         # By the first alone: where that is the same, in the order in which they came.
         idle.sort(key=lambda found: -found[0])
         for _, connection in idle[:count]:
-            connection.close("there are more connections than max.connections")
+            connection.close("the broker has more connections than max.connections")
         if idle:
             self._close_some()
 

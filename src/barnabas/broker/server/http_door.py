@@ -199,7 +199,7 @@ class HttpServer:
             return refusal(UNAVAILABLE, "the broker has stopped")
         except Exception:
             log.exception("cannot answer HTTP requests for %s", page.path)
-            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of ours: see the broker's log")
+            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error: see the broker's log")
         return page.write(found)
 
     def _ask(self, page: Page) -> "asyncio.Future[object]":
@@ -311,7 +311,7 @@ def _bind(host: str, port: int) -> socket.socket:
     try:
         return listening_socket(host, port, _BACKLOG)
     except OSError as error:
-        reason = "is in use" if error.errno == errno.EADDRINUSE else f"can't be listened on: {error.strerror or error}"
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be bound: {error.strerror or error}"
         raise StartupError(f"barnabas.http.listeners: {host}:{port} {reason}") from None
 
 

@@ -75,7 +75,7 @@ def coordinated_transactions(logs: Iterable[StateLog]) -> frozenset[tuple[int, T
 def _read(found: dict[str, Transaction], record: Record) -> None:
     transactional_id = decode_key(record.key or b"")
     if transactional_id is None:
-        raise ProtocolError("unknown version of key")
+        raise ProtocolError("unknown key version")
     found.pop(transactional_id, None)
     if record.value is not None:
         transaction = decode_value(transactional_id, record.value)

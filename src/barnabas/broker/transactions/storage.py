@@ -88,7 +88,7 @@ def decode_value(transactional_id: str, value: bytes) -> Transaction:
     try:
         state = TransactionState(decoded.transaction_status)
     except ValueError:
-        raise ProtocolError(f"{decoded.transaction_status} is no state of a transaction") from None
+        raise ProtocolError(f"unknown transaction state {decoded.transaction_status}") from None
     partitions = frozenset(
         TopicPartition(part.topic, partition)
         for part in decoded.transaction_partitions or ()

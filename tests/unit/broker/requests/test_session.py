@@ -257,7 +257,7 @@ async def test_a_controller_of_a_newer_protocol_is_told_of(connect, /, caplog):
     assert await wire.answer() == b""
     wire.close()
     assert (
-        "UpdateMetadata version 7 is not served: the controller's inter.broker.protocol.version is above 2.7"
+        "UpdateMetadata version 7 is not supported: the controller's inter.broker.protocol.version is above 2.7"
         in caplog.text
     )
 

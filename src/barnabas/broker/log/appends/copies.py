@@ -254,7 +254,7 @@ def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> Copies:
             last = first
             epoch = OLD_FORMAT_EPOCH
         if (first if count else last) < next_offset:
-            raise OutOfOrderCopiesError(f"offset {first} where at least {next_offset} must be")
+            raise OutOfOrderCopiesError(f"offset {first}, expected {next_offset} or higher")
         next_offset = last + 1
         if timestamp_ms > max_timestamp_ms:
             max_timestamp_ms, timestamp_offset = timestamp_ms, last

@@ -259,7 +259,7 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             # differs from Kafka (recovery-ascending-offsets): offsets must ascend, too; the base offset is not under
             # the CRC.
             if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-                reason = f"offset {first_offset} where at least {next_offset} must be"
+                reason = f"offset {first_offset}, expected {next_offset} or higher"
                 break
             segment.note(header, position, config.index_interval_bytes)
             has_markers = has_markers or header.is_control

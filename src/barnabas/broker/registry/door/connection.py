@@ -137,7 +137,7 @@ class ZooKeeperConnection:
         self._look_at_certificate()
         wish = messages.decode_connect(JuteReader(frame))
         if wish.last_zxid > server.tree.zxid:
-            raise UnanswerableError(f"it has seen transaction {wish.last_zxid:#x}, which has not happened here")
+            raise UnanswerableError(f"it has seen transaction {wish.last_zxid:#x}, which this registry does not have")
         if not wish.session_id:
             self._begin(wish)
             return
@@ -156,7 +156,7 @@ class ZooKeeperConnection:
         def begun(outcome: Outcome) -> None:
             if isinstance(outcome.result, BaseException):
                 self._server.sessions.end(session)
-                self.end(f"its session could not be kept: {outcome.result}")
+                self.end(f"cannot store its session: {outcome.result}")
             elif not self._is_closed:
                 self._attach(session, wish)
                 self._plan_flush()
@@ -218,7 +218,7 @@ class ZooKeeperConnection:
         try:
             self._know(Identity("x509", subject(certificate)))
         except ValueError:
-            raise UnanswerableError("the subject of its certificate is no distinguished name") from None
+            raise UnanswerableError("the subject of its certificate is not a distinguished name") from None
 
     # --- requests, in order
 

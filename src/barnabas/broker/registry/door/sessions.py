@@ -117,7 +117,7 @@ class Sessions:
             return None
         before, session.connection = session.connection, None
         if before is not None:
-            before.detach("its session goes on in another connection")
+            before.detach("its session moved to another connection")
         session.timeout_ms = self._negotiated(wished_timeout_ms)
         self.heard(session)
         if session.timer is not None:

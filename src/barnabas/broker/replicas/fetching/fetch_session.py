@@ -139,17 +139,17 @@ class FetchSession:
             self._epoch = FULL_EPOCH
             return ErrorCode(error_code).name
         if was_full and len(answered) != len(self.asked):
-            return self._reset(f"an answer for {len(answered)} partitions instead of {len(self.asked)}")
+            return self._reset(f"response for {len(answered)} partitions, expected {len(self.asked)}")
         for key in answered:
             if key not in self.asked:
-                return self._reset(f"an answer for {key}, for which nobody asked")
+                return self._reset(f"response for {key}, which was not requested")
         if was_full:
             self._grows = session_id != NO_SESSION
         if session_id == NO_SESSION:
             # Never begun, or ended.
             self._id, self._epoch = NO_SESSION, FULL_EPOCH
         elif not was_full and session_id != self._id:
-            return self._reset(f"an answer in session {session_id} instead of {self._id}")
+            return self._reset(f"response in session {session_id}, expected {self._id}")
         else:
             self._id = session_id
             self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1

@@ -417,7 +417,7 @@ class Fetcher:
         def take_one(progress: Progress, followed: Followed, answer: ListOffsetsPartitionResponse) -> None:
             offset = offset_of(answer, version)
             if offset < 0:
-                self._delay(progress, f"an answer of offset {offset}")
+                self._delay(progress, f"the leader returned offset {offset}")
             else:
                 take(progress, followed, offset)
 
@@ -445,7 +445,7 @@ class Fetcher:
             self._change(progress, followed, partial(followed.start_anew, leader_start_offset), Phase.FETCHING)
         else:
             # The leader has it after all.
-            self._delay(progress, "an offset that its leader did not have, and has")
+            self._delay(progress, "the leader lacked the fetch offset before, and now has it")
 
     # --- fetches
 
@@ -533,7 +533,7 @@ class Fetcher:
         if data.error_code:
             self._refused(progress, data.error_code)
         elif followed.log_end_offset != asked.offset:
-            self._fail(progress, f"its log ends at {followed.log_end_offset} and not at {asked.offset}")
+            self._fail(progress, f"its log ends at {followed.log_end_offset}, expected {asked.offset}")
         else:
             self._append(progress, followed, data)
 
@@ -587,7 +587,7 @@ class Fetcher:
         end_offset = followed.log_end_offset
         if size_bytes and end_offset == progress.offset:
             # Before Fetch v3 a leader cuts what is larger than replica.fetch.max.bytes.
-            self._delay(progress, f"an answer of {size_bytes} bytes that holds no whole batch")
+            self._delay(progress, f"{size_bytes} bytes of records without a complete batch")
             return
         self.state.has_fetched(progress, end_offset, leader_high_watermark)
         # The leader is told of it with the next fetch.

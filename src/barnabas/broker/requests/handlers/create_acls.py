@@ -29,7 +29,7 @@ def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsRe
         ProtocolError: One is of a kind that its own sender calls unknown: to Kafka that is no request.
     """
     if any(map(_has_unknown, request.creations)):
-        raise ProtocolError("a CreateAcls request with a resource type, pattern, operation or permission unknown")
+        raise ProtocolError("CreateAcls request with an unknown resource type, pattern, operation or permission")
     if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
         return _same(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ctx.not_authorized())
     admin = acl_admin(ctx)

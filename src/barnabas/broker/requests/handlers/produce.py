@@ -290,7 +290,7 @@ def _attributes(data: PartitionProduceData) -> int:
     """
     records = data.records
     if not records:
-        raise ProtocolError("a produce request without records")
+        raise ProtocolError("Produce request without records")
     assert isinstance(records, memoryview)
     if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
         return 0
@@ -370,7 +370,7 @@ def _close_on_error(responses: list[TopicProduceResponse]) -> None:
 def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
     """Return the same error for every requested item: the request failed as a whole."""
     if request.acks == 0:
-        raise UnanswerableError(f"{error_code.name} for a produce request with acks=0")
+        raise UnanswerableError(f"{error_code.name} for a Produce request with acks=0")
     responses = []
     for topic in _without_repetitions(request.topic_data):
         answers = []

@@ -30,24 +30,24 @@ def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew
     """
     user = claims.get(user_claim)
     if not isinstance(user, str) or not user.strip():
-        raise InvalidTokenError(f"it has no claim {user_claim} that names a user")
+        raise InvalidTokenError(f"its claim {user_claim} must be a user name")
     try:
         user_bytes = len(user.encode())
     except UnicodeEncodeError:
         # Half of a surrogate pair, which JSON can say and nobody can write down.
-        raise InvalidTokenError(f"its claim {user_claim} is no text") from None
+        raise InvalidTokenError(f"its claim {user_claim} is not valid text") from None
     if user_bytes > MOST_USER_BYTES:
         raise InvalidTokenError(f"its claim {user_claim} is longer than {MOST_USER_BYTES} bytes")
     ends_ms = _time_ms(claims, "exp")
     if ends_ms is None:
-        raise InvalidTokenError("it has no exp: it would hold for ever")
+        raise InvalidTokenError("it has no exp claim")
     begins_ms = [each for name in ("iat", "nbf") if (each := _time_ms(claims, name)) is not None]
     if now_ms - skew_ms >= ends_ms:
         raise InvalidTokenError("it has expired")
     if any(each > now_ms + skew_ms for each in begins_ms):
-        raise InvalidTokenError("it does not hold yet")
+        raise InvalidTokenError("it is not valid yet")
     if any(each >= ends_ms for each in begins_ms):
-        raise InvalidTokenError("it ends before it begins")
+        raise InvalidTokenError("its exp is before its iat or nbf")
     return Identity(user, expires_ms=ends_ms)
 
 
@@ -64,5 +64,5 @@ def _time_ms(claims: Mapping[str, object], name: str) -> int | None:
         return None
     # An int may have any number of digits here, more than a float can hold; what is no number (NaN) is in no range.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_SECONDS:
-        raise InvalidTokenError(f"its claim {name} is no time")
+        raise InvalidTokenError(f"its claim {name} must be a time in seconds")
     return int(value * 1000)

@@ -102,12 +102,12 @@ class SignedTokens:
         try:
             header = json.loads(_decoded(token.partition(".")[0]))
         except _NO_TOKEN:
-            raise InvalidTokenError("it is no token") from None
+            raise InvalidTokenError("it is malformed") from None
         if not isinstance(header, dict):
-            raise InvalidTokenError("it is no token")
+            raise InvalidTokenError("it is malformed")
         key, algorithm = self._key_of(header), header.get("alg")
         if not isinstance(algorithm, str) or algorithm not in key.algorithms:
-            raise InvalidTokenError("it names no algorithm of its key")
+            raise InvalidTokenError("its algorithm is not one of its key")
         now_ms = self._now_ms()
         return lambda: self._identity(token, key, algorithm, now_ms)
 
@@ -119,7 +119,7 @@ class SignedTokens:
             # signature: it gets what is signed.
             signed, _, signature = token.rpartition(".")
             if not jwt.get_algorithm_by_name(algorithm).verify(signed.encode(), key.key, _decoded(signature)):
-                raise InvalidTokenError("its signature is not that of its key")
+                raise InvalidTokenError("its signature is invalid")
             claims = jwt.decode(
                 token,
                 key.key,
@@ -140,7 +140,7 @@ class SignedTokens:
             # The kind alone: the text may quote the token.
             raise InvalidTokenError(type(error).__name__) from None
         except _NO_TOKEN:
-            raise InvalidTokenError("it is no token") from None
+            raise InvalidTokenError("it is malformed") from None
         return identity_of(claims, self._user_claim, now_ms, self._skew_ms)
 
     def _key_of(self, header: dict[str, object]) -> Key:
@@ -150,7 +150,7 @@ class SignedTokens:
         key = self.keys.get(kid) if isinstance(kid, str) else None
         if key is None:
             self.on_unknown_key()
-            raise InvalidTokenError("it is signed with a key that is not known here")
+            raise InvalidTokenError("it is signed with an unknown key")
         return key
 
 

@@ -49,13 +49,13 @@ class UnsecuredTokens:
         """Return the identity that the token claims, without verifying it. Raises InvalidTokenError."""
         parts = token.split(".")
         if len(parts) != _PART_COUNT:
-            raise InvalidTokenError("it has not three parts")
+            raise InvalidTokenError("it does not have three parts")
         header, claims = _content(parts[0]), _content(parts[1])
         if header.get("alg") != "none" or parts[2]:
-            raise InvalidTokenError("it is signed, and nobody here knows by whom")
+            raise InvalidTokenError("it is signed, but this listener only accepts unsigned tokens")
         identity = identity_of(claims, self._user_claim, self._now_ms(), self._skew_ms)
         if not set(self._required) <= scopes_of(claims, self._scope_claim):
-            raise InvalidTokenError("its scope is too small", "insufficient_scope", " ".join(self._required))
+            raise InvalidTokenError("it lacks a required scope", "insufficient_scope", " ".join(self._required))
         return identity
 
 
@@ -63,7 +63,7 @@ def _content(part: str) -> Mapping[str, object]:
     try:
         content = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, RecursionError):
-        raise InvalidTokenError("a part of it is no JSON") from None
+        raise InvalidTokenError("a part of it is not JSON") from None
     if not isinstance(content, dict):
-        raise InvalidTokenError("a part of it is no JSON object")
+        raise InvalidTokenError("a part of it is not a JSON object")
     return content
