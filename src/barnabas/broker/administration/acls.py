@@ -52,7 +52,7 @@ class AclAdmin:
         """Create rules; existing rules are left unchanged.
 
         Returns:
-            For each what is wrong with it.
+            The error of each.
 
         Raises:
             KafkaError: UNKNOWN_SERVER_ERROR, as one of them is what only a filter can be; none is created.

@@ -57,7 +57,7 @@ def changed(
     """Return the settings after changes that `check_changes` accepted.
 
     Args:
-        overrides: What is set now.
+        overrides: The current settings.
         settings: What is known of the settings of this kind of entity.
 
     Raises:

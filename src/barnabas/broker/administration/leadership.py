@@ -40,7 +40,7 @@ class LeadershipAdmin:
         """Elect leaders, and wait until they lead.
 
         Args:
-            timeout_ms: How long to wait; what is late is answered with REQUEST_TIMED_OUT, and comes nevertheless.
+            timeout_ms: How long to wait; later results are answered with REQUEST_TIMED_OUT, but still happen.
         """
         results = await self._controller.carry_out(
             Kind.MANUAL_LEADER_BALANCE, lambda term: elect_leaders(term, wanted, election)
@@ -71,7 +71,7 @@ class LeadershipAdmin:
             wanted: Partition to the replicas that it is to have; None cancels.
 
         Returns:
-            What has begun, or why not; None: this broker is not the controller.
+            The started operations, or errors; None: this broker is not the controller.
         """
         return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
 

@@ -53,7 +53,7 @@ class LiveConfig:
     """Keeps a broker's settings up to date. Owned by the event loop.
 
     Attributes:
-        config: What everybody reads; changed in place.
+        config: The shared settings; changed in place.
         is_serving: From now on the number of threads changes by half at the most.
     """
 
@@ -140,7 +140,7 @@ class LiveConfig:
         """Compute the settings from the layers.
 
         Returns:
-            Which of those that can change did.
+            The changed settings, among those that can change.
 
         Raises:
             ConfigError: They can't be together; nothing was changed.

@@ -44,7 +44,7 @@ def count_mutations(quota: ControllerMutationQuota | None, partition_count: int)
     """Count partitions that are to be created.
 
     Args:
-        quota: The client's; None: nobody's.
+        quota: The client's; None: no quota.
 
     Raises:
         KafkaError: THROTTLING_QUOTA_EXCEEDED.

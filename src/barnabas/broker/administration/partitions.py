@@ -87,10 +87,10 @@ class PartitionAdmin:
 
         Args:
             wanted: Each topic once.
-            timeout_ms: How long to wait; 0 or less: not at all, and what is added is answered with REQUEST_TIMED_OUT.
-                The partitions come into being nevertheless.
+            timeout_ms: How long to wait; 0 or less: not at all, and additions are answered with REQUEST_TIMED_OUT.
+                The partitions are created nevertheless.
             validate_only: Check, and add nothing.
-            quota: Counts the partitions, and may refuse a topic; None: nobody's.
+            quota: Counts the partitions, and may refuse a topic; None: no quota.
 
         Returns:
             A result for each topic, in order.

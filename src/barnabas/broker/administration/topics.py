@@ -125,10 +125,10 @@ class TopicAdmin:
 
         Args:
             topics: Each name once.
-            timeout_ms: How long to wait; 0 or less: not at all, and what is made is answered with REQUEST_TIMED_OUT.
-                The topics come into being nevertheless.
+            timeout_ms: How long to wait; 0 or less: not at all, and new topics are answered with REQUEST_TIMED_OUT.
+                The topics are created nevertheless.
             validate_only: Check, and create nothing.
-            quota: Counts the partitions, and may refuse a topic; None: nobody's.
+            quota: Counts the partitions, and may refuse a topic; None: no quota.
 
         Returns:
             A result for each topic, in order.
@@ -158,7 +158,7 @@ class TopicAdmin:
 
         Args:
             timeout_ms: How long to wait; 0 or less: not at all. The topics go nevertheless.
-            quota: Counts the partitions, and may refuse a topic; None: nobody's.
+            quota: Counts the partitions, and may refuse a topic; None: no quota.
         """
         known = self._cluster.image.topics
         results = {name: ErrorCode.NONE if name in known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for name in names}
@@ -343,10 +343,10 @@ class _Creation:
     """The state that all topics of one request share.
 
     Attributes:
-        existing: The topics that there are, those of this request too once they pass for new.
+        existing: The existing topics, and those of this request that passed the checks.
         validates_only: Nothing is created.
         room: For partitions.
-        quota: Counts them; None: nobody's.
+        quota: Counts them; None: no quota.
     """
 
     __slots__ = ("_names", "existing", "quota", "room", "validates_only")
@@ -360,7 +360,7 @@ class _Creation:
         quota: ControllerMutationQuota | None,
     ) -> None:
         """Args:
-        names: Of all topics; takes over those that there are.
+        names: The names of all topics; updated with the existing ones.
         room: How many partitions the brokers can still take.
         """
         self._names = names

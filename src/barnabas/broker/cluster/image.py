@@ -37,7 +37,7 @@ class PartitionState(NamedTuple):
     """A partition's leader and replicas.
 
     Attributes:
-        leader: Broker id; -1: there is none.
+        leader: Broker id; -1: no leader.
         offline: Replicas whose broker is dead or whose log directory failed.
     """
 
@@ -55,7 +55,7 @@ class ClusterImage:
     Attributes:
         controller_id: -1: unknown.
         topics: Topic to partition to state.
-        controller_epoch: Of the controller that told of it.
+        controller_epoch: Epoch of the controller that sent it.
     """
 
     cluster_id: str

@@ -36,7 +36,7 @@ async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[Alte
         answer: Called once all brokers are told; what reassignments wait for comes after it.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state = term.state
     broker = state.brokers.get(request.broker_id)

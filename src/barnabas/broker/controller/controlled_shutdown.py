@@ -28,7 +28,7 @@ async def controlled_shutdown(term: Term, request: ControlledShutdownRequest) ->
     """Move a broker's leaderships to other brokers; the answer names the partitions that could not move.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state, broker_id = term.state, request.broker_id
     broker = state.brokers.get(broker_id)

@@ -91,7 +91,7 @@ class Controller:
     """One broker's part in controlling the cluster.
 
     Attributes:
-        meters: What it has counted.
+        meters: Its metrics.
     """
 
     def __init__(
@@ -109,9 +109,9 @@ class Controller:
         keeps_features: bool = True,
     ) -> None:
         """Args:
-        registry: This broker's session; what a lost connection interrupts is asked again.
+        registry: This broker's session; requests interrupted by a lost connection are repeated.
         sender: Owned by the controller from here on.
-        listener_name: The listener that brokers use among each other, for what they are told of leaders.
+        listener_name: The inter-broker listener, for the addresses of leaders.
         settings: The broker's, as they are now.
         register: Makes sure that this broker is registered in this session.
         admits: Whether a broker that is registered belongs to this cluster.
@@ -189,10 +189,10 @@ class Controller:
         """Do something in the controller's name, in its turn among the events.
 
         Args:
-            kind: As what it is counted.
+            kind: The kind under which it is counted.
 
         Returns:
-            What the work gives; None: this broker is not the controller (any more).
+            The result of the work; None: this broker is not the controller (any more).
         """
         value: T | None = await self._ask(kind, work, None).future()
         return value

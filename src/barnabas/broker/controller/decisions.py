@@ -39,8 +39,8 @@ class Elected(NamedTuple):
     """The outcome of an election.
 
     Attributes:
-        node: The state to write; None: nobody can lead.
-        recipients: The replicas that are told.
+        node: The state to write; None: no replica can lead.
+        recipients: The replicas that get the new state.
     """
 
     node: PartitionStateNode | None

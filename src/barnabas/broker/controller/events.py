@@ -75,7 +75,7 @@ class ReplicasStopped(NamedTuple):
     """A broker answered a StopReplica that deletes.
 
     Attributes:
-        deleted, failed: Those whose logs are gone, and those that it could not delete.
+        deleted, failed: Partitions whose logs were deleted, and whose deletion failed.
     """
 
     broker_id: int
@@ -93,10 +93,10 @@ class Asked(NamedTuple):
     """A request for an operation that only the controller can do.
 
     Attributes:
-        kind: As what it is counted.
-        work: What is to be done; given the controller's term.
-        answer: What comes of it.
-        otherwise: The answer where this broker is not the controller (any more).
+        kind: The kind under which it is counted.
+        work: The operation; gets the controller's term.
+        answer: Its result.
+        otherwise: The answer if this broker is not the controller (any more).
     """
 
     kind: Kind

@@ -57,7 +57,7 @@ async def elect_leaders(
     """Elect leaders where that is needed and possible.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     results: dict[TopicPartition, ElectionResult] = {}
     needed = []

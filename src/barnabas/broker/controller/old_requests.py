@@ -39,7 +39,7 @@ async def elect_as_asked(term: Term) -> None:
     """Elect preferred leaders as /admin/preferred_replica_election requests, and set the watch again.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     path = paths.PREFERRED_ELECTION
     asked = await _read(term, path, Signal.ELECTION_ASKED)
@@ -61,7 +61,7 @@ async def reassign_as_asked(term: Term) -> None:
     """Begin the reassignments of /admin/reassign_partitions, and set the watches again, also on its data.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     # differs from Kafka (added-reassignments): it reads the node when it is created, and never again.
     path = paths.REASSIGNMENT

@@ -114,10 +114,10 @@ async def bring_online(term: Term, partitions: Iterable[TopicPartition], strateg
     """Elect leaders for partitions: new ones get their first state, others an election.
 
     Returns:
-        Those that have one now.
+        The partitions that have one now.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state = term.state
     new: list[TopicPartition] = []
@@ -275,7 +275,7 @@ async def write_states(
         The partitions whose state was written, in the order in which they came.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     state, written = term.state, []
     left = list(partitions)

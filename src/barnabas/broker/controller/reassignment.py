@@ -75,10 +75,10 @@ async def reassign(
     """Begin reassignments, and complete those that can end.
 
     Args:
-        wanted: Partition to the replicas that it is to have; None cancels what is going on.
+        wanted: Partition to its target replicas; None cancels its reassignment.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     # What a request says counts more than the node of the old tools.
     await _drop_asked_by_node(term, wanted)

@@ -43,7 +43,7 @@ async def change_replicas(
         stop_epoch: The leader epoch of a StopReplica that deletes, in place of the one that is known.
 
     Raises:
-        ControllerMovedError: This broker is the controller no more.
+        ControllerMovedError: This broker is no longer the controller.
     """
     by_broker: dict[int, list[TopicPartition]] = {}
     async for replica in in_turns(replicas):

@@ -94,7 +94,7 @@ class RequestBatch:
         """Add a LeaderAndIsr for brokers with the current state of a partition, and UpdateMetadata for all.
 
         Args:
-            there: The replicas that they are told of, where these are not those known.
+            there: The replicas to send, if they differ from the known ones.
         """
         leadership, here = self._state.leaders.get(partition), there or self._state.moving(partition)
         if leadership is None or here is None:
@@ -127,7 +127,7 @@ class RequestBatch:
         """Add a StopReplica of a partition for a broker.
 
         Args:
-            deletes: Whether its log goes, too.
+            deletes: Whether to delete its log, too.
             leader_epoch: In place of the one that is known.
         """
         leadership = self._state.leaders.get(partition)

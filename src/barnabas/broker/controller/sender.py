@@ -37,7 +37,7 @@ class ChannelFigures(NamedTuple):
     """Figures about the requests to one broker.
 
     Attributes:
-        waiting_count: Requests that are not on their way yet.
+        waiting_count: Queued requests that are not sent yet.
         times: How long each waited for that.
     """
 
@@ -50,7 +50,7 @@ class _Entry:
     """A queued request.
 
     Attributes:
-        queued_ns: Since when it waits; None once it is on its way.
+        queued_ns: When it was queued; None once it is sent.
     """
 
     __slots__ = ("queued_ns", "request", "then")
@@ -94,7 +94,7 @@ class Sender:
 
     def __init__(self, timers: Timers, clock: Clock, link_to: Callable[[int], BrokerLink]) -> None:
         """Args:
-        link_to: Gives the link to a broker that came alive.
+        link_to: Returns the link to a broker that registered.
         """
         self._timers = timers
         self._clock = clock

@@ -75,7 +75,7 @@ class LiveBroker(NamedTuple):
     """A registered broker.
 
     Attributes:
-        epoch: The transaction that created its registration: a broker that came back has another one.
+        epoch: The transaction that created its registration: it changes when the broker registers again.
     """
 
     registration: BrokerRegistration
@@ -93,8 +93,8 @@ class Moving(NamedTuple):
     """The replicas of one partition.
 
     Attributes:
-        replicas: All, those on their way in or out too; the preferred leader first.
-        adding, removing: Those on their way.
+        replicas: All, including those being added or removed; the preferred leader first.
+        adding, removing: The replicas being added and removed.
     """
 
     replicas: list[int]
@@ -133,18 +133,18 @@ class ControllerState:
     Attributes:
         epoch: The controller epoch.
         epoch_zk_version: The version of /controller_epoch that this controller wrote; guards all its writes.
-        brokers: Those registered.
-        shutting_down: Those of them that asked to be relieved of their leaderships.
+        brokers: The registered brokers.
+        shutting_down: Those in a controlled shutdown.
         failed_replicas: Broker to the partitions of which it said that their directory failed.
         topics: Topic to its replicas.
         leaders: Partition to its state; a partition that has none yet is new.
-        phases: Partition to what it is; one that is missing does not exist.
-        waiting: Partitions that are new or offline: they are tried with every broker that comes.
-        replicas_of: Partition to its replicas and what they are.
-        unreadable: Partitions whose state in the registry makes no sense: they are left alone.
-        deleting: Topics on their way out.
-        deletion_started: Those of them of which the brokers were told.
-        deletion_ineligible: Those of them that have to wait for a broker or a reassignment.
+        phases: Partition to its state; a missing one does not exist.
+        waiting: New and offline partitions: elections are tried whenever a broker registers.
+        replicas_of: Partition to its replicas and their states.
+        unreadable: Partitions with a malformed state in the registry, which are left alone.
+        deleting: Topics being deleted.
+        deletion_started: Those whose StopReplica requests were sent.
+        deletion_ineligible: Those that wait for a broker or a reassignment.
         told: Nodes of topics, partitions and brokers, and what the log says is wrong with each: once, not with every
             change.
     """

@@ -84,8 +84,8 @@ class Term:
 
     Attributes:
         controller_id: This broker.
-        state: What it knows; changed by its handlers alone.
-        registry: Waits for a connection where there is none.
+        state: The controller context; changed by its handlers alone.
+        registry: Waits for a connection if it is lost.
         sender: Brings requests to the brokers.
     """
 
@@ -178,7 +178,7 @@ class Term:
         """Do all of it as one transaction, or nothing.
 
         Raises:
-            ControllerMovedError: This broker is the controller no more.
+            ControllerMovedError: This broker is no longer the controller.
             RegistryError: The error of the first of `ops` that was refused.
         """
         if self._is_over:
@@ -192,7 +192,7 @@ class Term:
             For each key the results of its operations, or why they were refused.
 
         Raises:
-            ControllerMovedError: This broker is the controller no more.
+            ControllerMovedError: This broker is no longer the controller.
         """
         # differs from Kafka (states-together): it writes each in a transaction of its own.
         results: dict[K, list[OpResult] | RegistryError] = {}

@@ -32,7 +32,7 @@ class LoadedPartition(Generic[T]):
     """The contents of a partition.
 
     Attributes:
-        items: What is to be taken over (groups, transactional ids), each once.
+        items: The items to take over (groups, transactional ids), each once.
         record_count: Records that were read.
         skipped_count: Records that could not be understood.
     """
@@ -48,7 +48,7 @@ class Reader(Protocol[T]):
     def __call__(self, batches: Iterable[memoryview], is_stopped: Callable[[], bool], /) -> LoadedPartition[T]:
         """Args:
         batches: Its record batches, oldest first.
-        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
         """
         ...
 
@@ -75,7 +75,7 @@ class OwnedPartitions(Generic[T]):
     ) -> None:
         """Args:
         topic: The internal topic.
-        read: What a partition is read with, in the executor.
+        read: Reads a partition, in the executor.
         take_over: Called with each item that was read, and its partition.
         loaded: Called with each partition that has become owned.
         """

@@ -27,8 +27,8 @@ class Events:
 
     Attributes:
         kept_bytes: Their memory, an estimate.
-        left_out: How many were let go of to make room.
-        ended: Told of each one that is new, as it is kept.
+        left_out: How many were evicted to make room.
+        ended: Called with each new event, as it is stored.
     """
 
     def __init__(self, most_rows: int, most_bytes: int) -> None:

@@ -71,8 +71,8 @@ class Note(NamedTuple):
 
     Attributes:
         reason: Of a beginning, or of a member that went.
-        who: Who began it, came or went; once all are gathered, who joined last.
-        heard_ms: When a member whose session is over was heard last; -1: of no other.
+        who: The member that began it, joined or left; once all are gathered, the last to join.
+        heard_ms: When a member with an expired session was last heard; -1 for other events.
         generation: The group's, once all are gathered.
         member_count: Of how many members.
     """
@@ -90,8 +90,8 @@ class Rebalances:
 
     Attributes:
         kept_bytes: Their memory, an estimate.
-        left_out: How many rows were let go of to make room.
-        ended: Told of each row that has ended.
+        left_out: How many rows were evicted to make room.
+        ended: Called with each row that has ended.
     """
 
     def __init__(self, most_bytes: int, most_rows: int = MOST_IN_ALL) -> None:

@@ -35,7 +35,7 @@ class Sampler:
     ) -> None:
         """Args:
         ends: The partitions that are led here, and where they end now.
-        commits: What is committed, by group and partition.
+        commits: Committed offsets, by group and partition.
         note_minute: Called when a minute is over.
         """
         self._facts = facts

@@ -44,15 +44,15 @@ class Facts:
     """All diagnostic events of a broker. Owned by the event loop.
 
     Attributes:
-        most_bytes: What all of it may take.
-        kept_since_ms: When the earliest of what is kept can have happened.
+        most_bytes: The memory bound of all events.
+        kept_since_ms: The earliest time of a stored event.
         ends: The ends of partitions that are led here.
-        commits: What groups committed, by group and partition.
-        segments: Those that were removed.
+        commits: Committed offsets, by group and partition.
+        segments: Removed segments.
         minutes: The broker's own rates.
-        full_answers: Whose fetches got as much as they may; in no file, as whoever catches up does so all the time.
-        ended: Told of each event that is new, by kind: a line for the file; see `tell`.
-        figures: Tells what else is known of the broker: since when it runs, its limits and how near they are.
+        full_answers: Fetches with full responses; not in a file, as clients that catch up have them all the time.
+        ended: Called with each new event, by kind: a line for the file; see `tell`.
+        figures: Returns other data about the broker: its start, its limits and their use.
     """
 
     def __init__(self, most_bytes: int, now_ms: int) -> None:
@@ -122,7 +122,7 @@ class Facts:
 
         Args:
             kind: `login`, `acl` or `limit`.
-            user: None where there is no such user: what was given as a name may be a password.
+            user: None if the user does not exist: the given name may be a password.
         """
         words = (kind, user, host, client_id, listener, mechanism, reason, operation, resource, name)
         # A row that still counts keeps them as they are.

@@ -32,7 +32,7 @@ class Abort(NamedTuple):
     """The state machine's report of a transaction that is aborted.
 
     Attributes:
-        client_id, client_host: Who asked for it, or began anew with its transactional id; empty: nobody did.
+        client_id, client_host: The client that requested it, or reused the transactional id; empty: no client.
     """
 
     reason: AbortReason
@@ -62,8 +62,8 @@ class Aborts:
 
     Attributes:
         kept_bytes: Their memory, an estimate.
-        left_out: How many rows were let go of to make room.
-        ended: Told of each row that is new.
+        left_out: How many rows were evicted to make room.
+        ended: Called with each new row.
     """
 
     def __init__(self, most_bytes: int, most_rows: int = MOST_ROWS) -> None:

@@ -89,8 +89,8 @@ class GroupCoordinator:
         executor: Where partitions of `__consumer_offsets` are read.
         partition_count: How many of them there are, or are to be.
         dice: For the ids of members.
-        most_bytes: What all groups may take in memory, but for their offsets.
-        rebalances: Keeps why groups rebalanced; None: nobody asks.
+        most_bytes: The memory bound of all groups, without their offsets.
+        rebalances: Records the causes of rebalances; None: disabled.
         """
         self._most_bytes = most_bytes
         self._partition_count = partition_count
@@ -365,7 +365,7 @@ class GroupCoordinator:
         """OffsetFetch.
 
         Args:
-            partitions: Those that are asked for; None: all that the group has committed.
+            partitions: The requested ones; None: all that the group has committed.
 
         Returns:
             The group's error and the offsets that there are.

@@ -49,7 +49,7 @@ class Sync(NamedTuple):
     """A SyncGroup request; only the leader's brings assignments.
 
     Attributes:
-        protocol_type: What the member believes to take part in; None before version 5, which does not say.
+        protocol_type: The member's protocol type; None before version 5, which does not send it.
         protocol_name: Likewise.
     """
 
@@ -75,7 +75,7 @@ class Replacement(NamedTuple):
     Attributes:
         member_id: The new id.
         old_member_id: The one before.
-        old_protocols: What the member supported before.
+        old_protocols: The member's previous protocols.
         leader_id: The group's leader before.
     """
 
@@ -105,7 +105,7 @@ class Leave(NamedTuple):
     """One member of a LeaveGroup request; a static one may be named by its instance id alone.
 
     Attributes:
-        client_id, client_host: Who asks: the member itself, or somebody who removes it.
+        client_id, client_host: The requester: the member itself, or an administrator.
     """
 
     member_id: str
@@ -133,7 +133,7 @@ class TxnCommit(NamedTuple):
     """A TxnOffsetCommit request: the offsets count when the producer's transaction is committed.
 
     Attributes:
-        member_id: Empty before version 3, which does not say; nobody is fenced by it then.
+        member_id: Empty before version 3, which does not send it; then it fences nobody.
         generation: -1 likewise.
     """
 
@@ -252,7 +252,7 @@ class DeletionAnswer(NamedTuple):
     """The answer to OffsetDelete: the group's error, or the partitions whose offsets were kept.
 
     Attributes:
-        subscribed: Those of topics that the group reads.
+        subscribed: Partitions of topics that the group reads.
     """
 
     error_code: ErrorCode

@@ -57,7 +57,7 @@ class CommittedOffset:
 
     Attributes:
         expire_timestamp_ms: When it expires (OffsetCommit v2-4 with a retention); -1: by the group's rules.
-        append_offset: Where its record lies in `__consumer_offsets`; -1 until it was appended.
+        append_offset: Offset of its record in `__consumer_offsets`; -1 until it was appended.
     """
 
     offset: int
@@ -73,7 +73,7 @@ class Member:
     """One member of a group.
 
     Attributes:
-        group_instance_id: Of a static member: it keeps its place when it comes back; None of a dynamic one.
+        group_instance_id: Of a static member, which keeps its membership when it rejoins; None of a dynamic one.
         protocols: Name and metadata of each supported protocol, the preferred one first.
         is_new: It waits in its first join: it has no id to send heartbeats with yet.
         deadline_ms: When its session expires.
@@ -138,14 +138,14 @@ class Group:
         initial_delay_ms: Length of the running window of the initial rebalance; None outside of one.
         initial_remaining_ms: By how much the initial rebalance may still be extended.
         has_new_member: A member joined during the running window of the initial rebalance.
-        last_joined_id: Whose join came last.
+        last_joined_id: The member that joined last.
         static_member_ids: Member id by `group_instance_id`.
         pending_commits: Commits whose records are being appended; of one partition in the order in which they came.
         pending_transactions: By producer id: offsets that count once its transaction is committed; `append_offset` is
             -1 while their records are being appended.
         partition: The one of `__consumer_offsets` that it is kept in.
-        members_bytes: What its members take in memory.
-        counted_bytes: What the table has counted of it.
+        members_bytes: Memory of its members.
+        counted_bytes: The memory that the table has counted for it.
     """
 
     group_id: str

@@ -46,7 +46,7 @@ class GroupLog:
         """Encode the current state of a group, and append it.
 
         Args:
-            then: Told what became of each batch; most effects are one.
+            then: Called with the result of each batch; most effects have one.
         """
         acks = _NO_ACKS if isinstance(effect, AppendTombstones) else self._config.offsets_commit_required_acks
         topic_partition = TopicPartition(GROUP_OFFSETS_TOPIC, group.partition)

@@ -32,7 +32,7 @@ def read_groups(
     Args:
         batches: Its record batches, oldest first.
         settings: For the groups that are made.
-        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
     """
     loading = _Loading(settings)
     for batch in batches:

@@ -60,11 +60,11 @@ def step(group: Group, event: Event, now_ms: int) -> list[Effect]:
 
     Args:
         group: Changed in place.
-        event: What happened.
+        event: The event.
         now_ms: Wall time.
 
     Returns:
-        What the caller has to do, in this order.
+        The effects, to be carried out in this order.
     """
     match event:
         case Heartbeat():

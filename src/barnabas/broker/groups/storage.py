@@ -115,7 +115,7 @@ def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: K
 
     Args:
         group: The group.
-        assignments: What its members are about to get.
+        assignments: The assignments of its members.
         reader: The oldest Kafka that must be able to read it (inter.broker.protocol.version).
     """
     version = reader.group_value_version
@@ -198,7 +198,7 @@ def decode_key(key: bytes) -> OffsetKey | GroupKey | None:
     """Read a record's key.
 
     Returns:
-        What the record is about; None for a type that this version does not know.
+        The decoded key; None for an unknown type.
 
     Raises:
         ProtocolError: The bytes are no such key.
@@ -217,7 +217,7 @@ def decode_offset_value(value: bytes) -> CommittedOffset:
     """Read a committed offset.
 
     Raises:
-        ProtocolError: The bytes are none, or of an unknown version.
+        ProtocolError: The bytes are malformed, or of an unknown version.
     """
     decoded, _ = OffsetCommitValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
     return CommittedOffset(
@@ -229,7 +229,7 @@ def decode_group_value(group_id: str, value: bytes, settings: GroupSettings) -> 
     """Decode a group as it was stored: with its assignments, or empty.
 
     Raises:
-        ProtocolError: The bytes are none, or of an unknown version.
+        ProtocolError: The bytes are malformed, or of an unknown version.
     """
     decoded, _ = GroupMetadataValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
     group = Group(

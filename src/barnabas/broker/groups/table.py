@@ -52,7 +52,7 @@ class GroupTable:
 
     Attributes:
         groups: By their ids.
-        kept_bytes: What they take in memory, about, but for their offsets.
+        kept_bytes: Their memory without their offsets, an estimate.
         transactions: Which of them wait for which producer's marker.
         commit_count: How many offsets were committed.
         rebalance_count: How many rebalances were completed.

@@ -141,8 +141,8 @@ class BrokerChannels:
     ) -> None:
         """Args:
         network: Where the brokers are.
-        address_of: Says where each of them listens.
-        client_id: What this broker calls itself; on a lane that has a name, with that after a dash.
+        address_of: Returns the address of each broker.
+        client_id: This broker's client id; on a named lane, followed by a dash and the name.
         timeout_ms: How long a broker may take to answer where a request does not say it, and to let this one in.
         security: How brokers are reached; in the clear where nothing is said.
         """

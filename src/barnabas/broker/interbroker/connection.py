@@ -42,7 +42,7 @@ class BrokerConnection:
     def __init__(self, channel: Channel, lost: Callable[[KafkaError], object]) -> None:
         """Args:
         channel: Connected; owned from here on.
-        lost: Told once when the connection is gone, whether somebody waits or not.
+        lost: Called once when the connection is closed, whether a request waits or not.
         """
         self._channel = channel
         self._lost = lost

@@ -65,8 +65,8 @@ class Durability:
         chain: Its segments.
         work: The log's.
         end_offset: Gives its end.
-        flushed: Told that there is more on disk, before those who asked for it.
-        failed: Told why a flush failed.
+        flushed: Called after a flush, before the callbacks of its requests.
+        failed: Called with the error of a failed flush.
         """
         self._files = env.files
         self._clock = env.clock

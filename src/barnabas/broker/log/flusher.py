@@ -44,8 +44,8 @@ class Flusher:
         """Args:
         executor: Where the fsyncs run.
         prepare: Gives the offset up to which there is something to bring to disk, and the work that does it.
-        finished: Told the offset that is on disk.
-        failed: Told why it is not, before those who wait are.
+        finished: Called with the flushed offset.
+        failed: Called with the error, before the waiting callbacks.
         """
         self._executor = executor
         self._prepare = prepare

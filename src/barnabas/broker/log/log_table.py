@@ -42,9 +42,9 @@ class _Opening:
     Attributes:
         directory: Where it will be.
         is_unwanted: It is deleted as soon as it is open.
-        waiting: Who wants it.
+        waiting: The callers that want it.
         waiting_for_next: Who asked when it was unwanted already, with `is_new`: they get another one.
-        told: Who waits for its deletion.
+        told: The callers that wait for its deletion.
     """
 
     __slots__ = ("directory", "is_unwanted", "told", "waiting", "waiting_for_next")
@@ -61,7 +61,7 @@ class _Deletion:
     """A log whose directory is being renamed for deletion.
 
     Attributes:
-        told: Who waits for that.
+        told: The callers that wait for that.
         refused: Who wanted another one, which was deleted before it was made.
         waiting_for_next: Who wants another one, with `is_new`.
     """
@@ -78,9 +78,9 @@ class LogTable:
     """Owned by the event loop.
 
     Attributes:
-        logs: Those that are open.
-        damaged: Those that can't be opened.
-        preferred: The directories that somebody chose for logs that are not there yet.
+        logs: The open logs.
+        damaged: The logs that cannot be opened.
+        preferred: The chosen directories of logs that do not exist yet.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class LogTable:
         deleted: Callable[[PartitionLog | DamagedLog, LogDirectory], object],
     ) -> None:
         """Args:
-        env: What the logs have, too.
-        directories: Those that can be used.
+        env: The environment of the logs.
+        directories: The online directories.
         topic_config: The settings of a partition's topic as they are now.
-        dice: For what deleted logs are called.
-        deleted: Told of a log, and where it was, when its directory has another name.
+        dice: For the names of deleted logs.
+        deleted: Called with a log and its directory after the rename.
         """
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.damaged: dict[TopicPartition, DamagedLog] = {}

@@ -65,12 +65,12 @@ class LogManager:
     """The logs in all directories of `log.dirs`. Owned by the event loop.
 
     Attributes:
-        known_broker_id, known_cluster_id: Whose the directories are; None while `lock` has not found it.
-        on_offline: Told which logs are gone because their directory failed.
-        on_flushed: Told whose log a flush ended of.
-        on_moved: Told of a log that stands in another directory now, and takes the place of the one before.
-        on_removed: Told which old segments of a log retention has removed.
-        is_appending: Says whether an append is being prepared for a log.
+        known_broker_id, known_cluster_id: The owner of the directories; None until `lock` has read it.
+        on_offline: Called with the logs of a failed directory.
+        on_flushed: Called with each log after its flush.
+        on_moved: Called with a log that replaces the one in another directory.
+        on_removed: Called with the segments of a log that retention removed.
+        is_appending: Returns whether an append is being prepared for a log.
     """
 
     def __init__(
@@ -97,14 +97,14 @@ class LogManager:
         timers: For everything periodic.
         executor: For everything that blocks.
         topic_config: The settings of a partition's topic as they are now.
-        on_failure: Told why the last directory failed (the error names the file); the broker should stop.
+        on_failure: Called with the error of the last directory (it names the file); the broker should stop.
         files: The disk; the machine's own by default.
         cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
         recovery_executor: Makes what opens the logs of one directory at the start; `executor` by default.
         closing_executor: What closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
-        dice: For when segments roll and what deleted logs are called; the system's own by default.
-        new_stop_signal: Makes what the cleaner's threads wait at.
-        on_loop: Told what was done on the event loop that should have been done elsewhere: see the watchdog.
+        dice: For the jitter of rolls and the names of deleted logs; the system's own by default.
+        new_stop_signal: Creates the flag that stops the cleaner's threads.
+        on_loop: Called with work on the event loop that belongs to an executor: see the watchdog.
         read_coordinated: Reads in the logs of `__transaction_state` which open transactions will be ended; blocks.
         """
         self.known_broker_id: int | None = None

@@ -70,7 +70,7 @@ class Move:
 
     Attributes:
         source: The log.
-        directory: Where it goes.
+        directory: The target directory.
         future: The copy; None while it is being opened.
     """
 

@@ -82,9 +82,9 @@ class PartitionLog:
         magic: That of the topic's message.format.version; older and newer segments may hold others.
         segments: In order; treat as read-only.
         epochs: The leader epochs; treat as read-only.
-        producers: What idempotent and transactional producers wrote; treat as read-only.
+        producers: State of idempotent and transactional producers; treat as read-only.
         first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
-        is_closed: Nothing is written any more.
+        is_closed: Whether the log is closed for writes.
         cut_offsets: Where it was cut to, or began anew, from the first time on; treat as read-only.
     """
 
@@ -255,7 +255,7 @@ class PartitionLog:
             records, is_client, is_any_format: See `append`.
 
         Returns:
-            What can be placed, or why it can't be; None where that might take long: see `preparation`.
+            The prepared append, or a refusal; None if preparing might take long: see `preparation`.
         """
         # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
         rules = self._rules
@@ -773,9 +773,9 @@ class PartitionLog:
         Args:
             offset: From the log start to the log end offset.
             max_bytes: How many bytes at most; the last batch may be cut off.
-            end_offset: Batches that hold this offset or lie above it are left out (the high watermark).
+            end_offset: Batches that contain this offset or are above it are omitted (the high watermark).
             at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
-            cached: Says what may be read and sent without waiting for the disk; None where the caller may wait.
+            cached: The page cache, for reads without waiting for the disk; None if the caller may wait.
             may_cut: Without `at_least_one`: give the beginning of a first batch that is larger than `max_bytes`.
             taken_bytes: What is no longer than this is not asked for, as the caller takes it (`Cached.take`).
 
@@ -784,8 +784,8 @@ class PartitionLog:
             is empty where that batch is too large; None when there is nothing to read.
 
         Raises:
-            ValueError: The offset lies outside of the log.
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            ValueError: The offset is outside of the log.
+            NotCachedError: `cached` is given, and a read would need the disk.
             StorageError, CorruptRecordsError: The disk failed or holds something else than batches.
         """
         # hot path: benchmarks/micro/test_log.py
@@ -831,7 +831,7 @@ class PartitionLog:
         Not for the hot path: it may load indexes and walks the records of one batch.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         if self._is_cutting:
             return None

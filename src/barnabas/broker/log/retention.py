@@ -28,9 +28,9 @@ class Standing(NamedTuple):
     """Retention's decision about a segment.
 
     Attributes:
-        rule: What removes it, now or one day; empty: nothing does.
-        kept_by: Why it is still here; empty: it goes at the next look.
-        goes_at_ms: When a rule of age lets it go; None: no such rule does.
+        rule: The rule that deletes it, now or later; empty: none.
+        kept_by: Why it is retained; empty: it is deleted at the next check.
+        goes_at_ms: When a rule of age allows its deletion; None: no such rule.
     """
 
     rule: str
@@ -52,12 +52,12 @@ def apply_retention(
     """Delete the segments that the topic's settings no longer retain; return how many were deleted.
 
     Args:
-        on_removed: Told which.
+        on_removed: Called with the deleted segments.
         then: Called when they are gone, or there are none.
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: A segment does not tell how old it is.
+        CorruptRecordsError: The age of a segment cannot be read.
     """
     going = _going(log, high_watermark, now_ms)
     if going and not log.is_truncating:

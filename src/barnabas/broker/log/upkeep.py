@@ -52,13 +52,13 @@ class Upkeep:
     ) -> None:
         """Args:
         config: The broker's settings.
-        env: What the logs have, too.
-        directories: Those that can be used.
+        env: The environment of the logs.
+        directories: The online directories.
         logs: All open logs, as they are now.
-        checkpoints: What they say of those.
+        checkpoints: Their checkpoints.
         known_high_watermarks: By partition.
         cleaner_executor: Where logs are compacted, log.cleaner.threads at a time.
-        new_stop_signal: Makes what the cleaner's threads wait at.
+        new_stop_signal: Creates the flag that stops the cleaner's threads.
         """
         self._config = config
         self._env = env

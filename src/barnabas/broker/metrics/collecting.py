@@ -108,8 +108,8 @@ class Sources:
         channels: The ways to other brokers.
         state: What the broker does, in Kafka's number.
         connections: Of each listener its name, how many connections it has, and how many it has had.
-        logins: What became of logins, by listener.
-        registry: What became of the session with the registry.
+        logins: Counts of logins, by listener.
+        registry: Counts of state changes of the registry session.
         build: Which build runs.
     """
 

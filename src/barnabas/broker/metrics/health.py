@@ -37,8 +37,8 @@ class Condition(NamedTuple):
     """How the process does.
 
     Attributes:
-        state: What the broker does, in a word.
-        longest_stall_ms: For how long its event loop stood still at the longest.
+        state: The broker's state, in a word.
+        longest_stall_ms: The longest stall of its event loop.
     """
 
     state: str

@@ -31,7 +31,7 @@ class Page:
     """One path.
 
     Attributes:
-        summary: What is there, in one line.
+        summary: The contents, in one line.
         ask: Called on the event loop; a value, or a `Pending` of it.
         write: Makes the answer of that value; called elsewhere.
         timeout_s: So long the event loop may take; then the answer is 503.

@@ -33,7 +33,7 @@ class Recent:
         computing_ms: Callable[[], int],
     ) -> None:
         """Args:
-        distributions: What they are now, as copies.
+        distributions: Returns copies of the current ones.
         computing_ms: For how long the event loop's thread has been on a core.
         """
         self._clock = clock

@@ -38,9 +38,9 @@ class Bucket:
     Attributes:
         resolution: Whose it is, and the limit that is in force.
         last_used_ms: When something was counted last.
-        throttle_count: How often somebody was told to wait.
+        throttle_count: How often a client was throttled.
         throttle_total_ms: How long, in all.
-        held_count: How many connections are held at the moment.
+        held_count: How many connections are throttled now.
         used_up_until_ms: So long whoever was counted last had to wait; who has not waited himself waits until then.
     """
 

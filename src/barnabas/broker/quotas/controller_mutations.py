@@ -22,10 +22,10 @@ class ControllerMutationQuota:
         self, bucket: Bucket | None, is_strict: bool, now_ms: Callable[[], int], client: Client | None = None
     ) -> None:
         """Args:
-        bucket: Where they are counted; None: nobody has a limit.
+        bucket: Where they are counted; None: no limit.
         is_strict: Whether the request is refused what is too much, which its later versions are; the others are held.
         now_ms: By the clock that the bucket goes by.
-        client: Whose sums count them as well.
+        client: The client whose sums count them as well.
         """
         self.bucket = bucket
         self._client = client

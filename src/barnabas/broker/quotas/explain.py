@@ -50,7 +50,7 @@ def explain(
     """Return all that holds a user's clients of one id, or might.
 
     Args:
-        history: What was used lately, if anybody knows.
+        history: The recorded use, if there is a history.
         now_ms: By the clock that the buckets go by.
         only_user: Others who share a bucket are counted and not named, and what is measured with them is not told.
         kinds: Of which limits.
@@ -252,7 +252,7 @@ def recorded(
     Args:
         windows, thread_count: As of `Quotas`.
         second: The last one of the rings.
-        user, client_id: Whose; None for all.
+        user, client_id: The clients to include; None for all.
     """
     return {
         "second": second,

@@ -93,7 +93,7 @@ class Recorded(NamedTuple):
     """One ring in a report.
 
     Attributes:
-        client: Whose; None for all that have no ring of their own.
+        client: Its client; None for all clients without a ring.
         values: For each second, the oldest first: bytes, microseconds of the broker's time, or partitions.
     """
 

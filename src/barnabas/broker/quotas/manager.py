@@ -46,7 +46,7 @@ class Client:
         produced_bytes, fetched_bytes: Of its produce requests and fetch answers; sums since it was first seen.
         request_ns: Of the broker's time, the same; what no quota counts is in it, too.
         mutation_count: Partitions that it created and deleted, the same.
-        throttled_ms: How long it was told to wait in all.
+        throttled_ms: Its throttle times in all.
         session_count: How many connections are its own now.
         buckets: Where each kind of it is counted, if it was looked up by the limits of this `generation`.
         last_used_ms: When the last one of those that are gone went.
@@ -97,16 +97,16 @@ class Quotas:
     """All limits, and the buckets that measure their use. Owned by the event loop.
 
     Attributes:
-        generation: How often limits changed, or buckets were forgotten: what was looked up before may be another one.
+        generation: How often limits changed, or buckets were forgotten: earlier look-ups may be outdated.
         thread_count: `num.network.threads` and `num.io.threads` together: so many times 100 percent are all of the
             broker's time (docs/quotas.md).
-        exempt: The time of what no quota counts, in percent.
+        exempt: The time of requests that no quota counts, in percent.
         held_counts: How many connections each kind holds now.
         held_until_ns: When the last of all holds ends: after that nobody has to wait for what others used.
         on_change: Called after each change of a limit.
-        pacers: Who keeps to his limits by himself.
-        clients: Who was seen, by user and client id.
-        is_any: Whether anybody has a limit of any kind.
+        pacers: The clients that limit themselves.
+        clients: The known clients, by user and client id.
+        is_any: Whether there is a limit of any kind.
     """
 
     __slots__ = (

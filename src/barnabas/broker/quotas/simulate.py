@@ -33,12 +33,12 @@ class Sender:
     """The simulated result for one client.
 
     Attributes:
-        offered: What he used in all, in the unit of the limit times seconds.
-        peak: The most that he used in a second.
-        hold_count, held_ms: How often and for how long he would have been held.
+        offered: Its use in all, in the unit of the limit times seconds.
+        peak: The most that it used in a second.
+        hold_count, held_ms: How often and for how long it would have been throttled.
         longest_hold_ms: The longest of these.
-        latest_ms: By how much what he sent would have been late at the most.
-        left: What would still wait at the end.
+        latest_ms: The longest delay of its traffic.
+        left: The part still queued at the end.
     """
 
     client: Name

@@ -83,7 +83,7 @@ class CommitLog(Protocol):
         """Make the staged changes durable, all or none.
 
         Args:
-            own_session_id: Whose ephemeral nodes are left out.
+            own_session_id: The session whose ephemeral nodes are omitted.
 
         Raises:
             StorageError: The disk failed; nothing of it is kept.
@@ -100,8 +100,8 @@ class EmbeddedRegistry:
 
     def __init__(self, tree: Tree, journal: CommitLog | None, clock: Clock, executor: Executor) -> None:
         """Args:
-        tree: What is committed; owned from here on.
-        journal: Where commits go; None keeps nothing.
+        tree: The committed state; owned from here on.
+        journal: Stores the commits; None: nothing is stored.
         clock: For the times of nodes.
         executor: Where commits run; its owner closes it after `close`.
         """

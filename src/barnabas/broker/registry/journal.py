@@ -107,7 +107,7 @@ class Journal:
         """Make the staged changes durable, all or none.
 
         Args:
-            own_session_id: Whose ephemeral nodes are left out.
+            own_session_id: The session whose ephemeral nodes are omitted.
 
         Raises:
             StorageError: The disk failed; nothing of it is kept.

@@ -53,7 +53,7 @@ class KeptSession(NamedTuple):
     """A session of another process, as stored, so that the session can resume when the registry is opened again.
 
     Attributes:
-        password: Which whoever goes on with it must know.
+        password: Needed to resume the session.
         timeout_ms: For how long it may be silent.
     """
 
@@ -122,7 +122,7 @@ class Tree:
 
     Attributes:
         zxid: The last transaction that is in it.
-        sessions: Those of other processes, by id.
+        sessions: The sessions of other processes, by id.
         is_secured: Whether nodes without a list of permissions are not open to all.
         is_brokers_own: Whether it is a broker's that keeps its state itself: its nodes are its own.
     """
@@ -251,7 +251,7 @@ class Stage:
         """Try one transaction.
 
         Args:
-            author: Who asks for it; None: the broker.
+            author: The requester; None: the broker.
 
         Raises:
             RegistryError: An operation was refused; nothing of the transaction is staged.

@@ -61,7 +61,7 @@ class Append:
 
     Attributes:
         partition: Whose; it may be hosted anew meanwhile, with the same log.
-        leader_epoch: The one in which it came.
+        leader_epoch: The leader epoch at its arrival.
         pending: Its answer.
         timed: Has the time counted that it takes to prepare.
     """
@@ -125,9 +125,9 @@ class AppendQueues:
         """Args:
         executor: Where appends are prepared.
         defer: Runs `callback(*args)` in the loop's next turn.
-        absence_of: Why a partition is not hosted any more; NONE while it is.
-        appended: Told of a partition that holds more now.
-        storage_failed: Told that the disk failed; says what the answer is.
+        absence_of: Returns the error of a partition that is not hosted any more; NONE while it is.
+        appended: Called with a partition after an append.
+        storage_failed: Called when the disk failed; returns the answer.
         """
         self._executor = executor
         self._defer = defer

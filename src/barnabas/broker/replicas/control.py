@@ -60,7 +60,7 @@ class ControlRequests:
         spawner: Spawner,
     ) -> None:
         """Args:
-        load_settings: Reads the settings of topics, and tells of them.
+        load_settings: Reads the settings of topics and calls their listeners.
         """
         self._replicas = replicas
         self._view = view

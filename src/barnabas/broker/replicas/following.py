@@ -45,8 +45,8 @@ class FollowedPartition:
     ) -> None:
         """Args:
         executor: Where large answers are checked.
-        raised: Told of a high watermark that rose.
-        storage_failed: Told that the disk failed.
+        raised: Called when a high watermark rises.
+        storage_failed: Called when the disk failed.
         """
         self._storage_failed = storage_failed
         self._partition = partition

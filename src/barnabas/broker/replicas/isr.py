@@ -71,8 +71,8 @@ class ReplicaSet:
     Attributes:
         replicas: All that are assigned, the preferred leader first.
         isr: The committed in-sync replicas.
-        maximal_isr: Those and the one that may have been added.
-        zk_version: The version of the partition's state in which `isr` stands.
+        maximal_isr: The ISR and the member that may have been added.
+        zk_version: The version of the partition's state with this `isr`.
         leader_epoch: Since when this broker leads.
         epoch_start_offset: The log end offset at which this epoch began.
         proposed: The in-sync replicas that were proposed; None: no change is pending.
@@ -135,9 +135,9 @@ class ReplicaSet:
         """Record the progress of a follower after a successful fetch; unknown replicas are ignored.
 
         Args:
-            replica_id: Whose fetch it is.
+            replica_id: The fetching replica.
             fetch_offset: What it asks for.
-            log_start_offset: Its own, as it says.
+            log_start_offset: The follower's log start offset.
             leader_end_offset: As it was before the read.
 
         Returns:

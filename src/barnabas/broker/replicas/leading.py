@@ -50,7 +50,7 @@ class Leading:
             that was refused, since the start.
         late_append_count, late_deletion_count: How many appends with acks=all, and deletions of records, waited for
             followers until their time was up.
-        on_isr: Told of each partition whose in-sync replicas have changed, and why.
+        on_isr: Called with each partition whose ISR has changed, and the reason.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class Leading:
         expels_losers: bool = True,
     ) -> None:
         """Args:
-        fetches: Told of every high watermark that rises, and of every append.
+        fetches: Notified of every rise of a high watermark, and of every append.
         max_lag_ms: replica.lag.time.max.ms.
-        is_alive: Whether a broker is there, as far as this one was told.
+        is_alive: Returns whether a broker is alive, according to this broker's metadata.
         expels_losers: Followers truncate by leader epochs, so one that is below the high watermark lost records.
         """
         self._broker_id = broker_id

@@ -117,7 +117,7 @@ class ReplicaLogDirs:
         there.
 
         Args:
-            path: As it is told to clients.
+            path: The path that clients see.
             is_known: Whether the cluster has such a partition, be it on another broker.
 
         Returns:

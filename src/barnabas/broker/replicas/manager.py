@@ -131,12 +131,12 @@ class ReplicaManager:
     """The partitions of one broker. Owned by the event loop.
 
     Attributes:
-        topics: What is done to topics, in numbers.
-        leading: The followers of what this broker leads.
-        on_failed_directory: Told when a directory fails, after its partitions are gone.
+        topics: Counts of operations per topic.
+        leading: The followers of the led partitions.
+        on_failed_directory: Called when a directory fails, after its partitions are offline.
         defer: Runs `callback(*args)` in the loop's next turn.
-        on_change: Told of each partition that was here and has another leader now, or is offline.
-        fetchers: Copy what it follows.
+        on_change: Called with each hosted partition that has another leader now, or is offline.
+        fetchers: Fetch the followed partitions.
     """
 
     def __init__(

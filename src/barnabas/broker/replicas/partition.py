@@ -39,10 +39,10 @@ class Partition:
     """A hosted partition. Owned by the event loop.
 
     Attributes:
-        counts: What is done to its topic, in numbers.
-        controller_epoch: Of the controller that said who leads.
+        counts: Counts of operations on its topic.
+        controller_epoch: Epoch of the controller that sent the state.
         end_key: Under which those wait who read up to the log's end.
-        followers: The other replicas and who is in sync; None where there are none, and where another leads.
+        followers: The other replicas and the ISR; None if there are none, or another broker leads.
         in_sync_replicas: The committed ones, where this broker leads.
         leading_since: The leader epoch since which this broker leads without a break; -1: it does not.
         waiting_acks: Appends that wait for followers, in the order of their offsets; None: there were none yet.

@@ -26,9 +26,9 @@ class TopicCounts:
 
     Attributes:
         partition_count: How many partitions of it are hosted.
-        bytes_in, messages_in: What was appended.
-        bytes_out, replication_bytes_out: What readers were given, and what followers were.
-        bytes_rejected: What was refused because it was too large.
+        bytes_in, messages_in: Appended bytes and messages.
+        bytes_out, replication_bytes_out: Bytes sent to consumers and to followers.
+        bytes_rejected: Bytes refused because they were too large.
         produce_requests, fetch_requests: For how many partitions requests asked that.
         failed_produce_requests: How many of those to append were refused.
         invalid_crc: Batches whose checksum or header was wrong.

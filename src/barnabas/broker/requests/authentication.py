@@ -82,7 +82,7 @@ class Authentication:
         logins: ListenerLogins,
     ) -> None:
         """Args:
-        session: What the connection's frames go to once somebody has logged in.
+        session: The frame handler after the login.
         """
         self._connection = connection
         self._info = info
@@ -234,7 +234,7 @@ class Authentication:
 
         Args:
             answer: Given the next challenge, now or when it was computed.
-            refuse: Given the reason why there is none.
+            refuse: Called with the reason if there is none.
         """
         server = self._server
         assert server is not None

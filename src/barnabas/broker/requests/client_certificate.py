@@ -20,7 +20,7 @@ class ClientCertificate:
         self, connection: Connection, info: ConnectionInfo, mapping: PrincipalMapping, handler: FrameHandler
     ) -> None:
         """Args:
-        info: Gets the principal; who has no certificate stays anonymous.
+        info: Gets the principal; a client without a certificate stays anonymous.
         handler: Of all that follows, this frame too.
         """
         self._connection = connection

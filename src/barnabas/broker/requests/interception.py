@@ -36,7 +36,7 @@ class Interceptor:
 
     def __init__(self, routes: RouteTable, timers: Timers, send: Callable[[Fields, bytes | bytearray], object]) -> None:
         """Args:
-        send: Takes a message to the kit; see `control_messages`.
+        send: Sends a message to the kit; see `control_messages`.
         """
         self._routes = routes
         self._timers = timers

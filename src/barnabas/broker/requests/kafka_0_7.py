@@ -115,7 +115,7 @@ class ClientsOf07:
 
         Args:
             frame: The request without its size.
-            reason: What is wrong with it as a request of today's.
+            reason: The error of the frame as a current request.
             host: The peer's address.
             now_ms: A monotonic time.
 

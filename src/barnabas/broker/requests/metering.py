@@ -101,7 +101,7 @@ def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) 
     """Apply the longest throttle time; return whether it is one of these.
 
     Args:
-        produce_ms, request_ms: What the two quotas ask for.
+        produce_ms, request_ms: The throttle times of the two quotas.
     """
     throttle_ms, held_by = exchange.throttle_time_ms, exchange.held_by
     is_held_longer = False

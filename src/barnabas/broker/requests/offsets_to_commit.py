@@ -33,7 +33,7 @@ class OffsetsToCommit(Generic[P]):
     """The offsets of a request, sorted out.
 
     Attributes:
-        accepted: Those that may be stored.
+        accepted: The offsets that may be stored.
         errors: Why the others may not.
         has_known_partition: Whether any of the partitions exists, for this principal; the group need not be asked where
             none does.

@@ -27,7 +27,7 @@ class Handler:
             the error in every place where a client of that version looks for one.
         goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
         response_class: Whose encoders encode the answers, where that is not the API's own; they encode those too.
-        is_private: ApiVersions does not tell of it.
+        is_private: ApiVersions does not list it.
         first_strict_version: Before it a request creates or deletes more partitions than its client may, which is held
             then; 0: it creates and deletes none.
     """

@@ -50,7 +50,7 @@ class ThrottledConnections:
     """All throttled connections. Owned by the event loop.
 
     Attributes:
-        on_hold: Told of each one that begins; None: nobody wants to know.
+        on_hold: Called with each new throttle; None: no listener.
     """
 
     __slots__ = ("_clock", "_held", "_quotas", "_timers", "_to_review", "on_hold")

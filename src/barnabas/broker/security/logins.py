@@ -126,7 +126,7 @@ class ListenerLogins:
         checks: Of all listeners.
         door: Of this listener.
         counts: Of this listener.
-        failure_delay_ms: How long the answer to a failed login is held back.
+        failure_delay_ms: How long the answer to a failed login is delayed.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class ListenerLogins:
         timers: Timers,
     ) -> None:
         """Args:
-        servers: For each mechanism, what begins a login.
+        servers: For each mechanism, the function that begins a login.
         max_reauth_ms: For each mechanism, how long a session lasts (connections.max.reauth.ms); 0: for ever.
         """
         self._servers = dict(servers)

@@ -43,10 +43,10 @@ async def open_access_rules(
     """Read and apply the access rules, if the settings enable them.
 
     Args:
-        on_denied: Told of each denial.
+        on_denied: Called for each denial.
 
     Raises:
-        StartupError: `super.users` names what is no principal.
+        StartupError: An entry of `super.users` is not a principal.
         RegistryError: The rules could not be read.
     """
     if not config.authorizer_class_name:

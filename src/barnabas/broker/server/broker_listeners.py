@@ -80,7 +80,7 @@ class BrokerListeners:
         """Set callbacks for connections that a limit rejects or delays, and for failed TLS handshakes.
 
         Args:
-            on_limit, on_handshake: Told the listener, the host and the reason.
+            on_limit, on_handshake: Called with the listener, the host and the reason.
         """
         self._quotas.on_refused, self._on_handshake = on_limit, on_handshake
         if self._tls is not None:

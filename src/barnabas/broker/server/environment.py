@@ -129,7 +129,7 @@ class Environment:
         network: Addresses and connections.
         registry: The cluster's state, where a single broker keeps it.
         limits: How many connections, partitions and bytes the machine allows.
-        http: Where those come in who look at the broker.
+        http: The HTTP server for pages about the broker.
         open_zookeeper: Begins a session with ZooKeeper, where the cluster's state is there.
     """
 

@@ -20,10 +20,10 @@ class Executors:
     """All of them, from the broker's first moment to its last.
 
     Attributes:
-        registry: What blocks in the registry, in order.
+        registry: Blocking work of the registry, in order.
         log: Files of logs, and whatever else is short; `background.threads`.
         cleaner: Rounds of the log cleaner, beside the others as one takes long; `log.cleaner.threads`.
-        cold_read: Reads of what is not in the page cache.
+        cold_read: Reads of bytes outside the page cache.
         append: Looks into large batches.
         conversion, large_conversion: Convert batches for old clients; the latter those that unpack to much.
         codec: Decodes and encodes large requests, one after the other.

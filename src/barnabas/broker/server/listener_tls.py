@@ -60,7 +60,7 @@ class ListenerTls:
     """The keys of all listeners with TLS. Owned by the event loop.
 
     Attributes:
-        on_refused: Told the listener, the host and the reason where a handshake fails.
+        on_refused: Called with the listener, the host and the reason of a failed handshake.
     """
 
     def __init__(

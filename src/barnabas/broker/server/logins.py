@@ -44,8 +44,8 @@ class Logins:
     """The logins of a broker's listeners. Owned by the event loop.
 
     Attributes:
-        users: Those with SCRAM credentials.
-        counts: What became of logins, by listener.
+        users: The users with SCRAM credentials.
+        counts: Counts of logins, by listener.
         tokens: The delegation tokens; None: there are none.
     """
 

@@ -43,8 +43,8 @@ class Membership:
         """Args:
         registry: One that waits for a connection.
         view: Is told the broker epoch.
-        registration: What to announce, as it is now.
-        session_timeout_ms: After which a broker that was killed is registered no more.
+        registration: Returns the current registration.
+        session_timeout_ms: After which the registration of a killed broker expires.
         registers: Told at the start each time that this broker is about to ask for its registration.
         """
         self._registry = registry

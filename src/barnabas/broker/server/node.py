@@ -107,13 +107,13 @@ class Node:
     Attributes:
         address: Where clients connect, once started.
         broker_id, cluster_id: As registered, once started.
-        logins: Who may log in, and how often that went well or wrong.
-        failure: Why the broker could not go on; None after an orderly stop.
+        logins: The logins of its listeners, with counts.
+        failure: The error that ended the broker; None after an orderly stop.
         routes: The handlers by API and version; None before it is started.
-        state: What it is doing.
+        state: Its state.
         quotas: How much clients may ask of it.
-        facts: What happened of late, for who asks why; None: nothing is kept.
-        observation: What it shows by HTTP; None where nobody is to see it.
+        facts: Diagnostic events; None: disabled.
+        observation: Its HTTP server; None if disabled.
         registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
     """
 

@@ -48,7 +48,7 @@ class Observation:
         state: Callable[[], BrokerState],
     ) -> None:
         """Args:
-        state: What the broker is doing.
+        state: Returns the broker's state.
         """
         self._env = env
         self._config = config

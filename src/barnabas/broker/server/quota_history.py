@@ -35,7 +35,7 @@ class QuotaHistory:
     """The shell around `History`.
 
     Attributes:
-        history: What was used.
+        history: The recorded use.
     """
 
     def __init__(

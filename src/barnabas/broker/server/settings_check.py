@@ -26,7 +26,7 @@ class SettingsCheck:
     """The findings about a broker's settings.
 
     Attributes:
-        problems: What stops a start; a line for each.
+        problems: Errors that stop a start; a line for each.
         ignored: Known settings without an effect.
         unknown: Names that are no settings.
     """

@@ -17,7 +17,7 @@ class TopicSettings:
     def __init__(self, config: BrokerConfig, overrides_of: Callable[[str], Mapping[str, str]]) -> None:
         """Args:
         config: Whose settings are the topics' defaults, as they are now.
-        overrides_of: What the registry says of a topic.
+        overrides_of: Returns a topic's overrides in the registry.
         """
         self._config = config
         self._overrides_of = overrides_of

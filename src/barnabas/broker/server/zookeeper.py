@@ -68,7 +68,7 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
     """Begin a session, and create the chroot if it is missing.
 
     Raises:
-        StartupError: Nobody answers, or the login is refused.
+        StartupError: No server answers, or the login is refused.
         RegistryError: The chroot can't be created.
     """
     # Not at the top: kazoo is large.

@@ -76,7 +76,7 @@ class TransactionCoordinator:
     """The transactional ids of one broker.
 
     Attributes:
-        kept_bytes: What they take in memory, about.
+        kept_bytes: Their memory, an estimate.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class TransactionCoordinator:
         partition_count: How many of them there are, or are to be.
         channels: The ways to the brokers, for markers.
         spawner: Runs what fetches producer ids.
-        most_bytes: What all transactional ids may take in memory.
-        aborts: Keeps why transactions were aborted; None: nobody asks.
+        most_bytes: The memory bound of all transactional ids.
+        aborts: Records the causes of aborts; None: disabled.
         """
         self._aborts = aborts
         self._most_bytes = most_bytes
@@ -193,7 +193,7 @@ class TransactionCoordinator:
 
         Args:
             expected: Producer id and epoch that the producer goes on from; None: it is new.
-            client_id, client_host: Who asks.
+            client_id, client_host: The requester.
         """
         if not transactional_id:
             return completed(Answer(ErrorCode.INVALID_REQUEST))

@@ -22,7 +22,7 @@ class Initialize(NamedTuple):
     Attributes:
         expected: Producer id and epoch that it had; None: it is new.
         new_producer_id: For the case that one is needed; None: not fetched yet.
-        client_id, client_host: Who asks.
+        client_id, client_host: The requester.
     """
 
     timeout_ms: int
@@ -44,7 +44,7 @@ class End(NamedTuple):
     """EndTxn.
 
     Attributes:
-        client_id, client_host: Who asks.
+        client_id, client_host: The requester.
     """
 
     producer_id: int
@@ -72,7 +72,7 @@ class AppendFailed(NamedTuple):
     """The pending record could not be appended to the log.
 
     Attributes:
-        error_code: As clients are told.
+        error_code: The code for clients.
         is_fence: As the effect said.
     """
 
@@ -111,8 +111,8 @@ class Append(NamedTuple):
     """Append the pending state to the log, and send the event `Appended` or `AppendFailed`.
 
     Attributes:
-        transition: What is pending.
-        answer: For whoever brought the event, when it is in the log.
+        transition: The pending state.
+        answer: For the event's sender, when the record is in the log.
         is_fence: Whether the producer is fenced with it.
         after_ms: How long to wait before.
         abort: Why the transaction is aborted with it; None: it is not. Kept for who asks.

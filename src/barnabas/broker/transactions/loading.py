@@ -29,7 +29,7 @@ def read_transactions(
 
     Args:
         batches: Its record batches, oldest first.
-        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        is_stopped: Called before each batch; if it returns True the result is incomplete and useless.
     """
     loaded: LoadedPartition[Transaction] = LoadedPartition()
     found: dict[str, Transaction] = {}

@@ -81,7 +81,7 @@ class MarkerSender:
     def __init__(self, channels: Channels, cluster: ClusterView, timers: Timers) -> None:
         """Args:
         channels: The ways to the brokers.
-        cluster: Says who leads what.
+        cluster: Knows the leaders of partitions.
         """
         self._channels = channels
         self._cluster = cluster

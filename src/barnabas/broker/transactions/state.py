@@ -46,7 +46,7 @@ def step(txn: Transaction, event: Event, now_ms: int) -> list[Effect]:
         now_ms: The wall clock.
 
     Returns:
-        What is to be done, in order.
+        The effects, in order.
     """
     match event:
         case AddPartitions():

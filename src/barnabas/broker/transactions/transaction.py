@@ -69,18 +69,18 @@ class Transaction:
     """One transactional id.
 
     Attributes:
-        producer_id, producer_epoch: Who may write; -1: nobody yet.
+        producer_id, producer_epoch: The producer that may write; -1: none yet.
         last_producer_id, last_producer_epoch: Who might before, and may ask again for what it was not told; -1: nobody.
             They are not stored.
         timeout_ms: How long a transaction may take.
-        partitions: What it touched.
+        partitions: The partitions that it wrote to.
         start_timestamp_ms: When it began; -1: none did.
         update_timestamp_ms: When it changed last.
-        pending: What it is about to become.
+        pending: The next state, not in the log yet.
         has_failed_fence: Whether its epoch was raised to fence a producer, and the abort could not be stored: nobody
             was told that epoch, so that it need not be raised again.
         partition: Of `__transaction_state`.
-        counted_bytes: What the coordinator has counted of it.
+        counted_bytes: The memory that the coordinator has counted for it.
     """
 
     transactional_id: str

@@ -64,7 +64,7 @@ class Copies:
     """A run of batches, or of messages of formats 0 and 1, that was checked.
 
     Attributes:
-        data: Their bytes, whole batches only; whoever made it keeps it as it is until they are appended.
+        data: Their bytes, whole batches only; must not change until they are appended.
         batch_count: How many batches there are; 0 when none of what came was whole.
         first_offset: The base offset of the first batch, of a message of format 0 or 1 its own; -1 without batches.
         last_offset: Of the last batch; -1 without batches.

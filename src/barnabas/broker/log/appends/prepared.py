@@ -33,8 +33,8 @@ class ClientBatch:
         data: Its bytes.
         last_offset_delta: From the first offset that it gets to the last one.
         max_timestamp_ms: Its largest timestamp.
-        append_time_ms: What its records have as timestamp; -1 with create time.
-        must_be_checked: Whether `check` has something to say.
+        append_time_ms: The timestamp of its records; -1 with create time.
+        must_be_checked: Whether `check` must be called.
     """
 
     __slots__ = (

@@ -103,11 +103,11 @@ class Cleaner:
     ) -> None:
         """Args:
         config: The broker's settings, which change: a round goes by those that it began with, but for its speed.
-        env: What the logs have, too.
+        env: The environment of the logs.
         executor: The cleaner's own threads, log.cleaner.threads of them.
         logs: All open logs.
-        high_watermarks: What is replicated of them.
-        note_clean: Told when a log's `first_dirty_offset` has changed.
+        high_watermarks: Their high watermarks.
+        note_clean: Called when a log's `first_dirty_offset` has changed.
         stopped: Not set; what its threads wait at when they are too fast.
         """
         self.read_bytes = self.written_bytes = self.last_round_ms = 0
@@ -222,7 +222,7 @@ class Cleaner:
         """Return the range that a round over a log would clean, and the error that stopped its cleaning, if any.
 
         Raises:
-            StorageError, CorruptRecordsError: A segment does not tell how old it is.
+            StorageError, CorruptRecordsError: The age of a segment cannot be read.
         """
         cleanable, _ = _look_at(log, high_watermark, now_ms)
         return cleanable, self.uncleanable.get(log.topic_partition)

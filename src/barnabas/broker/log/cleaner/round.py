@@ -79,7 +79,7 @@ class Round:
 
     Attributes:
         end_offset: Up to where the log is clean when the round is over; known once it is prepared.
-        counts: What it did so far.
+        counts: Its byte and key counts so far.
     """
 
     __slots__ = (
@@ -114,11 +114,11 @@ class Round:
         files: The disk.
         directory: The log's.
         sources: Its segments below the first uncleanable offset, in order.
-        first_dirty_offset: What lies below was cleaned by an earlier round.
-        first_uncleanable_offset: What lies here or above is left alone.
+        first_dirty_offset: Records below it were cleaned by an earlier round.
+        first_uncleanable_offset: Records at or above it are not cleaned.
         settings: See there.
-        throttle: Told of every byte read and written.
-        is_unwanted: Asked before every chunk.
+        throttle: Counts every byte read and written.
+        is_unwanted: Called before every chunk; True cancels the round.
         """
         self._files = files
         self._directory = directory
@@ -143,7 +143,7 @@ class Round:
 
         Raises:
             StorageError, CorruptRecordsError: The log can't be read.
-            CleaningAbortedError: The round is not wanted any more.
+            CleaningAbortedError: The round was cancelled.
         """
         aborted = self._read_aborted()
         clean = [source for source in self._sources if source.base_offset < self._first_dirty_offset]
@@ -169,14 +169,14 @@ class Round:
 
         Args:
             group: One of those that `prepare` gave; they must come in order.
-            last_batches: What each producer wrote last.
+            last_batches: The last batch of each producer.
 
         Returns:
             It, finished.
 
         Raises:
             StorageError, CorruptRecordsError: The log can't be read, or the disk can't be written.
-            CleaningAbortedError: The round is not wanted any more.
+            CleaningAbortedError: The round was cancelled.
         """
         base_offset = group[0].base_offset
         try:

@@ -40,7 +40,7 @@ def read_keys(
 
     Args:
         data: Holds the records, decompressed.
-        position, end: Where they stand.
+        position, end: Where they begin and end.
         record_count: How many.
         base_offset: The batch's.
 
@@ -126,11 +126,11 @@ def choose_kept(
 
     Args:
         data: Holds the records, decompressed.
-        position, end: Where they stand.
+        position, end: Where they begin and end.
         record_count: How many.
         base_offset: The batch's.
         newest_offset: The newest offset of a key; its second argument when the key is not known.
-        end_offset: What lies here or above was not looked at and stays.
+        end_offset: Records at or above it were not examined and are retained.
         keeps_tombstones: Records without a value stay, too.
 
     Raises:

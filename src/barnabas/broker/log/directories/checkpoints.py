@@ -35,11 +35,11 @@ class Checkpoints:
     ) -> None:
         """Args:
         executor: Where files are written.
-        directories: Those that can be used.
+        directories: The online directories.
         logs: All open logs, as they are now.
         damaged: The logs that can't be opened.
         known_high_watermarks: By partition.
-        failed: Told why a checkpoint could not be written.
+        failed: Called with the error of a failed write.
         """
         self._executor = executor
         self._directories = directories

@@ -56,7 +56,7 @@ class LogListing(NamedTuple):
     Attributes:
         logs: By partition.
         deleted: The directories of logs that are being deleted.
-        futures: Copies of logs that are on their way here, by partition.
+        futures: Copies of logs that are being moved here, by partition.
     """
 
     logs: dict[TopicPartition, Path]

@@ -41,7 +41,7 @@ class LogFiles:
 
     Attributes:
         segments: In order of their base offsets.
-        damaged: Base offsets of the segments whose indexes are missing or can't be right.
+        damaged: Base offsets of the segments whose indexes are missing or invalid.
         snapshot_offsets: Of the producer snapshots.
     """
 

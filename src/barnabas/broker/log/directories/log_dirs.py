@@ -19,7 +19,7 @@ class LogDirs:
     """All directories of a broker.
 
     Attributes:
-        online: Those that can be used, in the order of the setting.
+        online: The usable directories, in the order of the setting.
     """
 
     __slots__ = ("_offline", "online")

@@ -49,7 +49,7 @@ class ColdWork(Generic[T]):
     Attributes:
         key: The same for the same thing.
         read: Reads it; in an executor's thread.
-        finish: Takes over what `read` returned; on the event loop.
+        finish: Processes the result of `read`; on the event loop.
     """
 
     __slots__ = ("finish", "key", "read")
@@ -97,7 +97,7 @@ class CachedFile:
         """As `RecordFile.read`.
 
         Raises:
-            NotCachedError: The disk would have to be asked.
+            NotCachedError: A read would need the disk.
         """
         length = min(length, self._file.size - position)
         if not self._page_cache.holds(self._file, position, length):
@@ -143,7 +143,7 @@ class ColdReads:
     """Reads from the disk that are in progress, with their waiting callbacks. Owned by the event loop.
 
     Attributes:
-        read_count: How often the disk was asked.
+        read_count: Number of reads from disk.
     """
 
     __slots__ = ("_executor", "_page_cache", "_waiting", "read_count")
@@ -177,7 +177,7 @@ class ColdReads:
         """Read several things.
 
         Args:
-            wanted: What `NotCachedError`s named.
+            wanted: The work of `NotCachedError`s.
             then: Called once all of it is there, with why each could not be read; None where it could.
         """
         failures: list[BaseException | None] = [None] * len(wanted)

@@ -28,14 +28,14 @@ class DiskWork:
 
     Attributes:
         error: Why a piece of work failed; None while all went well.
-        was_used: Something was asked of the disk.
+        was_used: Work was submitted.
     """
 
     __slots__ = ("_executor", "_is_running", "_settled", "_underway_count", "_waiting", "error", "was_used")
 
     def __init__(self, executor: Executor) -> None:
         """Args:
-        executor: Whose threads do the work.
+        executor: Runs the work.
         """
         self._executor = executor
         self._waiting: deque[tuple[Callable[[], Any], Callable[[Any], object], Callable[[BaseException], object]]]

@@ -63,7 +63,7 @@ class Cachestat:
         """Return whether all of it is in memory.
 
         Raises:
-            OSError: The kernel does not tell.
+            OSError: The kernel does not support the query.
         """
         asked = self._range
         asked.position, asked.length = position, length
@@ -111,7 +111,7 @@ class Mincore:
         """Return whether all of it is in memory.
 
         Raises:
-            OSError: The kernel does not tell.
+            OSError: The kernel does not support the query.
         """
         start = position // _PAGE_BYTES * _PAGE_BYTES
         length += position - start

@@ -36,7 +36,7 @@ class PageCache(Protocol):
 class _Probe(Protocol):
     def holds(self, fd: int, position: int, length: int) -> bool:
         """Raises:
-        OSError: The kernel does not tell.
+        OSError: The kernel does not support the query.
         """
         ...
 

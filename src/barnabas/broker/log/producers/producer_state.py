@@ -83,7 +83,7 @@ class ProducerState:
     """All producers of one partition.
 
     Attributes:
-        first_unstable_offset: Where the earliest transaction begins that is open, or whose marker is not below the high
+        first_unstable_offset: Start of the earliest transaction that is open, or whose marker is not below the high
             watermark; `NEVER_OFFSET` when there is none.
     """
 

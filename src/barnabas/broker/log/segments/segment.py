@@ -256,7 +256,7 @@ class Segment:
         """Return the file to read from, the indexes being in memory.
 
         Args:
-            cached: Says what may be read; None where the caller may wait for the disk.
+            cached: The page cache; None if the caller may wait for the disk.
 
         Raises:
             NotCachedError: The indexes are not in memory.
@@ -475,7 +475,7 @@ class Segment:
         """Return the first batch whose last offset is at or above `offset`; None if the segment ends below it.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         file = self._readable(cached)
         for position, header in read_headers(file, self._offset_index.lookup(offset), self.size, offset):
@@ -550,7 +550,7 @@ class Segment:
             Its timestamp, offset and leader epoch; None when the segment has none.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         file = self._readable(cached)
         offset = max(self._time_index.lookup(target_ms), start_offset)

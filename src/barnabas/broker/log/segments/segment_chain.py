@@ -54,7 +54,7 @@ class SegmentChain:
         directory: The log's.
         segments: In order, at least one.
         work: The log's.
-        failed: Told why files could not be removed.
+        failed: Called with the error of a failed removal.
         """
         self._env = env
         self._directory = directory
@@ -272,7 +272,7 @@ class SegmentChain:
             Its timestamp, offset and leader epoch; None when there is none.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         for segment in self.segments[self._timestamps.first_segment(self.segments, target_ms, cached) :]:
             if segment.largest_timestamp() >= target_ms:

@@ -36,7 +36,7 @@ class LargestTimestamps:
             cached: None where the caller may wait for the disk.
 
         Raises:
-            NotCachedError: `cached` is given, and the disk would have to be asked.
+            NotCachedError: `cached` is given, and a read would need the disk.
         """
         closed = segments[:-1]
         # Segments are compared by identity: 5 µs for 1,000 of them.

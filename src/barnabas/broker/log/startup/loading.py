@@ -35,7 +35,7 @@ class DamagedLog:
 
     Attributes:
         directory: Its own.
-        reason: What is wrong with it.
+        reason: The damage.
         was_clean: It was closed when the broker last stopped.
         recovery_point, log_start_offset, first_dirty_offset: None where the checkpoint has no entry.
     """
@@ -53,8 +53,8 @@ class Loaded:
     """The logs found in the log directories.
 
     Attributes:
-        logs: Those that could be opened.
-        damaged: Those that could not.
+        logs: The logs that were opened.
+        damaged: The logs that could not be opened.
         high_watermarks: From the checkpoints.
         deleted: Directories of logs that were being deleted.
         futures: Copies of logs that were on their way, with their directories.

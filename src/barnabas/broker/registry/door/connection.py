@@ -55,7 +55,7 @@ class ZooKeeperConnection:
     """Handles the frames of one connection; see `FrameHandler`.
 
     Attributes:
-        session: Whose it is; None before the first frame, and after it is over.
+        session: Its session; None before the first frame, and after the session's end.
         received_count, sent_count: Requests and answers.
     """
 

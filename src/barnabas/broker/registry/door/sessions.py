@@ -43,7 +43,7 @@ class Session:
     Attributes:
         id: The owner of its ephemeral nodes.
         timeout_ms: For how long it may be silent.
-        connection: What it speaks through; None while it is away.
+        connection: Its connection; None while it has none.
     """
 
     __slots__ = ("connection", "deadline_ms", "id", "password", "timeout_ms", "timer")
@@ -72,9 +72,9 @@ class Sessions:
     ) -> None:
         """Args:
         taken_id: That of the broker's own session.
-        on_expired: Told of a session that was silent for too long, which is none any more.
+        on_expired: Called with a session that has expired.
         kept: Those that began before this process did: they have all of their time from now on.
-        least_timeout_ms: How long one lasts whose client asks for less.
+        least_timeout_ms: The minimum timeout of a session.
         """
         self.least_timeout_ms = least_timeout_ms
         self._clock = clock

@@ -90,9 +90,9 @@ class ServerState:
     """One for all connections. Owned by the event loop.
 
     Attributes:
-        registry, tree: What is served.
-        supers: Who may do everything.
-        connections: Those that are open, in the order in which they came.
+        registry, tree: The served registry and its tree.
+        supers: The super users.
+        connections: The open connections, in order of arrival.
         port: Of the first address.
         now_ns: Monotonic nanoseconds, for what is measured.
     """

@@ -23,7 +23,7 @@ class Watches(Generic[Watcher]):
     """The watches of all connections.
 
     Attributes:
-        kept_bytes: What they take in memory, about.
+        kept_bytes: Their memory, an estimate.
     """
 
     __slots__ = ("_bytes", "_children", "_data", "_of", "kept_bytes")

@@ -44,9 +44,9 @@ class Question(NamedTuple):
     """The contents of one fetch request.
 
     Attributes:
-        named: The partitions that it asks for, or asks for differently, in order.
-        forgotten: Those that it asks for no longer.
-        later: Those that come into the session with the next ones.
+        named: New and changed partitions, in order.
+        forgotten: Removed partitions.
+        later: Partitions that the next requests will add.
     """
 
     session_id: int
@@ -60,7 +60,7 @@ class FetchSession:
     """The session of one fetcher with its leader.
 
     Attributes:
-        asked: All that the leader is asked for.
+        asked: All partitions of the leader's session.
     """
 
     __slots__ = ("_epoch", "_grows", "_has_sessions", "_id", "asked")

@@ -66,7 +66,7 @@ class Progress:
         last_error: Why the last of them did; None: none has.
         newest_end_offset: Where a leader that says no epochs has the end of the newest own one; None: it was not asked,
             or says epochs.
-        retry_at_ms: Nothing is asked before; None: it is not delayed.
+        retry_at_ms: The end of its delay; None: it is not delayed.
     """
 
     __slots__ = (
@@ -102,8 +102,8 @@ class FetchState:
     """The partitions of one fetcher.
 
     Attributes:
-        partitions: In the order in which they are served: those that gave records go to the end.
-        changed: Those of which something else is to be asked than in the last fetch.
+        partitions: In the order in which they are served: those that returned records move to the end.
+        changed: Partitions whose request differs from the last fetch.
     """
 
     __slots__ = ("_delayed", "_unready", "changed", "partitions")

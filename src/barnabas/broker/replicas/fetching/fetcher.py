@@ -95,8 +95,8 @@ class Surroundings(Protocol):
     """The environment that all fetchers share.
 
     Attributes:
-        busy: Partitions to whose logs something is done.
-        quota: How much may be copied of partitions that are throttled.
+        busy: Partitions with an operation on their log in progress.
+        quota: The quota of throttled partitions.
     """
 
     broker_id: int

@@ -75,10 +75,10 @@ class Reading:
     """One pass over the partitions of a request.
 
     Attributes:
-        cold: What has to be read from a disk first.
+        cold: The parts to read from disk first.
         spans: The partitions that could be read.
         is_complete: The answer is as it should be: enough data, or an error.
-        refused: What was refused before anything was read.
+        refused: The partitions that were refused before reading.
     """
 
     __slots__ = (

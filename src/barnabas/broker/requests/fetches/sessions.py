@@ -59,7 +59,7 @@ class FetchSession:
     Attributes:
         id: `NO_SESSION` until it has a slot.
         is_privileged: It is a follower's.
-        wanted: What is read, in this order.
+        wanted: The partitions to read, in this order.
         told: High watermark and log start offset of each partition, as the reader knows them.
         epoch: Of its next request.
         size: How many partitions it had when it was used last.
@@ -137,7 +137,7 @@ class FetchSessions:
 
     Attributes:
         partition_count: Of all sessions.
-        eviction_count: How many gave way to others.
+        eviction_count: How many were evicted.
     """
 
     __slots__ = (
@@ -178,8 +178,8 @@ class FetchSessions:
 
         Args:
             epoch: Of the request.
-            changed: What it names; partitions that are new come last, the others keep their places.
-            forgotten: The partitions that it wants no more.
+            changed: The changed partitions; new ones are added at the end, the others keep their places.
+            forgotten: The removed partitions.
 
         Returns:
             Its session; why it has none; or None where nothing was left in it: then it is closed, and the request is

@@ -59,8 +59,8 @@ def _response(
     """Return the answer for each partition of the request.
 
     Args:
-        errors: What is wrong with single partitions.
-        others: What is said of the others.
+        errors: The errors of single partitions.
+        others: The error of the others.
     """
     results = []
     for topic in request.topics:

@@ -120,10 +120,10 @@ def _append(
     """Append the data of one partition, now or after its preparation.
 
     Args:
-        refusal: What is wrong with the topic as a whole.
+        refusal: The error of the whole topic.
         attributes: The low bits of those of all batches of the request, put together.
         answers: Gets the answer.
-        late: Gets what the answer has to wait for, if it has to.
+        late: Gets the pending append, if the answer must wait for it.
     """
     index = data.index
     records = data.records

@@ -40,7 +40,7 @@ def parse_super_users(text: str) -> frozenset[Principal]:
     """Return the principals of `super.users`, separated by semicolons, as names may contain commas.
 
     Raises:
-        ConfigError: One is none.
+        ConfigError: An entry is not a principal.
     """
     try:
         return frozenset(parse_principal(part.strip()) for part in text.split(";") if part.strip())
@@ -78,7 +78,7 @@ class AclAuthorizer:
 
     Attributes:
         rules: What they are; whoever changes them calls `forget`.
-        on_denied: Told of each denial that is logged.
+        on_denied: Called for each denial that is logged.
     """
 
     __slots__ = ("_bytes", "_decisions", "_host", "_if_no_rule", "_of_last", "_principal", "_super_users",
@@ -88,8 +88,8 @@ class AclAuthorizer:
 
     def __init__(self, rules: Rules, super_users: Collection[Principal], allows_without_rules: bool) -> None:
         """Args:
-        super_users: Whom nothing is denied.
-        allows_without_rules: Whether everybody may do everything with what no rule is about.
+        super_users: Principals with all permissions.
+        allows_without_rules: Whether everyone has all permissions on resources without rules.
         """
         self.rules = rules
         self._super_users = frozenset(super_users)

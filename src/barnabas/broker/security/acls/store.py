@@ -126,7 +126,7 @@ class AclStore:
         """Create missing nodes, read all rules, and begin to watch.
 
         Raises:
-            RegistryError: The registry did not let us.
+            RegistryError: The registry refused it.
         """
         await self._create_paths()
         for changes in self._changes:

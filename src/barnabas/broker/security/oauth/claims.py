@@ -23,7 +23,7 @@ def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew
 
     Args:
         user_claim: The claim with the user's name.
-        skew_ms: How far the clock of who made it may be off.
+        skew_ms: How far the issuer's clock may be off.
 
     Raises:
         InvalidTokenError: It does not hold, or does not say what it must; holds none of its text.

@@ -82,7 +82,7 @@ class SignedTokens:
     ) -> None:
         """Args:
         audiences: One of them the token must be for; none: any.
-        issuer: Who must have made it; None: anybody who holds a key.
+        issuer: The required issuer; None: any holder of a key.
         """
         self._now_ms = now_ms
         self._user_claim = user_claim

@@ -83,7 +83,7 @@ def renewed(token: Token, principal: Principal, period_ms: int, now_ms: int, lim
         period_ms: From now on; less than 0: the usual one.
 
     Raises:
-        KafkaError: Somebody else's, or too late.
+        KafkaError: Not the principal's token, or too late.
     """
     _check(token, principal, now_ms)
     period_ms = limits.expiry_time_ms if period_ms < 0 else period_ms
@@ -97,7 +97,7 @@ def ended(token: Token, principal: Principal, period_ms: int, now_ms: int) -> To
         period_ms: From now on; less than 0: at once.
 
     Raises:
-        KafkaError: Somebody else's, or too late.
+        KafkaError: Not the principal's token, or too late.
     """
     _check(token, principal, now_ms)
     return None if period_ms < 0 else token._replace(expiry_ms=min(token.max_ms, now_ms + period_ms))
@@ -128,7 +128,7 @@ def decode_token(data: bytes | None) -> Token:
     """Return the token of a node.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: It is not a valid token.
     """
     payload = load_strictly(data)
     token_id, renewers = payload.get("tokenId"), payload.get("renewers")
