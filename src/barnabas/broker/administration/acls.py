@@ -45,14 +45,14 @@ class AclAdmin:
         self._allows_prefixes = allows_prefixes
 
     def describe(self, wanted: BindingFilter) -> Iterator[Binding]:
-        """The rules that a filter selects, those of one pattern after another; some of many at a time."""
+        """Iterate over the rules that a filter selects, pattern by pattern."""
         return self._store.rules.select(wanted)
 
     async def create(self, asked: Sequence[AskedAcl]) -> list[KafkaError | None]:
         """Create rules; existing rules are left unchanged.
 
         Returns:
-            The error of each.
+            The error of each rule; None on success.
 
         Raises:
             KafkaError: UNKNOWN_SERVER_ERROR, as one of them is what only a filter can be; none is created.

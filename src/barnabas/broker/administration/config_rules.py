@@ -58,7 +58,7 @@ def changed(
 
     Args:
         overrides: The current settings.
-        settings: What is known of the settings of this kind of entity.
+        settings: The known settings of this kind of entity.
 
     Raises:
         KafkaError: INVALID_REQUEST where something is no list, UNKNOWN_SERVER_ERROR where it is not known at all.

@@ -36,7 +36,7 @@ class PartitionRoom:
         self._new_count += count
 
     def give_back(self, count: int) -> None:
-        """Partitions that were counted are not made."""
+        """Return partitions that were counted but not created."""
         self._new_count -= count
 
 

@@ -86,7 +86,7 @@ class ScramAdmin:
         """Describe users' credentials.
 
         Args:
-            users: Nothing, or nobody, stands for all that have some.
+            users: None, or empty, means all users with credentials.
         """
         await self._watcher.catch_up()
         if not users:

@@ -33,7 +33,7 @@ class TopicNames:
         return set(now)
 
     def add(self, name: str) -> None:
-        """A topic is about to be made."""
+        """Add the name of a topic that is about to be created."""
         self._known.add(name)
         self._note(name)
 

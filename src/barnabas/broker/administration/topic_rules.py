@@ -24,7 +24,7 @@ class NewTopic:
 
     Attributes:
         partition_count: -1: the broker's default, or as many as are assigned.
-        replication_factor: -1: the broker's default, or what is assigned.
+        replication_factor: -1: the broker's default, or that of the assignment.
         assignments: Partition and its brokers, as given; empty: the controller chooses.
         configs: Setting and value, as given; a value of None is refused.
     """

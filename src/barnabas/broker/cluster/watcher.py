@@ -79,7 +79,7 @@ class ConfigWatcher:
         """Call `listener` with the settings of each entity of a type; call this before `start`.
 
         Args:
-            is_watched: Also of what is written without a notification. That takes two watches for each entity.
+            is_watched: Also watch for changes without a notification. That takes two watches for each entity.
         """
         self._listeners.setdefault(entity_type, []).append(listener)
         if is_watched:
@@ -146,13 +146,13 @@ class ConfigWatcher:
         self._look_soon()
 
     def _entity_written(self, event: WatchEvent) -> None:
-        """The watch of an entity's node."""
+        """Handle the watch of an entity's node."""
         if event.type is not EventType.NONE:
             self._written[paths.config_entity(event.path)] = None
         self._changed(event)
 
     def _list_changed(self, event: WatchEvent) -> None:
-        """The watch of a node below which entities are."""
+        """Handle the watch of a node whose children are entities."""
         if event.type is not EventType.NONE:
             self._changed_lists[paths.config_entity(event.path)] = None
         self._changed(event)
@@ -206,7 +206,7 @@ class ConfigWatcher:
 
         Args:
             changed, written: Entities with a notification, and those whose nodes were written.
-            lists: Where entities came or went.
+            lists: Parents below which entities were created or deleted.
         """
         if self._is_stale:
             # Before: the session may be gone again while they are read.

@@ -33,7 +33,7 @@ async def alter_isr(term: Term, request: AlterIsrRequest, answer: Callable[[Alte
     """Write the ISR that a leader proposes, and send it to all brokers.
 
     Args:
-        answer: Called once all brokers are told; what reassignments wait for comes after it.
+        answer: Called once all brokers have it; steps of reassignments follow after that.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.

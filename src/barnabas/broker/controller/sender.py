@@ -65,7 +65,7 @@ class _Channel:
     """The requests of one registration of a broker; the first in the queue is the one in flight.
 
     Attributes:
-        is_closed: It is over: the broker is gone, or is another one by now.
+        is_closed: The broker is gone, or has registered again.
     """
 
     __slots__ = ("is_closed", "is_sending", "link", "queue", "times")

@@ -116,7 +116,7 @@ class Moving(NamedTuple):
         return [replica for replica in self.replicas if replica not in self.adding]
 
     def to(self, target: Iterable[int]) -> "Moving":
-        """On the way to these replicas."""
+        """Return the replicas of a reassignment to these brokers."""
         origin, wanted = self.origin, list(target)
         replicas = list(dict.fromkeys([*wanted, *origin]))
         return Moving(
@@ -194,7 +194,7 @@ class ControllerState:
         return [] if assignment is None else [TopicPartition(topic, index) for index in assignment.replicas]
 
     def partitions(self, topics: Iterable[str]) -> Iterator[TopicPartition]:
-        """All partitions of these topics, sorted by topic."""
+        """Yield all partitions of these topics, sorted by topic."""
         for topic in sorted(topics):
             yield from self.partitions_of(topic)
 

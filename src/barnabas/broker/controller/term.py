@@ -71,7 +71,7 @@ class Meters:
 
     Attributes:
         handled: How long events of each kind took to handle.
-        state: Kafka's number of what it is doing; 0: nothing.
+        state: Kafka's number of its current operation; 0: idle.
     """
 
     unclean_election_count: int = 0

@@ -161,7 +161,7 @@ class GroupCoordinator:
         return partition_of(group_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__consumer_offsets` now: read its groups."""
+        """Load the groups of a partition of `__consumer_offsets` that this broker leads now."""
         log.debug("leading %s-%d in epoch %d", GROUP_OFFSETS_TOPIC, partition, leader_epoch)
         self._partitions.begin(partition)
 
@@ -201,7 +201,7 @@ class GroupCoordinator:
         """Return an id for a member that has none yet.
 
         Args:
-            name: What it begins with, as people see it: the client's id, or the instance id of a static member.
+            name: Its visible prefix: the client id, or the instance id of a static member.
         """
         return f"{name}-{uuid_text(new_uuid(self._dice))}"
 
@@ -326,7 +326,7 @@ class GroupCoordinator:
         return pending
 
     def transaction_ended(self, producer_id: int, partition: int, is_committed: bool) -> None:
-        """The marker of a producer's transaction was appended to a partition of `__consumer_offsets`.
+        """Apply a transaction marker that was appended to a partition of `__consumer_offsets`.
 
         Its offsets count from now on, or are forgotten, in every group of that partition.
         """
@@ -392,7 +392,7 @@ class GroupCoordinator:
         return error_code, None if error_code is not ErrorCode.NONE else self._groups.get(group_id)
 
     def list_groups(self, phase_names: Iterable[str]) -> tuple[ErrorCode, list[Group]]:
-        """ListGroups: the groups in these phases, in all when there are no names; a part of them while loading."""
+        """Handle ListGroups: return the groups in these phases, or in all; some are missing while loading."""
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, []
         error_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self._partitions.is_loading else ErrorCode.NONE

@@ -29,7 +29,7 @@ class OpenTransactions:
         return sum(map(len, self._group_ids.values()))
 
     def add(self, partition: int, producer_id: int, group_id: str) -> None:
-        """A group has pending offsets of a producer."""
+        """Note that a group has pending offsets of a producer."""
         self._group_ids.setdefault(partition, {}).setdefault(producer_id, set()).add(group_id)
 
     def discard(self, partition: int, producer_id: int, group_id: str) -> None:

@@ -56,7 +56,7 @@ def maybe_prepare_rebalance(
     """Start a rebalance unless one is gathering its members already.
 
     Args:
-        member: Who gives the reason for it; None: nobody.
+        member: The member that caused it; None: no member.
         heard_ms: As of `Note`.
     """
     if group.phase is Phase.PREPARING_REBALANCE or group.phase is Phase.DEAD:
@@ -86,7 +86,7 @@ def maybe_complete_join(group: Group, now_ms: int, effects: list[Effect]) -> Non
 
 
 def on_rebalance_timeout(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """The rebalance timeout is over: go on with the members that joined, or extend the initial delay."""
+    """Handle the rebalance timeout: continue with the members that joined, or extend the initial delay."""
     if group.phase is not Phase.PREPARING_REBALANCE:
         return
     delay_ms = group.initial_delay_ms

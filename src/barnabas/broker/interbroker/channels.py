@@ -126,7 +126,7 @@ class BrokerChannels:
     """The ways to all brokers, this one too. Belongs to the event loop's thread.
 
     Attributes:
-        figures: What went over them, those that are closed included, by broker and lane.
+        figures: Figures of all connections, including closed ones, by broker and lane.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class BrokerChannels:
         network: Where the brokers are.
         address_of: Returns the address of each broker.
         client_id: This broker's client id; on a named lane, followed by a dash and the name.
-        timeout_ms: How long a broker may take to answer where a request does not say it, and to let this one in.
+        timeout_ms: Timeout of logins, and of requests that do not set their own.
         security: How brokers are reached; in the clear where nothing is said.
         """
         self.security = security or InTheClear()

@@ -23,7 +23,7 @@ class AppendResult:
         log_start_offset: -1 where Kafka does not say it either.
         is_duplicate: The batch was in the log already; nothing was appended.
         is_flush_due: flush.messages wants it on disk before anybody is told of it.
-        message: What a Produce answer tells about a refused record; None for refusals of another kind.
+        message: The message about a refused record in a Produce answer; None for other refusals.
         record_errors: Index in the batch and reason, for each refused record.
     """
 

@@ -43,7 +43,7 @@ class _Opening:
         directory: Where it will be.
         is_unwanted: It is deleted as soon as it is open.
         waiting: The callers that want it.
-        waiting_for_next: Who asked when it was unwanted already, with `is_new`: they get another one.
+        waiting_for_next: The callers after its deletion was requested, with `is_new`: they get a new log.
         told: The callers that wait for its deletion.
     """
 
@@ -61,9 +61,9 @@ class _Deletion:
     """A log whose directory is being renamed for deletion.
 
     Attributes:
-        told: The callers that wait for that.
-        refused: Who wanted another one, which was deleted before it was made.
-        waiting_for_next: Who wants another one, with `is_new`.
+        told: The callers that wait for the rename.
+        refused: The callers that wanted a new log, which was deleted before its creation.
+        waiting_for_next: The callers that want a new log, with `is_new`.
     """
 
     __slots__ = ("refused", "told", "waiting_for_next")

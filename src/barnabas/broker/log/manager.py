@@ -100,8 +100,8 @@ class LogManager:
         on_failure: Called with the error of the last directory (it names the file); the broker should stop.
         files: The disk; the machine's own by default.
         cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
-        recovery_executor: Makes what opens the logs of one directory at the start; `executor` by default.
-        closing_executor: What closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
+        recovery_executor: Creates an executor to open the logs of one directory at the start; `executor` by default.
+        closing_executor: Closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
         dice: For the jitter of rolls and the names of deleted logs; the system's own by default.
         new_stop_signal: Creates the flag that stops the cleaner's threads.
         on_loop: Called with work on the event loop that belongs to an executor: see the watchdog.
@@ -437,7 +437,7 @@ class LogManager:
         before.flush(lambda _: log.flush(flushed))
 
     def note_failure(self, error: StorageError) -> None:
-        """The disk failed at an append or a read: the broker must stop."""
+        """Handle a disk that failed at an append or a read."""
         if not self._is_closed:
             self._on_failure(error)
 

@@ -162,7 +162,7 @@ class Move:
         return self.left_bytes == 0
 
     def read_to(self, position: int) -> None:
-        """The batches before a position of the segment have been copied."""
+        """Note that the batches before a position of the segment have been copied."""
         self._position = position
 
     def reads(self, segments: list[Segment]) -> bool:
@@ -218,7 +218,7 @@ class LogMoves:
         topic_config: The settings of a partition's topic as they are now.
         dice: For the names of copies.
         is_appending: Whether an append is being prepared for a log.
-        take_place: The second log is now what the first one was; whoever is told lets go of the first.
+        take_place: Called when the second log replaces the first one; it releases the first.
         """
         self._config = config
         self._env = env

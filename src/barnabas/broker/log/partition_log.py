@@ -74,18 +74,18 @@ class PartitionLog:
     """An append-only sequence of record batches on disk. `recovery.open_log` makes one.
 
     Attributes:
-        topic_partition: Whose log.
+        topic_partition: The log's partition.
         directory: Where its files are.
         config: The topic's settings.
         log_start_offset: The first offset that can be read.
         log_end_offset: The offset that the next record gets.
-        magic: That of the topic's message.format.version; older and newer segments may hold others.
+        magic: The magic of the topic's message.format.version; older and newer segments may contain others.
         segments: In order; treat as read-only.
         epochs: The leader epochs; treat as read-only.
         producers: State of idempotent and transactional producers; treat as read-only.
         first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
         is_closed: Whether the log is closed for writes.
-        cut_offsets: Where it was cut to, or began anew, from the first time on; treat as read-only.
+        cut_offsets: The offsets of all its truncations; treat as read-only.
     """
 
     __slots__ = (
@@ -439,7 +439,7 @@ class PartitionLog:
             prepared: For this log as it is now; it is numbered.
             leader_epoch: See `place`.
             then: Called when it is written: now `place` it, or not, and `drop_ahead` at any rate.
-            failed: Told why it could not be; the log is as it was. `drop_ahead` here, too.
+            failed: Called with the error; the log is unchanged. Call `drop_ahead` here, too.
 
         Returns:
             Whether it is being written; else `place` it at once.
@@ -528,7 +528,7 @@ class PartitionLog:
         Nothing is deleted while the log is being truncated: whoever wanted that looks again some time.
 
         Args:
-            then: Called when the log is without them, or nothing came of it.
+            then: Called when they are deleted, or the deletion was not possible.
         """
         if self.is_truncating:
             then(None)
@@ -581,7 +581,7 @@ class PartitionLog:
             replacing: The new one, `Segment.cleaned`; it begins where the first of them does.
             put_in_place: Renames the files of both, in an executor; returns the new names of those replaced.
             then: Called when that is done.
-            failed: Called when the disk failed half-way; only loading the log again mends it.
+            failed: Called when the disk failed halfway; only loading the log again repairs it.
         """
         delay_ms = self.config.file_delete_delay_ms
         self._chain.replace(replaced, replacing, put_in_place, delay_ms, then, failed)

@@ -53,7 +53,7 @@ def apply_retention(
 
     Args:
         on_removed: Called with the deleted segments.
-        then: Called when they are gone, or there are none.
+        then: Called when they are deleted, or there are none.
 
     Raises:
         StorageError: The disk failed.
@@ -107,7 +107,7 @@ def learn_ages(
     """Read, in an executor, the age of segments whose age is unknown since the log was opened.
 
     Args:
-        then: Called on the event loop when `apply_retention` can tell without a disk; at once where it can already.
+        then: Called on the event loop when `apply_retention` needs no read from disk; at once if it needs none already.
         failed: Called when they can't be read.
     """
     unknown = [segment for segment in log.segments if not segment.knows_largest_timestamp]

@@ -35,9 +35,9 @@ def truncation(
     """Return a function that cuts a log at `offset`, for its disk work.
 
     Args:
-        segments: Those that stay, the last of which holds `offset`, or would.
-        above: Those that go.
-        snapshots: The log's; nobody else touches them meanwhile.
+        segments: The remaining segments, the last of which contains `offset`, or would.
+        above: The segments to remove.
+        snapshots: The log's; nothing else uses them meanwhile.
         log_start_offset: Not above `offset`.
     """
 
@@ -56,8 +56,8 @@ def new_beginning(
 
     Args:
         segment: A planned one.
-        replaced: Those that go.
-        snapshots: The log's; nobody else touches them meanwhile.
+        replaced: The segments to remove.
+        snapshots: The log's; nothing else uses them meanwhile.
         reserved_bytes: Room to keep for the new one on the disk; 0 for none.
     """
 

@@ -106,7 +106,7 @@ class Sources:
 
     Attributes:
         channels: The ways to other brokers.
-        state: What the broker does, in Kafka's number.
+        state: The broker's state, in Kafka's number.
         connections: Of each listener its name, how many connections it has, and how many it has had.
         logins: Counts of logins, by listener.
         registry: Counts of state changes of the registry session.

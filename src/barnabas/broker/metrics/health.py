@@ -25,7 +25,7 @@ class Check(NamedTuple):
     Attributes:
         name: One word.
         is_met: Whether it is so.
-        reason: What is missing, for people; counts only where it is not so.
+        reason: The missing condition, for people; used only if the check fails.
     """
 
     name: str

@@ -35,8 +35,8 @@ class Page:
         ask: Called on the event loop; a value, or a `Pending` of it.
         write: Makes the answer of that value; called elsewhere.
         timeout_s: So long the event loop may take; then the answer is 503.
-        kept_s: All who ask while it is made, and for so long after, get the same answer.
-        is_probe: Its answer is little work, and who asks may restart the broker where there is none.
+        kept_s: Requests during its creation, and for so long after, get the same answer.
+        is_probe: Its answer is little work, and a supervisor may restart the broker without one.
     """
 
     path: str

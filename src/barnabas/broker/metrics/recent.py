@@ -59,7 +59,7 @@ class Recent:
         return self._copies[0].get((name, labels), NOTHING)
 
     def idle_share(self) -> float:
-        """In how much of the last minute or two the event loop computed nothing, 0 to 1."""
+        """Return the share of the last minute or two in which the event loop computed nothing, 0 to 1."""
         began_ms, computed_ms = self._marks[0]
         elapsed_ms = self._clock.monotonic_ms() - began_ms
         if elapsed_ms <= 0:

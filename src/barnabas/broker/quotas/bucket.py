@@ -36,12 +36,12 @@ class Bucket:
     """Measures one kind of use by all clients with the same tags.
 
     Attributes:
-        resolution: Whose it is, and the limit that is in force.
+        resolution: Its tags, and the current limit.
         last_used_ms: When something was counted last.
         throttle_count: How often a client was throttled.
         throttle_total_ms: How long, in all.
         held_count: How many connections are throttled now.
-        used_up_until_ms: So long whoever was counted last had to wait; who has not waited himself waits until then.
+        used_up_until_ms: The end of the last throttle time; a client that has not waited itself waits until then.
     """
 
     __slots__ = (
@@ -132,7 +132,7 @@ class Bucket:
         meanwhile. What all windows but one let through at once is free for them, too.
 
         Args:
-            value: What it will be counted with.
+            value: The value with which it will be counted.
 
         Returns:
             In how many milliseconds its turn is.

@@ -23,8 +23,8 @@ class ControllerMutationQuota:
     ) -> None:
         """Args:
         bucket: Where they are counted; None: no limit.
-        is_strict: Whether the request is refused what is too much, which its later versions are; the others are held.
-        now_ms: By the clock that the bucket goes by.
+        is_strict: Whether excess parts are refused, as in later versions of the request; others are throttled.
+        now_ms: The time, by the bucket's clock.
         client: The client whose sums count them as well.
         """
         self.bucket = bucket

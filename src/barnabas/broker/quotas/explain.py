@@ -138,7 +138,7 @@ def _hold_of_large_ms(limit: float, rate: float, measured_ms: int) -> int:
 
 
 def _why(levels: list[LevelLimit], in_force: Level | None) -> str:
-    """In a sentence: why this level and no other."""
+    """Explain in a sentence why this level applies and no other."""
     named = {each.level: each for each in levels}
     if in_force is None:
         others = [each for each in levels if each.limit is not None]

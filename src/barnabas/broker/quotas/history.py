@@ -54,7 +54,7 @@ class Rings:
     """One client's last hour: a ring of seconds for each kind that it ever used.
 
     Attributes:
-        weight: What all of it comes to; by this clients are compared.
+        weight: The sum of all use, by which clients are compared.
     """
 
     __slots__ = ("by_kind", "weight")
@@ -107,7 +107,7 @@ class History:
 
     Attributes:
         second: The last one that was collected, in seconds since the epoch; -1 before the first.
-        last_use: The last one in which anybody used anything; -1 where nobody did.
+        last_use: The last second with any use; -1 if there was none.
     """
 
     def __init__(self, *, most_kept: int = MOST_KEPT) -> None:

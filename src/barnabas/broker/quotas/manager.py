@@ -49,7 +49,7 @@ class Client:
         throttled_ms: Its throttle times in all.
         session_count: How many connections are its own now.
         buckets: Where each kind of it is counted, if it was looked up by the limits of this `generation`.
-        last_used_ms: When the last one of those that are gone went.
+        last_used_ms: When its last connection was closed.
     """
 
     __slots__ = (
@@ -102,7 +102,7 @@ class Quotas:
             broker's time (docs/quotas.md).
         exempt: The time of requests that no quota counts, in percent.
         held_counts: How many connections each kind holds now.
-        held_until_ns: When the last of all holds ends: after that nobody has to wait for what others used.
+        held_until_ns: The end of the last throttle time: after that no client waits for another's use.
         on_change: Called after each change of a limit.
         pacers: The clients that limit themselves.
         clients: The known clients, by user and client id.
@@ -274,7 +274,7 @@ class Quotas:
         return ns * PERCENT_PER_NS * self.thread_count
 
     def buckets(self, kind: QuotaKind) -> Iterator[Bucket]:
-        """All that is measured of a kind, with the limits that are in force now."""
+        """Yield all buckets of a kind, with their current limits."""
         limits = self._limits[kind]
         for tags, bucket in self._buckets[kind].items():
             resolution = limits.of_tags(tags)

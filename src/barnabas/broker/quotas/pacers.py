@@ -37,7 +37,7 @@ class Pacers:
     def note(
         self, kind: QuotaKind, user: str, client_id: str, connection: Hashable, now_ms: int, lasting_ms: int
     ) -> None:
-        """A connection's client paces itself.
+        """Record that a connection's client limits itself.
 
         Args:
             connection: What tells it from all others; a new connection of the same client is one more until the old

@@ -125,7 +125,7 @@ def simulate(
 
     Args:
         limits: As they would be.
-        traffic: What each client used in each second, in the unit of the limit; of equal lengths.
+        traffic: Each client's use in each second, in the unit of the limit; of equal lengths.
 
     Returns:
         One for each bucket that has a limit.

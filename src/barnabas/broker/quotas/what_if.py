@@ -43,7 +43,7 @@ class Simulated(NamedTuple):
         return sorted(found, key=lambda each: (-each.held_ms, -each.offered))
 
     def as_dict(self) -> dict[str, Any]:
-        """For scripts."""
+        """Return the result for scripts."""
         return {
             "broker_id": self.broker_id,
             "entity": f"/config/{self.entity.path}",
@@ -74,7 +74,7 @@ def simulated(told: dict[str, Any], entity: Entity, changes: dict[QuotaKind, flo
     """Simulate the recorded traffic of a broker under its limits with these changes.
 
     Args:
-        told: As `QuotaStateAdmin.recorded` has it.
+        told: The result of `QuotaStateAdmin.recorded`.
     """
     rings = told["rings"]
     first = min((_first_used(ring["values"]) for ring in rings), default=0)

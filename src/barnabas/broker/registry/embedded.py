@@ -62,7 +62,7 @@ class Outcome(NamedTuple):
     Attributes:
         zxid: Its number; where it was refused, that of the last one that it was judged against.
         time_ms: When, as the times of its nodes have it.
-        result: What its operations gave, or why all of it was refused or failed.
+        result: The results of its operations, or the error of the whole transaction.
     """
 
     zxid: int
@@ -91,7 +91,7 @@ class CommitLog(Protocol):
         ...
 
     def close(self) -> None:
-        """Nothing more will be committed."""
+        """Close the log; nothing more will be committed."""
         ...
 
 
@@ -132,7 +132,7 @@ class EmbeddedRegistry:
             path: The SQLite file, created when missing; None keeps the tree in memory alone.
             clock: For the times of nodes.
             executor: A single thread of its own, for everything that blocks.
-            keeps_sessions: Let other processes' sessions go on. Otherwise they are over.
+            keeps_sessions: Keep other processes' sessions. Otherwise they end.
 
         Raises:
             StartupError: Another process owns it, or it cannot be read.
@@ -162,7 +162,7 @@ class EmbeddedRegistry:
         """Do all of it as one transaction, or nothing.
 
         Args:
-            author: Whose session it is, and who is asked for permissions; None: the broker.
+            author: The session and the identities of the requester; None: the broker.
             answer: Called once it is committed or refused, on the event loop and in the middle of a commit: it must
                 do no more than to note what came of it.
 

@@ -71,7 +71,7 @@ class Journal:
         """Open or create the database and read the tree.
 
         Args:
-            keeps_sessions: Let sessions go on. Otherwise they are over, as nobody will hear of them.
+            keeps_sessions: Keep sessions. Otherwise they end, as their clients cannot connect.
 
         Raises:
             StartupError: Another process owns it, it is no registry, or the disk failed.

@@ -136,9 +136,9 @@ class Tree:
         sessions: Mapping[int, KeptSession] | None = None,
     ) -> None:
         """Args:
-        nodes: Path to node, parents included; child counts are counted anew. Empty: the root alone.
+        nodes: Path to node, parents included; child counts are computed again. Empty: the root alone.
         zxid: The last transaction that is in them.
-        sessions: Those that live.
+        sessions: The live sessions.
         """
         self.zxid = zxid
         self.sessions = dict(sessions or {})
@@ -223,9 +223,9 @@ class Stage:
 
     Attributes:
         zxid: The last transaction staged, or the tree's.
-        changes: Path to the node as it will be; None: it will be gone.
-        sessions: Those that begin, by id; None: it ends.
-        events: What watches are to be told once it is committed, in order.
+        changes: Path to the new node; None: it is deleted.
+        sessions: New sessions by id; None: a session that ends.
+        events: The watch events after the commit, in order.
     """
 
     __slots__ = ("_identities", "_owner", "_session_id", "_tree", "_undo", "changes", "events", "sessions", "zxid")

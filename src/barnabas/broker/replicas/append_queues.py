@@ -63,7 +63,7 @@ class Append:
         partition: Whose; it may be hosted anew meanwhile, with the same log.
         leader_epoch: The leader epoch at its arrival.
         pending: Its answer.
-        timed: Has the time counted that it takes to prepare.
+        timed: Wraps the preparation so that its time is counted.
     """
 
     __slots__ = (

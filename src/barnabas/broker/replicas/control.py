@@ -79,7 +79,7 @@ class ControlRequests:
             settle(False)
 
     def registered(self) -> None:
-        """This broker is registered, and knows its epoch: requests are judged from now on."""
+        """Note that this broker is registered and knows its epoch: requests are checked from now on."""
         early, self._early = self._early or (), None
         for settle in early:
             settle(True)

@@ -136,7 +136,7 @@ class ReplicaSet:
 
         Args:
             replica_id: The fetching replica.
-            fetch_offset: What it asks for.
+            fetch_offset: Its fetch offset.
             log_start_offset: The follower's log start offset.
             leader_end_offset: As it was before the read.
 

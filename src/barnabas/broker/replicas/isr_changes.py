@@ -63,7 +63,7 @@ class IsrChanges(Protocol):
         """Propose a change, and call `then` later, once, with its outcome.
 
         Args:
-            key: The partition; a change of it that is on its way is replaced.
+            key: The partition; its pending change is replaced.
             leader: This broker.
             leader_epoch: Its own of the partition.
             isr: The new in-sync replicas, in their order.

@@ -45,7 +45,7 @@ class Leading:
     """The followers of all partitions that this broker leads. Owned by the event loop.
 
     Attributes:
-        changes: The way by which in-sync replicas are changed; set before there are partitions with followers.
+        changes: Proposes ISR changes; set before there are partitions with followers.
         expand_count, shrink_count, refusal_count: How often in-sync replicas were added and removed, and how often
             that was refused, since the start.
         late_append_count, late_deletion_count: How many appends with acks=all, and deletions of records, waited for
@@ -128,7 +128,7 @@ class Leading:
     # --- what is appended
 
     def appended(self, partition: Partition, result: AppendResult) -> None:
-        """A partition holds more now."""
+        """Advance the high watermark and wake readers after an append."""
         # hot path: benchmarks/load (every produced batch)
         followers = partition.followers
         if followers is None:

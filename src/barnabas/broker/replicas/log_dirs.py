@@ -26,7 +26,7 @@ class ReplicaSize(NamedTuple):
 
     Attributes:
         lag: How many offsets it is behind: a log behind its high watermark, a copy behind its log.
-        is_future: It is the copy of a log that is on its way here.
+        is_future: It is the copy of a log that is being moved here.
     """
 
     topic_partition: TopicPartition
@@ -39,7 +39,7 @@ class DirectorySpace(NamedTuple):
     """A directory and its disk.
 
     Attributes:
-        total_bytes, free_bytes: Of the disk; None where it does not tell.
+        total_bytes, free_bytes: Of the disk; None if unknown.
         log_bytes: Of the logs in it.
     """
 
@@ -75,7 +75,7 @@ class ReplicaLogDirs:
         """Return a function that queries the free space of each directory; not for the event loop.
 
         Args:
-            log_bytes: Of the logs in each directory, by its path, as `replicas` tells them.
+            log_bytes: Bytes of the logs in each directory, by its path, as from `replicas`.
         """
         online = list(self._logs.directories.online)
         told = [(each, each in online, log_bytes.get(_path(each), 0)) for each in self._logs.directories.all]
@@ -87,7 +87,7 @@ class ReplicaLogDirs:
         return self._logs.cleaner
 
     def bad_logs(self) -> Iterator[tuple[TopicPartition, str, str]]:
-        """Each log that can't be opened (`damaged`) or compacted (`uncleanable`), with the reason."""
+        """Return each log that cannot be opened (`damaged`) or compacted (`uncleanable`), with the reason."""
         for key, log in self._logs.damaged.items():
             yield key, "damaged", log.reason
         for key, error in () if self.cleaner is None else self.cleaner.uncleanable.items():
@@ -121,7 +121,7 @@ class ReplicaLogDirs:
             is_known: Whether the cluster has such a partition, be it on another broker.
 
         Returns:
-            Why not; NONE where it moves, or stands there.
+            The error; NONE if it moves, or is there already.
         """
         if len(future_name(topic_partition, _ANY_TOKEN)) > _LONGEST_NAME:
             return ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -150,7 +150,7 @@ class ReplicaManager:
         leading: Leading,
     ) -> None:
         """Args:
-        fetches: Told of every append, under the partition; appends that must wait for the disk do so there too.
+        fetches: Notified of every append; appends that must wait for the disk also wait there.
         topic_config: A topic's settings as they are now.
         append_executor: Where appends are prepared that take long.
         """
@@ -319,7 +319,7 @@ class ReplicaManager:
         return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _take_offline(self, topic_partitions: list[TopicPartition]) -> None:
-        """The directory of some logs failed."""
+        """Take logs of a failed directory offline."""
         self.fetchers.forget(topic_partitions)
         for topic_partition in topic_partitions:
             partition = self._partitions.pop(topic_partition, None)

@@ -41,7 +41,7 @@ class Partition:
     Attributes:
         counts: Counts of operations on its topic.
         controller_epoch: Epoch of the controller that sent the state.
-        end_key: Under which those wait who read up to the log's end.
+        end_key: The key of readers that wait for the log end.
         followers: The other replicas and the ISR; None if there are none, or another broker leads.
         in_sync_replicas: The committed ones, where this broker leads.
         leading_since: The leader epoch since which this broker leads without a break; -1: it does not.
@@ -151,7 +151,7 @@ class Partition:
         """Write a prepared append to the log, as its leader in `leader_epoch`.
 
         Args:
-            size_bytes: What came of it.
+            size_bytes: The size of the request's records.
         """
         # hot path: benchmarks/load (every produced batch)
         log = self.log

@@ -30,8 +30,8 @@ class TopicCounts:
         bytes_out, replication_bytes_out: Bytes sent to consumers and to followers.
         bytes_rejected: Bytes refused because they were too large.
         produce_requests, fetch_requests: For how many partitions requests asked that.
-        failed_produce_requests: How many of those to append were refused.
-        invalid_crc: Batches whose checksum or header was wrong.
+        failed_produce_requests: How many of the appends were refused.
+        invalid_crc: Batches with a wrong checksum or header.
     """
 
     __slots__ = (

@@ -126,7 +126,7 @@ class Authentication:
                 raise ProtocolError("frame received after the login failed")
 
     def on_closed(self) -> None:
-        """The session tells in turn, by `on_connection_closed`."""
+        """Tell the session, which calls `on_connection_closed`."""
         self._session.on_closed()
 
     def on_connection_closed(self) -> None:

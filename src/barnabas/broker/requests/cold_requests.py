@@ -21,7 +21,7 @@ def answer_when_read(
     Args:
         cold_reads: None where there is no executor for it: the event loop waits for the disk.
         attempt: Handles the request, asking the logs with its argument; without one it may wait for the disk.
-        most_attempts: What was read may be gone again when its turn comes; after so many the loop waits.
+        most_attempts: Bytes may leave the page cache before they are used; after so many attempts the loop waits.
     """
     if cold_reads is None:
         return attempt(None)

@@ -33,7 +33,7 @@ class Login(Protocol):
         ...
 
     def on_connection_closed(self) -> None:
-        """The session is over, as its connection is."""
+        """Clean up, as the connection is closed."""
         ...
 
 
@@ -48,8 +48,8 @@ class ConnectionInfo:
         security_protocol: The listener's (`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT`, `SASL_SSL`).
         sasl_mechanism: How it logged in; empty: not by SASL.
         token_id: The delegation token that it logged in with; empty: none.
-        software: What the client says it is, and of which version; empty: nothing.
-        authentication: Where users log in: what logs them in, and in again.
+        software: The client's name and version, from ApiVersions; empty: not sent.
+        authentication: On listeners with SASL: the handler of logins and re-authentications.
     """
 
     host: str
@@ -68,11 +68,11 @@ class RequestContext:
 
     Attributes:
         client_id: As sent; a null one is "".
-        frame_bytes: The request's size; 0 where nobody looks at it.
+        frame_bytes: The request's size; 0 if unused.
         is_large: Whether it names so much, or its answer does, that it is not handled and encoded at one stroke
             (`slices.py`). A handler whose answer is large though its request is small says so.
-        throttle_time_ms: How long a quota holds this client after its answer; whoever finds one broken raises it.
-        waited_for: What its handler waited for last, in a word, where that says more than its API does.
+        throttle_time_ms: The client's throttle time after the answer; each exceeded quota may raise it.
+        waited_for: The reason of its handler's last wait, in a word, if it is not clear from the API.
     """
 
     __slots__ = (

@@ -14,7 +14,7 @@ class Conversions(NamedTuple):
     Attributes:
         usual: For batches that unpack to little (`down_conversion.USUAL_UNPACKED_BYTES`).
         large: A thread for all others, one at a time.
-        dice: Says which partition an answer begins with.
+        dice: Chooses the partition with which an answer begins.
     """
 
     usual: Executor

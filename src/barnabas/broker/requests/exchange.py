@@ -61,7 +61,7 @@ class Conversation(Protocol):
 
     Attributes:
         received_ns: When its last bytes arrived.
-        unsent: Those whose answers leave next, to be counted with their times once they have.
+        unsent: Exchanges whose answers are sent next; their times are counted after that.
     """
 
     @property
@@ -96,7 +96,7 @@ class Conversation(Protocol):
         ...
 
     def go_on(self) -> None:
-        """The protocol knows no answer: go on with the next request."""
+        """Continue with the next request, as this one has no answer."""
         ...
 
 
@@ -108,7 +108,7 @@ class Exchange(RequestContext):
         received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended; see `request_times`. `handled_ns` is
             0 where the answer did not have to be waited for: that stage ended when it was complete. `received_ns` and
             `completed_ns` are there where somebody looks at figures.
-        client: Whose it is.
+        client: Its client.
         request: As it was decoded; None while a large one is not, and once its answer is made.
         is_metered: Whether quotas have counted it.
         held_by: The quota that holds its client after the answer; None: none does.

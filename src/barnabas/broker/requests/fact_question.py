@@ -15,10 +15,10 @@ class Question:
     """One request, as a subject sees it.
 
     Attributes:
-        since_ms: What ended before is of no interest; -1: all is.
-        names: Of these alone, of those that may be seen; None: of all.
-        left_out: How many names may not be seen, and how many rows there are beside those that are told.
-        facts: What is kept; of nobody where nothing is.
+        since_ms: Events that ended before it are omitted; -1: none are.
+        names: The requested names that may be described; None: all.
+        left_out: How many names may not be described, and how many rows were omitted.
+        facts: The stored events.
     """
 
     def __init__(self, ctx: RequestContext, since_ms: int, names: frozenset[str] | None) -> None:

@@ -47,7 +47,7 @@ class OffsetsToCommit(Generic[P]):
         """Return the answer for one partition.
 
         Args:
-            error_code: What is wrong with the whole commit: it holds for every partition that takes part in it.
+            error_code: The error of the whole commit, for every partition in it.
         """
         if not self.errors:
             return error_code
@@ -80,5 +80,5 @@ def sort_out(ctx: RequestContext, topics: Iterable[CommitTopic[P]]) -> Generator
 
 
 def _java_length(text: str) -> int:
-    """Java's length of a string: UTF-16 units."""
+    """Return Java's length of a string: UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

@@ -77,16 +77,16 @@ class Services:
         configs: Changes settings; None: not possible.
         acls: Changes access rules; without it there are none.
         quotas: The clients' quotas; by default without limits.
-        leader_quota: How much followers are given of partitions that are throttled; none are unless told otherwise.
+        leader_quota: The quota of throttled partitions for followers; by default without throttled partitions.
         throttled: The connections that quotas throttle.
         held_followers: The followers that `leader_quota` throttles.
         quota_history: The clients' use in the last hour; None: disabled.
         facts: Diagnostic events; None: disabled.
         topic_parts: Encoded parts of Metadata answers.
-        scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
+        scram_admin: Returns the administration of SCRAM credentials, created at the first call.
         clients_of_0_7: Clients with Kafka 0.7's protocol.
         controller: This broker's part in controlling the cluster.
-        cluster_known: Set once this broker was told of the whole cluster: of none, or a part, clients must not be told.
+        cluster_known: Set once this broker has complete metadata: clients must not get none, or a part.
         tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
     """
 

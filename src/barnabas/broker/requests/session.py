@@ -58,7 +58,7 @@ class Session:
 
     Attributes:
         now_ns: The clock by which requests are measured.
-        send: Sends an encoded answer that was complete just now; the next request's turn comes then.
+        send: Sends an encoded answer; then the next request runs.
         unsent: See `Conversation`.
     """
 
@@ -216,7 +216,7 @@ class Session:
         return services.clients_of_0_7.refusal(frame, reason, self._info.host, services.clock.monotonic_ms())
 
     def _enter(self, client_id: str | None) -> Client:
-        """Requests are another client's from now on."""
+        """Switch the connection to another client."""
         quotas, now_ms = self._quotas, self._services.clock.monotonic_ms()
         if self._client is not None:
             quotas.leave(self._client, now_ms)

@@ -38,7 +38,7 @@ class Step:
     """A handler's signal that it is not done and will continue later.
 
     Attributes:
-        awaited: When this has ended; at its next turn where there is none.
+        awaited: It continues after this completes; in its next turn if None.
     """
 
     __slots__ = ("awaited",)

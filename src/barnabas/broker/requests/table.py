@@ -88,8 +88,8 @@ class Route:
         has_tagged_header: Whether the answer's header carries a tagged section.
         has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
         is_limited: Whether the limit on array elements holds (all but Produce).
-        goes_on: As the handler says.
-        waits_for: What it takes before anybody can ask whether that is too much: who has not waited for it waits now.
+        goes_on: As in the handler.
+        waits_for: The quota to check before the request is handled: a client that has not waited for it waits now.
         """
         self.name = name
         # As Kafka calls the API.
@@ -118,7 +118,7 @@ class RouteTable:
     Attributes:
         by_key: The route of `API key << 16 | version`, None where that is not served; the dictionary's own lookup, as
             every request asks it.
-        times: How long the requests of each API took, but for followers' fetches; empty where nobody looks at figures.
+        times: Request times of each API, without followers' fetches; empty if metrics are disabled.
         follower_times: How long followers' fetches took.
     """
 

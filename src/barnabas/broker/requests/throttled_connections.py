@@ -42,7 +42,7 @@ class ThrottledConnection:
         self.let_go = let_go
 
     def end(self) -> None:
-        """It is over, or the peer has left."""
+        """End the throttling, because the time is over or the client disconnected."""
         self._all.forget(self)
 
 
@@ -73,7 +73,7 @@ class ThrottledConnections:
         """Throttle a connection.
 
         Args:
-            bucket: Whose limit holds it; None: nobody's that may change.
+            bucket: The bucket that throttles it; None: none whose limit may change.
             let_go: Called when it is over, unless it is ended before.
         """
         until_ms = self._clock.monotonic_ms() + throttle_ms

@@ -40,10 +40,10 @@ class Subject(NamedTuple):
     """One kind of rows.
 
     Attributes:
-        find: Gives what there is.
+        find: Returns the rows.
         named: What the names are of, where each takes a right of its own; None: it takes the one for all.
         name: The row's member that is compared with the names of lines.
-        is_own: It tells nothing but what concerns who asks.
+        is_own: It only returns data about the requester.
     """
 
     find: Callable[[Question], Found]

@@ -106,7 +106,7 @@ class Door:
         return True
 
     def failed(self) -> None:
-        """A login failed, or was given up."""
+        """Count a login that failed, or was abandoned."""
         self._failure_count += 1
         self._call_later(self._delay_ms(), self._forget)
 

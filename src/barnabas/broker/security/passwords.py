@@ -38,7 +38,7 @@ def is_password(name: str) -> bool:
 def encode_passwords(
     config: BrokerConfig, overrides: Mapping[str, str], random_bytes: Callable[[int], bytes]
 ) -> dict[str, str]:
-    """Settings as they are stored.
+    """Return settings in their stored form.
 
     Raises:
         ConfigError: There is a password among them and no secret, or one that is used in a way that is not there.
@@ -49,7 +49,7 @@ def encode_passwords(
 
 
 def decode_passwords(config: BrokerConfig, stored: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Settings as they are meant, and the names of passwords that can't be read, which are not among them.
+    """Return settings in plain form, and the names of passwords that cannot be decrypted and are omitted.
 
     The secret of before (password.encoder.old.secret) is tried, too.
     """

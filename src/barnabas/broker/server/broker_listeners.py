@@ -186,7 +186,7 @@ class BrokerListeners:
         return tuple(told)
 
     def counts(self) -> list[tuple[str, int, int]]:
-        """Of each listener its name, how many connections it has, and how many it has had."""
+        """Return name, open connections and total connections of each listener."""
         return [
             (name, each.listener.connection_count, each.listener.accepted_count) for name, each in self._open.items()
         ]

@@ -38,7 +38,7 @@ class ControlChannel(asyncio.Protocol):
         """Process earlier and later messages of the kit.
 
         Args:
-            stalls_of_late: The event loop's longest stalls since this was asked for the last time.
+            stalls_of_late: Returns the event loop's longest stalls since its last call.
         """
         self._stalls_of_late = stalls_of_late
         interceptor = self._interceptor = Interceptor(routes, timers, self._send)

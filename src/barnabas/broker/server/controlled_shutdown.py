@@ -127,7 +127,7 @@ class ControlledShutdown:
         """Wait until it is worth asking again.
 
         Args:
-            controller: Who was it when it was asked.
+            controller: The controller at the time of the request.
         """
         over: Pending[None] = Pending()
 

@@ -37,7 +37,7 @@ class Limits(Protocol):
     """The machine's limits."""
 
     def highest_connection_descriptor(self) -> int:
-        """Connections get no descriptor above this one; -1 sets no limit."""
+        """Return the highest file descriptor for connections; -1 sets no limit."""
         ...
 
     def most_partitions(self) -> int:
@@ -70,7 +70,7 @@ class RegistryDoor(Protocol):
         Args:
             path: Where a single broker keeps its registry.
             executor: A single thread of its own, for everything that blocks.
-            keeps_sessions: Let other processes' sessions go on.
+            keeps_sessions: Keep other processes' sessions.
 
         Raises:
             StartupError: Another process has it, or it can't be read.

@@ -45,13 +45,13 @@ class Executors:
         self._recovery: list[OwnedExecutor] = []
 
     def new_recovery(self) -> OwnedExecutor:
-        """Threads that recover the logs of one directory; `close_recovery` ends them."""
+        """Return threads that recover the logs of one directory; `close_recovery` ends them."""
         executor = self._env.new_executor("recovery", self._config.num_recovery_threads_per_data_dir)
         self._recovery.append(executor)
         return executor
 
     def close_recovery(self) -> None:
-        """All logs are loaded, or the start failed."""
+        """End the recovery threads, as all logs are loaded or the start failed."""
         while self._recovery:
             self._recovery.pop().close()
 

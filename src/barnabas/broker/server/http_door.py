@@ -52,7 +52,7 @@ class HttpServer:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, addresses: Sequence[tuple[str, int]], pages: Pages) -> None:
         """Args:
-        loop: The broker's, which is asked.
+        loop: The broker's event loop.
         addresses: Host and port of each; port 0 lets the system choose.
 
         Raises:
@@ -206,7 +206,7 @@ class HttpServer:
         """Run the page's `ask` on the broker's loop.
 
         Raises:
-            _StoppedError: There is no such loop any more.
+            _StoppedError: The loop has been closed.
         """
         future: asyncio.Future[object] = self._loop.create_future()
 

@@ -42,7 +42,7 @@ class _Keys:
 
     Attributes:
         links: What connections to other brokers' listeners of this name go by, where this broker reaches them there.
-        refused: Other settings and marks, that can't be used, which was told.
+        refused: The last unusable settings and marks, which were logged.
     """
 
     __slots__ = ("context", "links", "mapping", "marks", "refused", "settings")
@@ -67,7 +67,7 @@ class ListenerTls:
         self, config: BrokerConfig, env: Environment, endpoints: Callable[[], Sequence[Endpoint]] | None = None
     ) -> None:
         """Args:
-        endpoints: Those that there are now; None: Kafka's clients', as the settings have them.
+        endpoints: Returns the current endpoints; None: those of the settings for Kafka's clients.
         """
         self._config = config
         self._env = env

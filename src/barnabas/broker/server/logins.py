@@ -46,7 +46,7 @@ class Logins:
     Attributes:
         users: The users with SCRAM credentials.
         counts: Counts of logins, by listener.
-        tokens: The delegation tokens; None: there are none.
+        tokens: The delegation tokens; None: disabled.
     """
 
     def __init__(self, config: BrokerConfig, env: Environment, *, reads_keys: bool = True) -> None:

@@ -42,10 +42,10 @@ class Membership:
     ) -> None:
         """Args:
         registry: One that waits for a connection.
-        view: Is told the broker epoch.
+        view: Gets the broker epoch.
         registration: Returns the current registration.
         session_timeout_ms: After which the registration of a killed broker expires.
-        registers: Told at the start each time that this broker is about to ask for its registration.
+        registers: Called at the start before each attempt to register.
         """
         self._registry = registry
         self._clock = clock

@@ -120,7 +120,7 @@ class Node:
     def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
         """Args:
         env: The world.
-        stop: Asks the process to stop, with the reason.
+        stop: Requests the process to stop, with the reason.
         """
         self.config = config
         self.address = ("", 0)
@@ -768,7 +768,7 @@ class Node:
             self._groups.on_topics_deleted(change.deleted_topics)
 
     def _on_storage_failure(self, error: BaseException) -> None:
-        """A disk failed: nothing more can be promised."""
+        """Stop the broker after a disk failed."""
         if self.failure is None:
             self.failure = StorageError(f"the disk failed: {error}")
             self._stop(str(self.failure))

@@ -36,7 +36,7 @@ class Observation:
     """The HTTP side of one broker. Owned by the event loop.
 
     Attributes:
-        services: What is looked at; None before the broker serves clients.
+        services: The broker's parts; None before the broker serves clients.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ def raise_open_file_limit() -> None:
 
 
 def highest_connection_descriptor() -> int:
-    """Connections get no descriptor above this one: a quarter of all stays for files."""
+    """Return the highest file descriptor for connections: a quarter of all is reserved for files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     # differs from Kafka (connections-open-files): it takes connections to the last descriptor.
     return -1 if soft == resource.RLIM_INFINITY else soft - soft // 4

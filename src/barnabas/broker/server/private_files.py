@@ -18,7 +18,7 @@ def exposed_secrets(config: BrokerConfig, settings_file: str | None) -> list[Pat
     """Return the files with secrets of a broker that every user of the machine can read or change.
 
     Args:
-        settings_file: Where `config` comes from, if from a file.
+        settings_file: The file of `config`, if any.
     """
     return [path for path in _files_with_secrets(config, settings_file) if _is_open_to_all(path)]
 

@@ -13,7 +13,7 @@ _USER, _SYSTEM, _START, _RESIDENT = 11, 12, 19, 21
 
 
 def process_figures() -> Mapping[str, float]:
-    """By the names of the metrics; reads files, so not on the event loop."""
+    """Return figures by metric name; reads files, so not on the event loop."""
     try:
         with open(_STAT, encoding="ascii", errors="replace") as file:
             # The name may hold anything, also brackets and blanks.

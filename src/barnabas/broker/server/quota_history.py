@@ -48,9 +48,9 @@ class QuotaHistory:
         clients: Mapping[tuple[str, str], Counted],
     ) -> None:
         """Args:
-        directory: Where the file lies.
+        directory: The directory of the file.
         executor: Reads and writes it.
-        clients: Those that are counted, as they are at any time.
+        clients: Returns the counted clients.
         """
         self.history = History()
         self._path = directory / history_file.NAME

@@ -58,7 +58,7 @@ def _control_group_bytes(root: Path) -> Iterator[int]:
 
 
 def _room_bytes(root: Path) -> Iterator[int]:
-    """Bytes that this process may still allocate under its own limits, RLIMIT_AS and RLIMIT_DATA."""
+    """Return how many bytes this process may still allocate under RLIMIT_AS and RLIMIT_DATA."""
     for line in _lines(root / "proc/self/statm"):
         pages = [int(text) for text in line.split()]
         for limit, taken in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):

@@ -20,8 +20,8 @@ async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager
     """Begin a session with the registry that the settings name.
 
     Args:
-        logs: Knows whose the directories are; locked.
-        executor: For what blocks in an embedded one.
+        logs: Knows the owner of the directories; locked.
+        executor: For blocking work of an embedded one.
 
     Raises:
         StartupError: The directories' state is elsewhere, or the registry can't be reached or read.

@@ -22,7 +22,7 @@ class ReplicationThrottles:
     """Applies replication throttles of the registry to both quotas. Owned by the event loop.
 
     Attributes:
-        leader, follower: What this broker gives followers, and what it fetches as one.
+        leader, follower: The quotas for sending to followers, and for fetching as one.
         on_follower_change: Called when something else may be held back by the latter than before.
     """
 
@@ -42,7 +42,7 @@ class ReplicationThrottles:
         live.subscribe([_LEADER_RATE, _FOLLOWER_RATE], self._take_rates)
 
     def forget(self, topic: str) -> None:
-        """The topic is deleted: another of its name will be a new one."""
+        """Forget a deleted topic: a later one of the same name counts as new."""
         self._take_topic(topic, {})
 
     def _take_rates(self) -> None:

@@ -16,7 +16,7 @@ class TopicSettings:
 
     def __init__(self, config: BrokerConfig, overrides_of: Callable[[str], Mapping[str, str]]) -> None:
         """Args:
-        config: Whose settings are the topics' defaults, as they are now.
+        config: The broker's current settings, the defaults of topics.
         overrides_of: Returns a topic's overrides in the registry.
         """
         self._config = config
@@ -45,5 +45,5 @@ class TopicSettings:
         return config.for_logs()
 
     def forget(self, topic: str) -> None:
-        """The topic is deleted."""
+        """Forget a deleted topic."""
         self._left_out.pop(topic, None)

@@ -98,7 +98,7 @@ class TransactionCoordinator:
         executor: Where partitions of `__transaction_state` are read.
         partition_count: How many of them there are, or are to be.
         channels: The ways to the brokers, for markers.
-        spawner: Runs what fetches producer ids.
+        spawner: Runs the fetch of producer ids.
         most_bytes: The memory bound of all transactional ids.
         aborts: Records the causes of aborts; None: disabled.
         """
@@ -163,7 +163,7 @@ class TransactionCoordinator:
         return partition_of(transactional_id, self._partition_count)
 
     def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads a partition of `__transaction_state` now: read its ids."""
+        """Load the ids of a partition of `__transaction_state` that this broker leads now."""
         self._leader_epochs[partition] = leader_epoch
         self._partitions.begin(partition)
 
@@ -192,7 +192,7 @@ class TransactionCoordinator:
         """InitProducerId with a transactional id.
 
         Args:
-            expected: Producer id and epoch that the producer goes on from; None: it is new.
+            expected: The producer's current id and epoch; None: it is new.
             client_id, client_host: The requester.
         """
         if not transactional_id:
@@ -329,7 +329,7 @@ class TransactionCoordinator:
         return self._transactions.get(txn.transactional_id) is txn
 
     def _note_state(self, txn: Transaction) -> None:
-        """It is new, or changed."""
+        """Update the indexes and memory counts after a transaction was added or changed."""
         self._transactions.move_to_end(txn.transactional_id)
         kept_bytes = txn.kept_bytes
         self.kept_bytes += kept_bytes - txn.counted_bytes

@@ -115,7 +115,7 @@ class Append(NamedTuple):
         answer: For the event's sender, when the record is in the log.
         is_fence: Whether the producer is fenced with it.
         after_ms: How long to wait before.
-        abort: Why the transaction is aborted with it; None: it is not. Kept for who asks.
+        abort: The reason if the transaction is aborted with it, for diagnostics; None: it is not.
     """
 
     transition: Transition

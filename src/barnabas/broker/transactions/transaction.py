@@ -70,7 +70,7 @@ class Transaction:
 
     Attributes:
         producer_id, producer_epoch: The producer that may write; -1: none yet.
-        last_producer_id, last_producer_epoch: Who might before, and may ask again for what it was not told; -1: nobody.
+        last_producer_id, last_producer_epoch: The previous one, which may repeat a request without an answer; -1: none.
             They are not stored.
         timeout_ms: How long a transaction may take.
         partitions: The partitions that it wrote to.

@@ -242,7 +242,7 @@ class MessageSet:
         return RecordRefusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log was cut meanwhile", is_before_log=True)
 
     def number(self, base_offset: int, leader_epoch: int) -> None:
-        """It has its offsets, and these formats no epoch."""
+        """Do nothing: the offsets are set already, and these formats have no epoch."""
 
     def write(
         self,

@@ -66,8 +66,8 @@ class CleanableRange(NamedTuple):
     """The range of a log that a round would clean.
 
     Attributes:
-        first_dirty_offset: Where the dirty part begins.
-        first_uncleanable_offset: Where what can be cleaned ends: a segment's base offset, or the first dirty offset.
+        first_dirty_offset: Start of the dirty part.
+        first_uncleanable_offset: End of the cleanable part: a segment's base offset, or the first dirty offset.
         clean_bytes: Size of the segments below the dirty part.
         cleanable_bytes: Size of the segments of the dirty part.
         is_overdue: Records of the dirty part are older than max.compaction.lag.ms.

@@ -102,13 +102,13 @@ class Cleaner:
         stopped: StopSignal,
     ) -> None:
         """Args:
-        config: The broker's settings, which change: a round goes by those that it began with, but for its speed.
+        config: The broker's settings, which change: a round keeps those of its start, except for its speed.
         env: The environment of the logs.
         executor: The cleaner's own threads, log.cleaner.threads of them.
         logs: All open logs.
         high_watermarks: Their high watermarks.
         note_clean: Called when a log's `first_dirty_offset` has changed.
-        stopped: Not set; what its threads wait at when they are too fast.
+        stopped: The flag, not set, at which its threads wait when they are throttled.
         """
         self.read_bytes = self.written_bytes = self.last_round_ms = 0
         self.last_look_ms = env.clock.monotonic_ms()

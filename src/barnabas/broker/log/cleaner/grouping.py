@@ -27,7 +27,7 @@ def group_segments(
     """Put segments together, as many as fit.
 
     Args:
-        segments: Those to be cleaned, in order.
+        segments: The segments to clean, in order.
         segment_bytes: The topic's segment.bytes.
         index_bytes: The topic's segment.index.bytes.
         first_uncleanable_offset: Above all offsets of the last segment.

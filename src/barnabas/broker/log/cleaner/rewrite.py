@@ -66,7 +66,7 @@ class Retention(NamedTuple):
     Attributes:
         newest: The newest offsets of the keys.
         survivors: The same by offset, from the first dirty one on, where that takes little memory.
-        first_dirty_offset: Where the part of the log begins whose keys `newest` knows.
+        first_dirty_offset: Start of the part of the log whose keys are in `newest`.
         last_batches: Of each producer that is remembered.
         transactions: How far the walk is with the log's transactions.
         keeps_tombstones: Records without value and markers are too young to go.
@@ -234,7 +234,7 @@ def rebuild_batch(header: BatchHeader, records: bytes, record_count: int) -> byt
 
     Args:
         header: Of the batch as it was.
-        records: Those that stay, not compressed.
+        records: The retained records, not compressed.
         record_count: How many.
     """
     is_log_append_time = header.is_log_append_time

@@ -168,7 +168,7 @@ class Round:
         """Write the cleaned segment of a group.
 
         Args:
-            group: One of those that `prepare` gave; they must come in order.
+            group: One of the groups from `prepare`, in order.
             last_batches: The last batch of each producer.
 
         Returns:

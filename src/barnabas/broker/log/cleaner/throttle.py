@@ -33,9 +33,9 @@ class Throttle:
 
     def __init__(self, allowed_bytes_per_s: Callable[[], float], clock: Clock, wait: Callable[[float], object]) -> None:
         """Args:
-        allowed_bytes_per_s: What is allowed now; asked for in the cleaner's threads.
+        allowed_bytes_per_s: Returns the current limit; called in the cleaner's threads.
         clock: Time.
-        wait: Given seconds, comes back when they are over, or with True when nobody is interested any more.
+        wait: Waits for some seconds; returns True early if the cleaner stops.
         """
         self._allowed_bytes_per_s = allowed_bytes_per_s
         self._clock = clock

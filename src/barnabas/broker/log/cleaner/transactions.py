@@ -50,7 +50,7 @@ class CleanedTransactions:
 
         Args:
             header: The batch's.
-            marker: What it holds; None where an earlier round emptied it.
+            marker: Its contents; None if an earlier round emptied it.
         """
         self._begin_up_to(header.last_offset)
         if marker is None:

@@ -94,7 +94,7 @@ class CachedFile:
         self.path = file.path
 
     def read(self, position: int, length: int) -> bytes:
-        """As `RecordFile.read`.
+        """Read like `RecordFile.read`, from the page cache only.
 
         Raises:
             NotCachedError: A read would need the disk.
@@ -112,7 +112,7 @@ class AskedOnce:
 
     def __init__(self, cached: Cached, ahead_bytes: int) -> None:
         """Args:
-        ahead_bytes: How much more than what it asks for first the read may want.
+        ahead_bytes: How many more bytes the read may need after its first request.
         """
         self._cached = cached
         self._ahead_bytes = ahead_bytes
@@ -150,7 +150,7 @@ class ColdReads:
 
     def __init__(self, executor: Executor, page_cache: PageCache) -> None:
         """Args:
-        executor: Its threads wait for the disk.
+        executor: Runs the reads.
         """
         self._executor = executor
         self._waiting: dict[Hashable, list[_Waiting]] = {}

@@ -85,7 +85,7 @@ class RecordFile(Protocol):
         ...
 
     def read(self, position: int, length: int) -> bytes:
-        """At most `length` bytes from `position` on; fewer only at the file's end.
+        """Return at most `length` bytes from `position` on; fewer only at the file's end.
 
         Raises:
             StorageError: The disk failed.

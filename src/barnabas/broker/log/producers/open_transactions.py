@@ -88,7 +88,7 @@ def warn_of_open_transactions(
 
     Args:
         logs: All logs.
-        read_coordinated: Reads the logs of `__transaction_state`; not asked where nothing is open.
+        read_coordinated: Reads the logs of `__transaction_state`; not called if nothing is open.
     """
     affected = [log for log in logs.values() if any(True for _ in log.producers.open_transactions())]
     if not affected:

@@ -100,7 +100,7 @@ def replay(file: ReadableFile, position: int, header: AnyHeader, state: Producer
     """Apply a batch to the state as its append did.
 
     Returns:
-        What the segment's transaction index must hold; None when nothing was aborted.
+        The entry for the segment's transaction index; None if nothing was aborted.
 
     Raises:
         CorruptRecordsError: A control batch can't be read.
@@ -111,7 +111,7 @@ def replay(file: ReadableFile, position: int, header: AnyHeader, state: Producer
 
 
 def note_batch(batch: Buffer, header: BatchHeader, state: ProducerState) -> AbortedTransaction | None:
-    """As `replay`, with the batch at hand.
+    """Apply one batch, as `replay`.
 
     Args:
         batch: Looked into only if it is a control batch.

@@ -217,7 +217,7 @@ class ProducerState:
         """Note a marker that is in the log at `base_offset`: it ends the producer's transaction.
 
         Returns:
-            What the segment's transaction index must hold; None when nothing was aborted.
+            The entry for the segment's transaction index; None if nothing was aborted.
         """
         entry = self._entries.get(header.producer_id)
         if entry is None:

@@ -9,7 +9,7 @@ class Mark:
 
     Attributes:
         position: Where it begins in the run.
-        number: How many batches come before it.
+        number: Number of batches before it.
         last_offset: Its last offset.
         max_timestamp_ms: The largest timestamp of the run up to its end; -1 when there is none.
         timestamp_offset: The last offset of the batch that has it.

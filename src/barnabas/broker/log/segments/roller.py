@@ -46,7 +46,7 @@ class Roller:
     def __init__(self, chain: SegmentChain, clock: Clock, config: LogConfig) -> None:
         """Args:
         chain: The log's segments.
-        clock: Tells the age of segments whose records have no timestamps.
+        clock: For the age of segments whose records have no timestamps.
         config: The topic's settings.
         """
         self._chain = chain

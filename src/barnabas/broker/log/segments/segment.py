@@ -50,7 +50,7 @@ class Segment:
     """The records from `base_offset` to the next segment's.
 
     Attributes:
-        base_offset: Lowest offset that it may hold.
+        base_offset: The lowest offset that it may contain.
         created_ms: When it was made, or loaded.
         roll_jitter_ms: How much earlier than `segment.ms` it rolls.
         first_timestamp_ms: Largest timestamp of its first batch; -1 when empty, or unknown in an older segment.

@@ -72,8 +72,8 @@ class TransactionIndex:
         """Return the transactions that overlap a range of offsets.
 
         Args:
-            start_offset: Those that ended below are left out.
-            end_offset: Those that began at or above are left out.
+            start_offset: Transactions that ended below it are omitted.
+            end_offset: Transactions that began at or above it are omitted.
 
         Returns:
             The entries in the order of their ends, and whether no later segment can hold one more.

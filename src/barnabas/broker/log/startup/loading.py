@@ -57,11 +57,11 @@ class Loaded:
         damaged: The logs that could not be opened.
         high_watermarks: From the checkpoints.
         deleted: Directories of logs that were being deleted.
-        futures: Copies of logs that were on their way, with their directories.
+        futures: Copies of unfinished moves, with their directories.
         surplus: Of two logs of one partition the shorter one, with its directory: a kill came in the last moment of a
             move.
         failed: Directories whose disk failed, and why; none of their logs is among `logs`.
-        error: The first other one that came up; None when all went well.
+        error: The first other error; None on success.
     """
 
     logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def open_log(
 
     Args:
         env: The disk and the rest.
-        topic_partition: Whose log.
+        topic_partition: The log's partition.
         directory: Where it is.
         config: The topic's settings.
         was_clean: The broker closed all logs when it last stopped.

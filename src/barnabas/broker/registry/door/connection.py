@@ -119,7 +119,7 @@ class ZooKeeperConnection:
             self._connection.turns.add(self._forget_all_watches)
 
     def detach(self, reason: str) -> None:
-        """The session is another connection's, or is over."""
+        """Close the connection: the session moved to another one, or ended."""
         self.session = None
         self._connection.close(reason)
 
@@ -379,7 +379,7 @@ class ZooKeeperConnection:
     # --- what is sent
 
     def on_event(self, event: WatchEvent) -> None:
-        """Something happened that it watched; in the middle of a commit."""
+        """Queue a watch event; called in the middle of a commit."""
         if not self._is_closed:
             self._tell(event.type, event.path)
             self._plan_flush()

@@ -65,7 +65,7 @@ class JuteReader:
         return self._frame[self._position - 1] != 0
 
     def buffer(self) -> bytes | None:
-        """Bytes of the caller's own."""
+        """Read a buffer; the caller owns the bytes."""
         length = self.integer()
         if length == -1:
             return None

@@ -23,7 +23,7 @@ class ZooKeeperServer:
 
     def __init__(self, state: ServerState, acceptors: Sequence[Acceptor]) -> None:
         """Args:
-        state: Whose registry is closed by its owner, after this.
+        state: Its registry is closed by its owner, after this.
         acceptors: The addresses; owned from here on.
         """
         self._state = state

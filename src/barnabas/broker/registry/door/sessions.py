@@ -126,7 +126,7 @@ class Sessions:
         return session
 
     def heard(self, session: Session) -> None:
-        """Something was heard of it."""
+        """Record a sign of life of a session."""
         session.deadline_ms = self._clock.monotonic_ms() + session.timeout_ms
 
     def end(self, session: Session) -> None:

@@ -78,7 +78,7 @@ class ClientConnection(Protocol):
     def sent_count(self) -> int: ...
 
     def on_event(self, event: WatchEvent) -> None:
-        """Something happened that it watched; in the middle of a commit."""
+        """Queue a watch event; called in the middle of a commit."""
         ...
 
     def end(self, reason: str) -> None:
@@ -126,7 +126,7 @@ class ServerState:
         return sum(each.outstanding_count for each in self.connections)
 
     def on_event(self, event: WatchEvent) -> None:
-        """Something happened in the tree."""
+        """Fire the watches of an event in the tree."""
         for connection in self.watches.trigger(event):
             connection.on_event(event)
 

@@ -83,9 +83,9 @@ class FetchSession:
         """Make the next request.
 
         Args:
-            wanted: What a partition is to be asked for; None: nothing now.
+            wanted: Returns the position from which to fetch a partition; None: not now.
             partitions: All, in the order in which they are to be served.
-            changed: Those that may have to be asked for something else than in the last request.
+            changed: Partitions whose request may differ from the last one.
 
         Returns:
             None where nothing is to be said.
@@ -127,10 +127,10 @@ class FetchSession:
         """Process a response.
 
         Args:
-            answered: The partitions that it tells of.
+            answered: The partitions in it.
 
         Returns:
-            Why it says nothing; None: it is one.
+            The error of an invalid response; None: it is valid.
         """
         was_full = self._epoch == FULL_EPOCH
         if error_code:

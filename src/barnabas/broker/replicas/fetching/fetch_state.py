@@ -226,7 +226,7 @@ def truncation(
         epoch: The largest at or below the asked one that the leader knows; -1 where the answer does not say it (v0) and
             none is needed.
         end_offset: Its end in the leader's log; -1: the leader knows of none.
-        least_offset: What is replicated: the follower's high watermark.
+        least_offset: The end of replicated records: the follower's high watermark.
         log_end_offset: The follower's.
         own_end_of: See `LeaderEpochs.end_offset_for`, of the follower's log.
     """

@@ -654,7 +654,7 @@ class Fetcher:
         self._has_failed(str(error))
 
     def _has_failed(self, why: str) -> None:
-        """A request failed as a whole."""
+        """Delay the next request after one failed as a whole."""
         if self._is_closed:
             return
         self._failure_count += 1

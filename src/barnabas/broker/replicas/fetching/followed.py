@@ -44,7 +44,7 @@ class Followed(Protocol):
 
         Args:
             data: Batches as they came; may be empty. It stays as it is until this is done.
-            leader_log_start_offset: -1 where the leader does not say it (Fetch before v5).
+            leader_log_start_offset: -1 if the leader does not send it (Fetch before v5).
 
         Returns:
             None: it is done.

@@ -20,7 +20,7 @@ class HeldFollowers:
 
     def __init__(self, quota: ReplicationQuota, fetches: Purgatory, clock: Clock, timers: Timers) -> None:
         """Args:
-        fetches: Told when what waits may have records again.
+        fetches: Notified when throttled followers may continue.
         """
         self._quota = quota
         self._fetches = fetches

@@ -124,9 +124,9 @@ class Reading:
     ) -> None:
         """Args:
         session: The reader's; without an id where this is its first fetch.
-        refused: What the first pass refused; None in the first pass.
+        refused: The partitions refused by the first pass; None in the first pass.
         failures: Why partitions could not be read off the event loop.
-        may_wait_for_disk: Read what is not in the page cache here and now.
+        may_wait_for_disk: Read bytes outside the page cache here and now.
         """
         self._ctx = ctx
         self._request = request
@@ -331,7 +331,7 @@ class Reading:
             session.has_answered(self._answered)
 
     def _read_partition(self, key: TopicPartition, wanted: FetchPartition, partition: Partition) -> PartitionData:
-        """One partition's answer."""
+        """Return the answer for one partition."""
         is_follower = self._is_follower
         if not self._is_again:
             partition.counts.fetch_requests += 1

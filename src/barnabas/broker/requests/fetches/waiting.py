@@ -90,7 +90,7 @@ class DelayedFetch:
             self._ctx.services.fetches.watch(self, keys, left_ms, self._kept_bytes())
 
     def _kept_bytes(self) -> int:
-        """Its memory while it waits; 0 where that is too little to be counted."""
+        """Return the memory of the waiting fetch; 0 if it is too small to count."""
         # hot path: benchmarks/load (every fetch that waits)
         # differs from Kafka (waiting-fetches): it keeps them all.
         kept_bytes = self._ctx.frame_bytes * _BYTES_OF_BYTE + len(self._wanted) * _PARTITION_BYTES

@@ -49,7 +49,7 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> S
 
 
 def refuse(ctx: RequestContext, request: DescribeLogDirsRequest, error_code: ErrorCode) -> DescribeLogDirsResponse:
-    """As in Kafka no directory at all: the answer has no place for an error that is not one directory's."""
+    """Return an answer without directories, as in Kafka: it has no field for an error of the whole request."""
     return DescribeLogDirsResponse()
 
 

@@ -36,7 +36,7 @@ async def _expire(ctx: RequestContext, request: ExpireDelegationTokenRequest) ->
 def refuse(
     ctx: RequestContext, request: ExpireDelegationTokenRequest, error_code: ErrorCode
 ) -> ExpireDelegationTokenResponse:
-    """Nothing was changed."""
+    """Return the error: nothing was changed."""
     return ExpireDelegationTokenResponse(error_code, -1)
 
 

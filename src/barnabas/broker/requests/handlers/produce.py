@@ -121,7 +121,7 @@ def _append(
 
     Args:
         refusal: The error of the whole topic.
-        attributes: The low bits of those of all batches of the request, put together.
+        attributes: The low attribute bits of all batches of the request, combined.
         answers: Gets the answer.
         late: Gets the pending append, if the answer must wait for it.
     """
@@ -169,7 +169,7 @@ class _Late(NamedTuple):
         leading_since: Of the partition, when they came.
         answers, place: Where it stands.
         appended: What comes, or came, of the append.
-        release: To be called when the request's bytes are not needed any more.
+        release: Call it when the request's bytes are not needed any more.
     """
 
     partition: Partition

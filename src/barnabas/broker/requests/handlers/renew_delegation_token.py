@@ -36,7 +36,7 @@ async def _renew(ctx: RequestContext, request: RenewDelegationTokenRequest) -> R
 def refuse(
     ctx: RequestContext, request: RenewDelegationTokenRequest, error_code: ErrorCode
 ) -> RenewDelegationTokenResponse:
-    """Nothing was changed."""
+    """Return the error: nothing was changed."""
     return RenewDelegationTokenResponse(error_code, -1)
 
 

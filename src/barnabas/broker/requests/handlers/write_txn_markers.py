@@ -113,7 +113,7 @@ class _Answers:
             self.begun()
 
     def begun(self) -> None:
-        """One less is waited for: the last one makes the answer."""
+        """Count one pending append less; the last one completes the answer."""
         self._left_count -= 1
         if not self._left_count:
             self.pending.complete(_response(self._by_producer))

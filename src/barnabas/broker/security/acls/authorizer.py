@@ -77,7 +77,7 @@ class AclAuthorizer:
     """Authorizes principals by `rules`. Owned by the event loop.
 
     Attributes:
-        rules: What they are; whoever changes them calls `forget`.
+        rules: The current rules; call `forget` after changing them.
         on_denied: Called for each denial that is logged.
     """
 

@@ -73,7 +73,7 @@ class KeyRefresher:
         self._executor.run(lambda: parse_keys(self._read(self._url)), self._take, self._failed)
 
     def want(self) -> None:
-        """A token names a key that is not known."""
+        """Request a read of the keys, as a token names an unknown key."""
         now_ms = self._clock.monotonic_ms()
         if self._last_wanted_ms is None or now_ms - self._last_wanted_ms >= _LEAST_BETWEEN_MS:
             self._last_wanted_ms = now_ms

@@ -179,7 +179,7 @@ class TokenManager:
 
         Args:
             owners: Whose tokens, owned or to be renewed by them; None: anybody's.
-            may_describe: Whether a token may be seen by who is nothing to it.
+            may_describe: Returns whether a principal may see a token that is not its own.
         """
         return [
             token
