@@ -50,7 +50,7 @@ class QuotaHistory:
         """Args:
         directory: The directory of the file.
         executor: Reads and writes it.
-        clients: Returns the counted clients.
+        clients: The counted clients, a live mapping.
         """
         self.history = History()
         self._path = directory / history_file.NAME

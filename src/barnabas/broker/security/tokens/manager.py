@@ -179,7 +179,7 @@ class TokenManager:
 
         Args:
             owners: Whose tokens, owned or to be renewed by them; None: anybody's.
-            may_describe: Returns whether a principal may see a token that is not its own.
+            may_describe: Returns whether the principal may see a token that is not its own.
         """
         return [
             token
