@@ -108,7 +108,7 @@ class AclAdmin:
         )
 
     async def delete(self, filters: Sequence[BindingFilter]) -> list[list[tuple[Binding, KafkaError | None]]]:
-        """Delete rules. Returns for each filter the rules that it selected first, and what went wrong with each."""
+        """Delete rules. Returns, for each filter, the rules that it was the first to select, and the error of each."""
         by_pattern: dict[Pattern, list[int]] = {}
         comparisons = 0
         patterns = set(self._store.rules.patterns)

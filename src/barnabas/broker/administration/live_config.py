@@ -189,7 +189,7 @@ def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> 
 
 
 def _check_thread_counts(config: BrokerConfig, wanted: BrokerConfig) -> None:
-    """Raises ConfigError where a pool would become less than half, or more than twice, as large."""
+    """Raise ConfigError if a pool would become less than half, or more than twice, as large."""
     for name in _THREAD_COUNTS:
         now, then = (getattr(each, attribute_name(name)) for each in (config, wanted))
         if then == now:

@@ -57,7 +57,7 @@ class PartitionsResult:
 
 
 class PartitionAdmin:
-    """Makes the topics of the cluster longer."""
+    """Adds partitions to topics of the cluster."""
 
     def __init__(
         self,

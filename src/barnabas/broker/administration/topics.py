@@ -81,7 +81,7 @@ class TopicResult:
 
 
 class TopicAdmin:
-    """Makes and removes topics of the cluster."""
+    """Creates and deletes topics of the cluster."""
 
     def __init__(
         self,

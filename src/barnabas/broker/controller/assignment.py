@@ -47,7 +47,7 @@ def assign(
 
 
 def _rounds(partition: int, first_partition: int, broker_count: int) -> int:
-    """Count the multiples of the number of brokers on the way to a partition, 0 not among them."""
+    """Count the multiples of the number of brokers below a partition, without 0."""
     return partition // broker_count - max(first_partition - 1, 0) // broker_count
 
 

@@ -54,7 +54,7 @@ _REFUSALS = {
 async def elect_leaders(
     term: Term, wanted: Iterable[TopicPartition], election: Election
 ) -> dict[TopicPartition, ElectionResult]:
-    """Elect leaders where that is needed and possible.
+    """Elect leaders for partitions that need one and can have one.
 
     Raises:
         ControllerMovedError: This broker is no longer the controller.

@@ -1,4 +1,4 @@
-"""The controller's way to the brokers of other processes, one connection to each, by their registrations.
+"""The controller's connections to brokers of other processes, one to each, at their registered addresses.
 
 Source: replication.md, requests to brokers; `inter.broker.protocol.version`.
 """

@@ -1,4 +1,4 @@
-"""Moves partitions from state to state: makes the first states of new ones, and elects leaders.
+"""Changes the states of partitions: writes the first states of new ones, and elects leaders.
 
 Invariants:
 

@@ -26,7 +26,7 @@ Delivered = Callable[[ControlResponse | None], object]
 
 
 class BrokerLink(Protocol):
-    """The way to one broker."""
+    """The link to one broker."""
 
     def send(self, request: ControlRequest, then: Delivered) -> None:
         """Deliver a request and call `then` once, with the answer or with None when it may not have arrived."""
@@ -123,7 +123,7 @@ class Sender:
             self._send_next(channel)
 
     def when_idle(self, broker_id: int, callback: Callable[[], object]) -> None:
-        """Call back when a broker has answered all that was queued for it: at once, if there is nothing."""
+        """Call back when a broker has answered everything queued for it; at once, if nothing is queued."""
         channel = self._channels.get(broker_id)
         if channel is None or not channel.is_sending:
             callback()

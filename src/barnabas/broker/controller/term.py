@@ -186,7 +186,7 @@ class Term:
         return await write_as_controller(self.registry, self.state.epoch_zk_version, ops)
 
     async def write_each(self, wanted: Mapping[K, Sequence[Op]]) -> dict[K, list[OpResult] | RegistryError]:
-        """Write many things in as few transactions as possible; where one is refused, each of its parts alone.
+        """Write operations in as few transactions as possible; if one is refused, retry each of its parts alone.
 
         Returns:
             For each key the results of its operations, or why they were refused.

@@ -37,5 +37,5 @@ class Replicas(Protocol):
     def append(
         self, topic_partition: TopicPartition, records: bytearray, required_acks: int, timeout_ms: int, /
     ) -> Pending[AppendResult]:
-        """Append a batch; the answer comes when it is as safe as `required_acks` asks."""
+        """Append a batch; complete when it is as durable as `required_acks` demands."""
         ...

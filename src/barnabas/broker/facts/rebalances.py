@@ -54,7 +54,7 @@ class Reason(Enum):
 
 
 class Who(NamedTuple):
-    """A member, as people look for it.
+    """The identity of a member, for people.
 
     Attributes:
         group_instance_id: Of a static member.

@@ -77,7 +77,7 @@ class Sampler:
         yield from _all_of(self._facts.commits, self._commits, tick)
 
     def _go_on(self, sampling: Iterator[None]) -> None:
-        """Look at some; others of the loop have their turn in between."""
+        """Sample some offsets; other work of the event loop runs in between."""
         for _ in sampling:
             self._timer = self._timers.call_later(0, self._go_on, sampling)
             return

@@ -251,7 +251,7 @@ class GroupCoordinator:
 
     @property
     def _is_full(self) -> bool:
-        """Return whether there is no room for a new group."""
+        """Return whether a new group would exceed the memory bound."""
         return self._table.kept_bytes > self._most_bytes
 
     def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
@@ -460,7 +460,7 @@ class GroupCoordinator:
         self._expire_some(event, iter(list(self._groups.values())))
 
     def _expire_some(self, event: ExpireOffsets, groups: Iterator[Group]) -> None:
-        """Look at as many groups as one turn of the event loop may."""
+        """Check as many groups as fit into one turn of the event loop."""
         some = list(islice(groups, _GROUPS_PER_TURN))
         for group in some:
             if group.phase is not Phase.DEAD:

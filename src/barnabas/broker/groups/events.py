@@ -178,7 +178,7 @@ class DeleteOffsets(NamedTuple):
 
 
 class ExpireOffsets(NamedTuple):
-    """It is time to look for expired offsets."""
+    """The time to check for expired offsets has come."""
 
     retention_ms: int
 

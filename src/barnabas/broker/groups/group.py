@@ -105,7 +105,7 @@ class Member:
 
     @property
     def who(self) -> Who:
-        """It, as people look for it."""
+        """The member's identity, for people."""
         return Who(self.member_id, self.client_id, self.client_host, self.group_instance_id)
 
     @property

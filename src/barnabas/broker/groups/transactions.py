@@ -35,7 +35,7 @@ def txn_commit(group: Group, event: TxnCommit) -> list[Effect]:
 
 
 def txn_commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
-    """Note where the records lie; they count only with the transaction's end."""
+    """Record the offsets of the appended records; they count only with the transaction's end."""
     if group.phase is Phase.DEAD:
         return []
     for topic_partition, committed in event.offsets.items():

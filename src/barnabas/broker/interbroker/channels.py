@@ -52,11 +52,11 @@ class LinkSecurity(Protocol):
     """How brokers are reached."""
 
     def wrap(self, channel: Channel, host: str) -> Channel:
-        """Return a connection that was just opened, with TLS where that is wanted."""
+        """Return the opened connection, with TLS if it is configured."""
         ...
 
     def new_login(self, where: str) -> "Login | None":
-        """Return the login at a broker; None: brokers do not log in. Raises ConfigError."""
+        """Return the login to use at a broker; None: brokers do not log in. Raises ConfigError."""
         ...
 
 
@@ -299,7 +299,7 @@ class _Link:
         self._send(self._connection)
 
     def _log_in(self, connection: BrokerConnection, login: "Login") -> None:
-        """Log in, the first time or again; what is to be sent waits."""
+        """Log in, initially or again; queued requests wait."""
         self._is_dialling = True
         talk = self._talk = _Talk(connection, self._client_id)
         work = _log_in(talk, login, self._channels.timeout_ms() / 1000)

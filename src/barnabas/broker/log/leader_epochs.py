@@ -56,7 +56,7 @@ class LeaderEpochs:
         self._set([])
 
     def load_after_clean_stop(self) -> bool:
-        """Read the file; made when it is missing.
+        """Read the file, creating it if it is missing.
 
         A start that lost power may have torn it before it took the mark of the clean stop away: then there are no
         epochs.
@@ -76,7 +76,7 @@ class LeaderEpochs:
         return True
 
     def load(self) -> None:
-        """Read the file; made when it is missing.
+        """Read the file, creating it if it is missing.
 
         Raises:
             StorageError: It is malformed.

@@ -1,4 +1,4 @@
-"""The logs of a broker by partition: opens and makes them, and deletes them.
+"""The logs of a broker by partition: opens, creates and deletes them.
 
 Invariants:
     - a partition has one log, one that is being opened, or one that is being deleted: opening a log while its

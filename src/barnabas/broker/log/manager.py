@@ -226,7 +226,7 @@ class LogManager:
     # --- a disk that fails
 
     def _on_failure(self, error: BaseException) -> None:
-        """Go on without the directory where something failed, if there is another one."""
+        """Continue without the directory of a failed disk, if there is another one."""
         if not isinstance(error, StorageError):
             # No disk failed: what was to be done is not done, and nothing else is the worse for it.
             _logger.error("work on a log failed: %s", error, exc_info=error)
@@ -361,7 +361,7 @@ class LogManager:
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """The cleaner; None where nothing compacts logs, or not yet."""
+        """The cleaner; None if it is disabled or has not started yet."""
         return self._upkeep.cleaner
 
     @property

@@ -190,7 +190,7 @@ def _read_chunk(file: "RecordFile", position: int, end_position: int, next_offse
 
 
 def common_end(source: PartitionLog, future: PartitionLog) -> int:
-    """Return up to where a copy that was found can be the log's, by the leader epochs of both."""
+    """Return the offset up to which a found copy can match the log, by the leader epochs of both."""
     end_offset = min(source.log_end_offset, future.log_end_offset)
     known = {entry.epoch for entry in source.epochs.entries}
     for entry in reversed(future.epochs.entries):
@@ -427,7 +427,7 @@ class LogMoves:
         self._cut(move, common_end(move.source, future))
 
     def _cut(self, move: Move, offset: int) -> None:
-        """Go on when the copy holds nothing from an offset on."""
+        """Truncate the copy to an offset, then continue."""
         future = move.future
         assert future is not None
         move.forget_place()

@@ -71,7 +71,7 @@ def _always() -> bool:
 
 
 class PartitionLog:
-    """An append-only sequence of record batches on disk. `recovery.open_log` makes one.
+    """An append-only sequence of record batches on disk; opened by `recovery.open_log`.
 
     Attributes:
         topic_partition: The log's partition.
@@ -911,7 +911,7 @@ class PartitionLog:
         return self._work.settled()
 
     def close(self) -> None:
-        """Write all that makes a later start quick, and wait until it is on disk; for an executor's thread.
+        """Write everything that makes a later start quick, and wait until it is on disk; for an executor's thread.
 
         Nothing may be under way any more: see `settled`.
 

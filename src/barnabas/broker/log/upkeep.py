@@ -98,7 +98,7 @@ class Upkeep:
 
     @property
     def cleaner(self) -> "Cleaner | None":
-        """The cleaner; None where nothing compacts logs, or not yet."""
+        """The cleaner; None if it is disabled or has not started yet."""
         return self._cleaner
 
     def close(self) -> Pending[None]:
@@ -151,7 +151,7 @@ class Upkeep:
         take_turn()
 
     def _prepare_rolls(self) -> None:
-        """Make the next segment's file where a log is quiet and its next append will want one because of its age."""
+        """Create the next segment's file of quiet logs whose next append will roll because of the segment's age."""
         before_next_look_ms = self._env.clock.now_ms() + 2 * _ROLL_CHECK_INTERVAL_MS
 
         def look(log: PartitionLog) -> None:

@@ -1,4 +1,4 @@
-"""The figures of one moment, as plain values: made on the event loop, written as text elsewhere.
+"""The figures of one moment as plain values: collected on the event loop, encoded elsewhere.
 
 Invariant: nothing in a snapshot changes any more: lists are copies.
 """

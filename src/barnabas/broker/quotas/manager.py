@@ -251,7 +251,7 @@ class Quotas:
     # --- what is measured
 
     def bucket(self, kind: QuotaKind, user: str, client_id: str, now_ms: int) -> Bucket:
-        """Return a client's bucket, as the limits are now; make it where there is none."""
+        """Return a client's bucket under the current limits, creating it if needed."""
         limits, buckets = self._limits[kind], self._buckets[kind]
         resolution = limits.resolve(kept_name(user), kept_name(client_id))
         bucket = buckets.get(resolution.tags)

@@ -42,7 +42,7 @@ IsrOutcome: TypeAlias = Committed | Refused
 
 
 class IsrChanges(Protocol):
-    """A way of changing in-sync replicas. Owned by the event loop.
+    """The interface for ISR changes. Owned by the event loop.
 
     Attributes:
         failed_count: How often a change of a partition failed, those tried again included (FailedIsrUpdatesPerSec).

@@ -309,7 +309,7 @@ class Leading:
     # --- records that are deleted
 
     def when_deleted(self, partition: Partition, offset: int, timeout_ms: int) -> Pending[int]:
-        """Answer with the low watermark when no live replica has records below `offset`; -1 where time was up."""
+        """Answer with the low watermark when no live replica has records below `offset`; -1 after the timeout."""
         low_watermark = self._low_watermark(partition)
         if low_watermark >= offset:
             return completed(low_watermark)

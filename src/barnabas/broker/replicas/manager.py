@@ -99,8 +99,8 @@ class _DelayedAppend:
 
 
 class PartitionChanged(Protocol):
-    """Is told that a partition has another leader (`leader`, `follower`: what this broker is), other replicas in sync
-    (`isr`), or is `offline`; and why, where that is known here.
+    """Is called when a partition gets another leader (`leader`, `follower`: this broker's role) or ISR (`isr`), or goes
+    `offline`; with the reason, if known here.
     """
 
     def __call__(
@@ -624,7 +624,7 @@ class _Stop:
         self._go_on()
 
     def _go_on(self) -> None:
-        """Begin to delete as many logs as may go at once; answer when all are gone."""
+        """Begin as many deletions as may run at the same time; answer when all are done."""
         if self._is_beginning:
             # One was gone already: the loop below goes on.
             return

@@ -163,7 +163,7 @@ class Interceptor:
 
 
 def _ends(verdict: Verdict) -> bool:
-    """Return whether there is no answer of the handler's."""
+    """Return whether the verdict replaces the handler's answer."""
     return bool(verdict.error_code) or verdict.drops or verdict.ignores
 
 

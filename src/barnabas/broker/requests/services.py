@@ -135,7 +135,7 @@ class Services:
         self.held_followers = HeldFollowers(self.leader_quota, self.fetches, self.clock, self.timers)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """Return a client's error for a partition that is not hosted here: to look for its leader, if there is one."""
+        """Return a client's error for a partition that is not hosted here: find its leader, if it exists."""
         error_code = self.replicas.absence_of(topic_partition)
         is_known = self.cluster.image.partition(*topic_partition) is not None
         if error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_known:

@@ -190,7 +190,7 @@ class RouteTable:
         )
 
     def of(self, api_key: int) -> list[Route]:
-        """Return the routes of all versions of an API that are served; none where the API is not."""
+        """Return the routes of all supported versions of an API; empty if the API is not supported."""
         return [route for key, route in self._routes.items() if key >> 16 == api_key]
 
     def _route(self, handler: Handler, version: int, handle: Callable[[RequestContext, Any], object]) -> Route:

@@ -96,7 +96,7 @@ class Door:
         self._waiting: deque[Callable[[], object]] = deque()
 
     def enter(self, begin: Callable[[], object]) -> bool:
-        """Begin now or later; False: too many wait already, and it is not begun."""
+        """Begin a login now or later; return False if too many are waiting."""
         if self._failure_count < MOST_FAILURES and not self._waiting:
             begin()
         elif len(self._waiting) < MOST_WAITING:

@@ -97,7 +97,7 @@ def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes
 
 
 def _decode(secret: str, encoded: str) -> str | None:
-    """Return the password; None: it was not encrypted with this secret, or not in a way that is known."""
+    """Return the password; None: it was encrypted with another secret, or in an unknown way."""
     fields = dict(item.split(":", 1) for item in encoded.split(",") if ":" in item)
     try:
         if fields["cipherAlgorithm"] != CIPHER:

@@ -51,7 +51,7 @@ class _Open(NamedTuple):
 
     @property
     def as_opened(self) -> Endpoint:
-        """With the port that the system chose, where the settings left that to it."""
+        """Return the endpoint with the port that the system chose, if the settings left that to it."""
         return self.endpoint._replace(port=self.address[1])
 
 

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class ControlledShutdown:
-    """One broker's way out of the cluster. Owned by the event loop."""
+    """The controlled shutdown of one broker. Owned by the event loop."""
 
     def __init__(
         self,

@@ -88,7 +88,7 @@ class HttpListeners(Protocol):
     addresses: list[tuple[str, int]]
 
     def close(self) -> None:
-        """Serve nobody any more."""
+        """Stop serving."""
         ...
 
 

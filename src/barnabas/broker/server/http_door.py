@@ -85,7 +85,7 @@ class HttpServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Serve nobody any more; returns when the thread has ended."""
+        """Stop serving; returns when the thread has ended."""
         self._loop.call_soon_threadsafe(self._stop)
         self._thread.join()
 
@@ -277,7 +277,7 @@ class _Budget:
         self._used_s = 0.0
 
     async def wait(self) -> None:
-        """Wait until there is some left."""
+        """Wait until some of the budget is left."""
         # Time and computing are what it waits for: there is no event to be told of.
         while self._refill() <= 0:  # noqa: ASYNC110
             await asyncio.sleep(-self._left_s / SHARE + 0.001)
@@ -299,7 +299,7 @@ class _ProbeBudget:
         self._count = 0
 
     def take(self) -> bool:
-        """Return whether there is one left in this second."""
+        """Return whether a probe is left in this second."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._count = second, 0

@@ -146,7 +146,7 @@ class ListenerTls:
         return ClientCertificate(connection, info, self._keys[info.listener_name].mapping, handler)
 
     def close(self) -> None:
-        """Stop looking; handshakes that are under way end with their connections."""
+        """Stop watching the files; handshakes in progress end with their connections."""
         self._is_closed = True
         self._timer.cancel()
         self._files_executor.close()

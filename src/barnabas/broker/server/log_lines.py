@@ -1,4 +1,4 @@
-"""Makes the text of a log line, so that no peer can write lines of its own, steer a terminal, or write at length.
+"""Formats log lines so that no peer can inject lines, control a terminal, or write long texts.
 
 Every line passes here, so no call site has to care. A line's arguments may come from a peer, or contain its words, as
 an error does: each is on one line, cut at `MOST_OF_AN_ARGUMENT`. A message of several lines is then the broker's own or

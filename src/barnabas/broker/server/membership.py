@@ -96,7 +96,7 @@ class Membership:
             await over.future()
 
     async def ensure(self) -> None:
-        """Register, unless it is done in this session and still there.
+        """Register, unless the registration of this session exists.
 
         Raises:
             BrokerIdTakenError: Another session has this id.

@@ -387,7 +387,7 @@ class Node:
         self._live.is_serving = True
 
     async def _follow_features(self, registry: Registry) -> "FinalizedFeatures | None":
-        """Know the epoch of finalized features, where the tree has it."""
+        """Watch the epoch of finalized features, if the tree has it."""
         if not self.config.zookeeper_connect:
             return None
         # Not at the top: a broker that keeps its state itself does without it.

@@ -115,7 +115,7 @@ class Observation:
         self._membership = membership
 
     def close(self) -> None:
-        """Tell nobody anything any more."""
+        """Stop serving."""
         if self._recent is not None:
             self._recent.stop()
         if self._http is not None:

@@ -30,7 +30,7 @@ class RegistryHealth:
         self._watchdog.start()
 
     def close(self) -> None:
-        """Tell nobody anything any more."""
+        """Stop serving."""
         self._watchdog.stop()
         self._http.close()
 

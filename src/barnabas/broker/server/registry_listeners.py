@@ -108,6 +108,6 @@ class RegistryListeners:
                 )
 
     def close(self) -> None:
-        """Serve nobody any more."""
+        """Stop serving."""
         self._server.close()
         self._close_tls()

@@ -87,7 +87,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def problems_of_a_start(config: BrokerConfig, env: Environment) -> list[str]:
-    """Return what a start would refuse later of settings that are valid by themselves."""
+    """Return the errors of a start for settings that are valid by themselves."""
     tls, logins = ListenerTls(config, env), Logins(config, env, reads_keys=False)
     found: dict[str, None] = {}
     try:

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class TopicSettings:
-    """Makes the settings of topics. Owned by the event loop."""
+    """Builds the settings of topics. Owned by the event loop."""
 
     def __init__(self, config: BrokerConfig, overrides_of: Callable[[str], Mapping[str, str]]) -> None:
         """Args:

@@ -213,7 +213,7 @@ class TransactionCoordinator:
         return self._request(transactional_id, AddPartitions(producer_id, producer_epoch, partitions))
 
     def _is_full(self, transactional_id: str, partitions: frozenset[TopicPartition]) -> bool:
-        """Return whether there is no room for an id, or for more partitions of one: then unused ones make room."""
+        """Return whether a new id, or more partitions of one, exceed the memory bound; if so, evict some unused ids."""
         # differs from Kafka (transactional-id-bytes): memory is its only limit.
         if self.kept_bytes <= self._most_bytes:
             return False
@@ -444,7 +444,7 @@ class TransactionCoordinator:
         self._look_at_some(event, iter(list(self._transactions.values())))
 
     def _look_at_some(self, event: TimeOut | Expire, transactions: Iterator[Transaction]) -> None:
-        """Look at as many ids as one turn of the event loop may."""
+        """Check as many ids as fit into one turn of the event loop."""
         if not self._is_active:
             return
         some = list(islice(transactions, _IDS_PER_TURN))

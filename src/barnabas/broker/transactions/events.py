@@ -139,7 +139,7 @@ class SendMarkers(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """There is nothing left to know of the id."""
+    """Drop the id from memory."""
 
 
 Effect: TypeAlias = Answer | NeedProducerId | Append | AppendTombstone | SendMarkers | Forget

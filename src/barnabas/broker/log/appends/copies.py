@@ -200,7 +200,7 @@ def check_copies(data: memoryview, log_end_offset: int) -> Copies:
 
 
 def trusted_copies(data: memoryview) -> Copies:
-    """Make copies of batches that a log of this broker holds, without a look at their CRCs.
+    """Return copies of batches from a log of this broker, without checking their CRCs.
 
     Raises:
         CorruptRecordsError, OutOfOrderCopiesError: As `check_copies`.
@@ -281,7 +281,7 @@ def _walk(data: memoryview, log_end_offset: int, is_checked: bool) -> Copies:
 
 
 def _message_size(data: memoryview, position: int) -> int:
-    """Return the bytes of the whole message of format 0 or 1 at a position; 0 where the data is cut short there."""
+    """Return the bytes of the whole message of format 0 or 1 at a position; 0 if the data ends within it."""
     left_bytes = len(data) - position
     if left_bytes < LOG_OVERHEAD:
         return 0

@@ -89,7 +89,7 @@ def prepare(
 
 
 def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int], is_at_once: bool) -> bool:
-    """Return whether a look into a batch has found that it stays as it is; its header and CRC were not looked at."""
+    """Return whether the records of a batch need no change; its header and CRC are not checked."""
     from barnabas.wire.records.precheck import needs_no_walk
 
     if is_at_once and len(records) > AT_ONCE_BYTES:
@@ -214,9 +214,7 @@ def _prepare_walked(
 
 
 def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
-    """Find where the last messages of a numbered set begin: offset and position. A wrapper is the only one of
-    its set.
-    """
+    """Find offset and position of the last messages of a numbered set. A wrapper is the only one of its set."""
     from barnabas.wire.records.transcode import newest_starts
 
     return newest_starts(data, base_offset, 2 * KEPT_BATCHES)

@@ -137,5 +137,5 @@ def _segment_start(segments: Sequence[SegmentView], offset: int) -> int:
 
 
 def _is_overdue(dirty: Iterable[SegmentView], oldest_ms: int) -> bool:
-    """Return whether a segment's first batch is older than `oldest_ms`; reads nothing where no batch can be."""
+    """Return whether a segment's first batch is older than `oldest_ms`; reads nothing if no batch can be."""
     return oldest_ms > 0 and any(0 < segment.read_first_timestamp() < oldest_ms for segment in dirty)

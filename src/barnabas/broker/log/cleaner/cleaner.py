@@ -152,7 +152,7 @@ class Cleaner:
         self._look_after(0)
 
     def settings_changed(self) -> None:
-        """Look for work at once, by the settings as they are now."""
+        """Look for work at once, by the current settings."""
         if not self._stopped.is_set():
             self._look_after(0)
 

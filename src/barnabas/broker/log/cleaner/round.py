@@ -243,7 +243,7 @@ class Round:
             newest.note_offset(end_offset - 1)
 
     def _learn_batch(self, data: bytes, start: int, header: AnyHeader, transactions: CleanedTransactions) -> bool:
-        """Learn the keys of a batch; False when there is no room for all of them."""
+        """Learn the keys of a batch; return False if they do not all fit."""
         if not isinstance(header, BatchHeader):
             records = [to_record(message) for message in unwrap(memoryview(data)[start : start + header.size_in_bytes])]
             return self._put([record.key for record in records], [record.offset for record in records])

@@ -46,7 +46,7 @@ class Throttle:
         self._interval_start_ms = clock.monotonic_ms()
 
     def note(self, byte_count: int) -> None:
-        """Note bytes that were read or written; waits where they were too many."""
+        """Count bytes that were read or written; wait if they exceed the rate."""
         with self._lock:
             self.noted_bytes += byte_count
             self._interval_bytes += byte_count

@@ -14,7 +14,7 @@ from barnabas.wire.records.control import EndTransactionMarker, MarkerType
 
 
 class CleanedTransactions:
-    """The transactions on the way through a log.
+    """The state of transactions during a walk over a log.
 
     Attributes:
         retained: The aborted ones whose marker was met and has to stay; taken out by who writes the index.

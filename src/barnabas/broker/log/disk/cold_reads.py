@@ -84,7 +84,7 @@ class ColdSlice:
 
 
 class CachedFile:
-    """A file of records that is read only where the page cache has it; for `batch_reader`."""
+    """A file of records that is read from the page cache only; for `batch_reader`."""
 
     __slots__ = ("_file", "_page_cache", "path")
 
@@ -158,9 +158,7 @@ class ColdReads:
         self.read_count = 0
 
     def holds(self, file: RecordFile, position: int, length: int) -> bool:
-        """Return whether all of a part of a file can be read at once: it is in the page cache, and not still on its
-        way.
-        """
+        """Return whether a part of a file can be read at once: it is in the page cache, and not being read."""
         # hot path: benchmarks/load (every fetch)
         waiting = self._waiting
         if waiting and any((file, index) in waiting for index in _part_indexes(position, length)):

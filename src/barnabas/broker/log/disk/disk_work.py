@@ -58,7 +58,7 @@ class DiskWork:
     def beside(
         self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
     ) -> None:
-        """Run `work()` now, whatever else is under way; its failure is its own."""
+        """Run `work()` now, whatever else is in progress; its failure affects nothing else."""
         self.was_used = True
         self._underway_count += 1
         self._executor.run(work, lambda result: self._end(then, result), lambda error: self._end(failed, error))

@@ -55,7 +55,7 @@ class RecordFile(Protocol):
     size: int
 
     def append(self, data: Buffer) -> None:
-        """Write all of `data` at the end; where that very object was written ahead, it belongs to the file now.
+        """Append all of `data`; if that very object was written ahead, only the file's size changes.
 
         Raises:
             StorageError: The disk took not all of it; what it took is cut off again.
@@ -231,7 +231,7 @@ class FileSlice:
         return self.file.fd
 
     def read(self) -> bytes:
-        """Return the bytes themselves, for those who can't use `sendfile`."""
+        """Return the bytes themselves, for callers that cannot use `sendfile`."""
         return self.file.read(self.position, self.length)
 
 
@@ -261,7 +261,7 @@ class FileSystem(Protocol):
     """The file operations that logs use. Failures raise `StorageError`, except for a missing file where noted."""
 
     def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
-        """Open a record file for reading and appending; `is_new` makes it, or empties it."""
+        """Open a record file for reading and appending; `is_new` creates or empties it."""
         ...
 
     def read(self, path: Path) -> bytes | None:
@@ -313,7 +313,7 @@ class FileSystem(Protocol):
         ...
 
     def lock(self, path: Path) -> FileLock | None:
-        """Lock a file, which is made when it is missing; None when another process (or lock) has it."""
+        """Lock a file, creating it if it is missing; None if another process (or lock) has it."""
         ...
 
     def exists(self, path: Path) -> bool:
@@ -329,7 +329,7 @@ class FileSystem(Protocol):
         ...
 
     def space(self, path: Path) -> tuple[int, int]:
-        """Return how many bytes the disk under a path has, and how many of them this process may still write."""
+        """Return the size of the disk under a path, and how many bytes this process may still write to it."""
         ...
 
 

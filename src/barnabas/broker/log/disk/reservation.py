@@ -17,7 +17,7 @@ _NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def reserve(fd: int, size: int) -> None:
-    """Keep room for the first `size` bytes of a file, where system and disk know how to.
+    """Reserve disk space for the first `size` bytes of a file, if system and disk support it.
 
     Raises:
         OSError: There is not so much room.

@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that has begun in a partition and not ended.
+    """An unfinished transaction in a partition.
 
     Attributes:
         first_offset: Of its first record there.

@@ -1,4 +1,4 @@
-"""The `.log` file of a log's next segment, made before it is needed: to roll is then to rename and open an empty file.
+"""The prepared `.log` file of a log's next segment: a roll only renames and opens an empty file.
 
 Until it is used it is called `next.log.deleted`: Kafka and this broker both remove such a file when they open a log, so
 one that a crash leaves behind is never taken for a segment.
@@ -87,7 +87,7 @@ class NextFile:
         return self._files.open_records(path)
 
     def remove(self) -> None:
-        """Remove the file, the log being closed; for any thread, when nothing is under way.
+        """Remove the file of a closed log; for any thread, when no work is in progress.
 
         Raises:
             StorageError: The disk failed.

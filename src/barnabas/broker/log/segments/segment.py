@@ -506,9 +506,7 @@ class Segment:
         return NO_TIMESTAMP
 
     def largest_timestamp(self) -> int:
-        """Return the largest timestamp of a record; when the file was last changed where records have none or are
-        damaged.
-        """
+        """Return the largest timestamp of a record; the file's modification time without timestamps or if damaged."""
         if self.max_timestamp_ms < 0 and not self._has_indexes:
             self.take_largest_timestamp(self.read_largest_timestamp())
         if self.max_timestamp_ms >= 0 and not self._is_damaged:

@@ -1,4 +1,4 @@
-"""The aborted transactions of one segment: `<base offset>.txnindex`, which exists once there is one.
+"""The aborted transactions of one segment: `<base offset>.txnindex`, which exists only if there are any.
 
 An entry, big-endian, 34 bytes:
 

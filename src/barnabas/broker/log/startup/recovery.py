@@ -52,7 +52,7 @@ def open_log(
     log_start_offset: int = 0,
     is_found: bool = False,
 ) -> PartitionLog:
-    """Open the log in `directory`, which is made when it is missing. Blocks: for an executor's thread.
+    """Open the log in `directory`, creating it if it is missing. Blocks: for an executor's thread.
 
     Args:
         env: The disk and the rest.

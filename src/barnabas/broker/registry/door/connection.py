@@ -124,7 +124,7 @@ class ZooKeeperConnection:
         self._connection.close(reason)
 
     def end(self, reason: str) -> None:
-        """Close the connection once the turn is over; its session may go on in another one."""
+        """Close the connection after this turn; its session may continue on another one."""
         self._is_ending = True
         self._connection.turns.add(partial(self._connection.close, reason))
 

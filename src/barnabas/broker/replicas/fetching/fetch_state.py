@@ -132,7 +132,7 @@ class FetchState:
         return self.partitions.get(progress.key) is progress
 
     def enter(self, progress: Progress, phase: Phase, offset: int) -> None:
-        """Go on with a partition in a phase from an offset on."""
+        """Set a partition's phase and offset."""
         key = progress.key
         progress.phase = phase
         progress.offset = offset
@@ -220,7 +220,7 @@ def truncation(
     log_end_offset: int,
     own_end_of: Callable[[int], tuple[int, int]],
 ) -> Truncation:
-    """Decide from the leader's answer where a follower's log is to end.
+    """Decide from the leader's response to which offset a follower's log is truncated.
 
     Args:
         epoch: The largest at or below the asked one that the leader knows; -1 where the answer does not say it (v0) and

@@ -237,7 +237,7 @@ class Fetcher:
             self._is_busy = False
 
     def hurry(self) -> None:
-        """Go on, as partitions were added or became free: also with a leader that could not be reached before."""
+        """Continue, as partitions were added or became free; also with a leader that could not be reached before."""
         self._resume_ms = 0
         self.go_on()
         if self._is_polling and self._hurry_timer is None:
@@ -262,7 +262,7 @@ class Fetcher:
             self._surroundings.channels.drop(self.leader, self.lane)
 
     def _do_next(self, now_ms: int) -> bool:
-        """Begin the next request; whether there is one."""
+        """Begin the next request; return whether there is one."""
         state = self.state
         if now_ms < self._resume_ms:
             self._wait_until(self._resume_ms, now_ms)

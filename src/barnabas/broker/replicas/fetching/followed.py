@@ -61,5 +61,5 @@ class Followed(Protocol):
         ...
 
     def start_anew(self, offset: int) -> Pending[None]:
-        """Drop all records, and go on with an offset."""
+        """Truncate fully, and restart at an offset."""
         ...

@@ -90,7 +90,7 @@ def epochs_request(replica_id: int, asking: Iterable[tuple[Progress, int]]) -> O
 
 
 def epochs_answers(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEndOffset]:
-    """Return where epochs end, by partition."""
+    """Return the end offsets of epochs, by partition."""
     return {TopicPartition(topic.topic, each.partition): each for topic in response.topics for each in topic.partitions}
 
 
@@ -106,7 +106,7 @@ def offsets_request(replica_id: int, seeking: Iterable[Progress], timestamp: int
 
 
 def offsets_answers(response: ListOffsetsResponse) -> dict[TopicPartition, ListOffsetsPartitionResponse]:
-    """Return where partitions end or begin, by partition."""
+    """Return the end or start offsets of partitions."""
     return {
         TopicPartition(topic.name, each.partition_index): each for topic in response.topics for each in topic.partitions
     }

@@ -496,7 +496,7 @@ def _most_in_windows(ctx: RequestContext) -> int:
 
 
 def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:
-    """Find where the reader's history and this log's part; `_NO_DIVERGENCE` where they are one."""
+    """Find the offset at which the reader's history and this log diverge; `_NO_DIVERGENCE` if they do not."""
     epoch, end_offset = partition.log.end_offset_for_epoch(wanted.last_fetched_epoch)
     if end_offset < 0 or wanted.fetch_offset < partition.log.log_start_offset:
         return ErrorCode.OFFSET_OUT_OF_RANGE, _NO_DIVERGENCE

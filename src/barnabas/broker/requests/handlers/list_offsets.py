@@ -45,7 +45,7 @@ _MOST_COLD_READS = 8
 
 @in_slices
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
-    """Look each partition's offset up; a partition named twice is refused, but in version 0."""
+    """Look up each partition's offset; a repeated partition is refused, except in version 0."""
     named: set[tuple[str, int]] = set()
     named_twice: set[tuple[str, int]] = set()
     for topic in request.topics:

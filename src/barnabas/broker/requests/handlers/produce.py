@@ -58,7 +58,7 @@ _NO_ERROR: Final = ErrorCode.NONE
 
 @in_slices
 def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
-    """Append each partition's batch as its leader; without acks there is no answer at all.
+    """Append each partition's batch as its leader; with acks=0 there is no answer.
 
     Raises:
         ProtocolError: Records are missing.
