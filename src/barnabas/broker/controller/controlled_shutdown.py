@@ -1,4 +1,4 @@
-"""Relieves a broker that is about to stop: others lead in its place, and do not wait for it.
+"""Controlled shutdown: moves the leaderships of a broker that is about to stop, and takes it out of the ISRs.
 
 It stays marked as shutting down until its registration ends, and leads no partition any more.
 

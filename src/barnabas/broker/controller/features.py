@@ -1,4 +1,4 @@
-"""/feature: which features all brokers have agreed on. This version of Kafka knows none.
+"""/feature: the features that all brokers support. Kafka 2.7 has none.
 
     {"version":1,"status":1,"features":{"name":{"min_version_level":1,"max_version_level":2}}}
 

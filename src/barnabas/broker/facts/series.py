@@ -1,4 +1,4 @@
-"""Remembers how offsets grew: each 10 s of the last five minutes, each minute of the last hour. Pure.
+"""Records the growth of offsets: each 10 s of the last five minutes, each minute of the last hour. Pure.
 
     value that is not what it was ─ sample, every 10 s ─► differences of 32 bits: 30 of ticks, 60 of minutes
 

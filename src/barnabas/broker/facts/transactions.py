@@ -1,4 +1,4 @@
-"""Why transactions were aborted: by their producer, by their timeout, by a newer producer. Pure.
+"""Causes of aborted transactions: the producer, the timeout, or a newer producer. Pure.
 
 A producer that aborts again and again for the same reason has one row, which counts. Commits are not kept: nobody asks
 why, and there may be thousands in a second.

@@ -1,4 +1,4 @@
-"""Deadlines that are moved far more often than they are met: every heartbeat and commit moves one.
+"""Deadlines that move far more often than they expire: every heartbeat and commit moves one.
 
 Invariant: moving a deadline back costs no timer; the timer that is running looks again when it fires.
 """

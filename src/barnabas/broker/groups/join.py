@@ -1,4 +1,4 @@
-"""JoinGroup: which callers become members, get the current generation again, or start a rebalance.
+"""JoinGroup: adds members, returns the current generation, or starts a rebalance.
 
 Source: protocol guide, JoinGroup; KIP-394 (member id required), KIP-389 (group.max.size), KIP-345 (static members).
 """

@@ -1,4 +1,4 @@
-"""Committed offsets: checking a commit, taking it over once its record is in the log, expiry and deletion.
+"""Committed offsets: checks of a commit, its application after the append, expiry and deletion.
 
 Invariant: of two commits for a partition the one whose record was appended later counts, in whatever order the
 appends are confirmed.

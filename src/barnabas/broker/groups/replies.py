@@ -1,4 +1,4 @@
-"""Answers that wait: a join or sync is parked under its member's id until the group is ready.
+"""Pending answers: a JoinGroup or SyncGroup is parked under its member id until the group is ready.
 
 Invariant: at most one join and one sync are parked for a member; the group answers the old one before it parks a new
 one.

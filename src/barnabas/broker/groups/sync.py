@@ -1,4 +1,4 @@
-"""SyncGroup: the leader hands in the assignments; each member gets its own once they are stored.
+"""SyncGroup: the leader submits the assignments; each member gets its own once they are stored.
 
 Source: protocol guide, SyncGroup; KIP-345 (static members), KIP-559 (protocol type and name).
 """

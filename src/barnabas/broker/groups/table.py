@@ -1,4 +1,4 @@
-"""The groups of a broker, and the shell around the pure machine that each of them is.
+"""The groups of a broker, and the shell around their pure state machines.
 
 It applies one event to a group and carries out the effects: timers, parked answers, records of `__consumer_offsets`.
 Owned by the event loop.

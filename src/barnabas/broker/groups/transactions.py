@@ -1,4 +1,4 @@
-"""Offsets that are committed within a transaction: they count once it is committed, and never if it is aborted.
+"""Offsets committed within a transaction: they count once it is committed, and never if it is aborted.
 
     TxnOffsetCommit --append--> pending for its producer --commit marker--> counts, unless a later record does
                                                          --abort marker---> forgotten

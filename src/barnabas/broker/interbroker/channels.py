@@ -1,4 +1,4 @@
-"""The ways to all brokers, in lanes: each has one connection, opened when it is needed, and a queue before it.
+"""Channels to all brokers, in lanes: each lane has a queue and one connection, opened when needed.
 
 The broker sends requests to itself in the same way, and they arrive like those of other brokers.
 

@@ -1,4 +1,4 @@
-"""The log of one partition: segments one after the other, appended at the end and read anywhere.
+"""The log of one partition: a sequence of segments, appended at the end and read anywhere.
 
 Invariants:
     - it is owned by the event loop; only `batches`, `close` and the flush's work may run in another thread;

@@ -1,4 +1,4 @@
-"""Cuts the files of a log, off the event loop.
+"""Truncates the files of a log, off the event loop.
 
     segments above    renamed, the newest first, so that a kill leaves the log up to some offset
     the directory     synced, before anything is written at the offsets where they began

@@ -1,4 +1,4 @@
-"""The file that keeps a broker's traffic history over a restart. Pure.
+"""The file that stores a broker's traffic history across a restart. Pure.
 
     field            type           meaning
     magic            4 bytes        "BQH1"

@@ -1,4 +1,4 @@
-"""Replays the last hour under another limit, by the very buckets that a broker counts with. Pure.
+"""Replays the last hour under another limit, with the same buckets as a broker. Pure.
 
 Each user with a client id is one sender with one request in flight. Its use in a second of the history is offered in
 ten equal parts; throttled parts are sent later, as fast as the limit allows. A limit that was already in force has

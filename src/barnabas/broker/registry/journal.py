@@ -1,4 +1,4 @@
-"""The file behind the embedded registry: one SQLite database that one process owns.
+"""The file of the embedded registry: one SQLite database that one process owns.
 
     znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls, owner)
                         one row for each node; acls: null (open to all) or JSON [[permissions, scheme, id]];

@@ -1,4 +1,4 @@
-"""The tree in memory, and the stage on which transactions are tried before they are durable. Pure.
+"""The tree in memory, and the stage on which transactions are applied before they are durable. Pure.
 
 Invariants:
 

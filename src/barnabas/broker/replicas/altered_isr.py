@@ -1,4 +1,4 @@
-"""Changes of in-sync replicas by AlterIsr: the controller writes them.
+"""ISR changes by AlterIsr: the controller writes them.
 
 Invariants:
 

@@ -1,4 +1,4 @@
-"""A partition that this broker follows, as its fetcher sees it.
+"""A followed partition, as its fetcher uses it.
 
 Invariants:
 

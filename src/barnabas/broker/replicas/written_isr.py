@@ -1,4 +1,4 @@
-"""Changes of in-sync replicas that the leader writes itself: the partition's state, and a note to the controller.
+"""ISR changes that the leader writes itself: the partition's state, and a notification for the controller.
 
     /brokers/topics/<topic>/partitions/<p>/state   the new state, if the node has the version that the leader knows
     /isr_change_notification/isr_change_<seq>      the changed partitions; the controller sends them to all brokers

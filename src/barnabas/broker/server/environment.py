@@ -1,4 +1,4 @@
-"""All that a broker uses of the world outside: time, random numbers, threads, disk, network, registry.
+"""Everything that a broker uses of the outside world: time, random numbers, threads, disk, network, registry.
 
 `lifecycle` builds the machine's own environment; a simulation builds another one. Whatever else a broker is made of
 takes these things when it is built and reads the world nowhere (tests/unit/broker/server/test_one_door.py).

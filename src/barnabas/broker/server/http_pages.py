@@ -1,4 +1,4 @@
-"""Opens the addresses of `barnabas.http.listeners`, of a broker or of a registry by itself."""
+"""Opens the addresses of `barnabas.http.listeners`, for a broker or a standalone registry."""
 
 import logging
 

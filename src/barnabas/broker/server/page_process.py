@@ -1,4 +1,4 @@
-"""The page beside a broker (`barnabas broker --page`): a process of its own, ended with the broker.
+"""The web console beside a broker (`barnabas broker --page`): a process of its own, ended with the broker.
 
 It starts once clients can connect, and connects to the broker like any client: its failures do not affect the broker's
 clients. If it exits it is started again, after 1 s, then after twice as long each time, up to a minute; after a

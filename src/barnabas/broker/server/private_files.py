@@ -1,4 +1,4 @@
-"""Finds the files with a broker's secrets that others on its machine can read.
+"""Finds files with a broker's secrets that other users of the machine can read.
 
 Files that the broker creates are accessible to its own user only (the umask is set in `main.py`); existing files keep
 their mode, be it Kafka's or an administrator's.

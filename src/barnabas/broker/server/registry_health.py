@@ -1,4 +1,4 @@
-"""`/health` and `/ready` of a registry by itself: `barnabas.http.listeners`, as of a broker.
+"""`/health` and `/ready` of a standalone registry, at `barnabas.http.listeners`.
 
 Its metrics are those of ZooKeeper's four-letter word mntr.
 

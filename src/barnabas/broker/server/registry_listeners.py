@@ -1,4 +1,4 @@
-"""Serves the cluster's state, which this broker keeps itself, to ZooKeeper's clients: `barnabas.registry.listeners`.
+"""Serves this broker's embedded registry to ZooKeeper clients, at `barnabas.registry.listeners`.
 
 Imported only where that is set.
 

@@ -1,4 +1,4 @@
-"""The transaction coordinator: the shell around the pure transaction machine.
+"""The transaction coordinator: the shell around the pure transaction state machine.
 
 It finds the transactional id, applies one event to it, and carries out the effects: records of `__transaction_state`,
 markers, waiting answers. Owned by the event loop.

@@ -1,4 +1,4 @@
-"""Brings the outcomes of transactions to the leaders of the partitions that they touched (WriteTxnMarkers).
+"""Sends transaction markers to the leaders of a transaction's partitions (WriteTxnMarkers).
 
     SendMarkers ─► by leader ─► one request in flight to each broker, the next one takes all waiting ones ─► errors by
     partition ─► done, retried, or given up

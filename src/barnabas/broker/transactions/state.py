@@ -1,4 +1,4 @@
-"""The transaction machine: one event happens to one transactional id. Pure.
+"""The transaction state machine: applies one event to one transactional id. Pure.
 
 Invariants: an event changes a transaction only through a new state once that is in the log, except for the epoch that
 fences a producer; while a state is pending every request of its producer is answered CONCURRENT_TRANSACTIONS; a

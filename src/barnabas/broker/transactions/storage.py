@@ -1,4 +1,4 @@
-"""Encodes the records of `__transaction_state` as Kafka 2.7 does, and decodes them.
+"""Encodes the records of `__transaction_state` as Kafka 2.7, and decodes them.
 
 | part | prefix | fields |
 | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""One transactional id, as its coordinator knows it.
+"""The state of one transactional id in its coordinator.
 
     EMPTY ─► ONGOING ─► PREPARE_COMMIT ─► COMPLETE_COMMIT ─► ONGOING, EMPTY
                    └──► PREPARE_ABORT ──► COMPLETE_ABORT ──► ONGOING, EMPTY

@@ -1,4 +1,4 @@
-"""Batches that another replica wrote, as a follower appends them: with the offsets and epochs that they have.
+"""Batches from another replica, as a follower appends them: with their offsets and epochs.
 
 One pass over the headers of a run checks it and collects the data for the log:
 

@@ -1,4 +1,4 @@
-"""Writes the files of a cleaned segment, called `.cleaned` until they are swapped in.
+"""Writes the files of a cleaned segment, named `.cleaned` until they are swapped in.
 
 Invariant: once `finish` is done they are on disk, whole, and bear the time of the last segment they were made from.
 

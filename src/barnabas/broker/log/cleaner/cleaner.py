@@ -1,4 +1,4 @@
-"""Runs the rounds: chooses the dirtiest log, has it cleaned in a thread of the cleaner, puts the results in place.
+"""Runs cleaner rounds: chooses the dirtiest log, cleans it in a cleaner thread, swaps the results in.
 
     event loop   choose ─► (snapshot)        ┌► swap ─┐        ┌► (next group) ─┐          ┌► note where it is clean
     thread                └► learn the keys ─┘        └► rename ┘ └► clean it ─►┘ sync dir ┘

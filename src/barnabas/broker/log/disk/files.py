@@ -1,4 +1,4 @@
-"""The one door to the disk: whatever the log reads or writes passes here, so that a test can tear, cut or lose it.
+"""All file access of logs, in one place, so that tests can inject torn, truncated or lost writes.
 
 Invariants:
     - a record file's `size` is what was written completely: a write that fails half-way is cut off again; what is

@@ -1,4 +1,4 @@
-"""Keeps room on the disk for a file that will grow (preallocate=true).
+"""Reserves disk space for a file that will grow (preallocate=true).
 
 The room lies beyond the file's end, so a file never holds bytes that nobody wrote, even after a crash; cutting the file
 at its end gives the rest back. Loaded only where a topic wants it: `ctypes` costs start-up time.

@@ -1,4 +1,4 @@
-"""Brings producer state up to date from batches that are in the log already, and transaction indexes with it.
+"""Brings producer state and transaction indexes up to date from batches that are already in the log.
 
 Invariant: replaying a batch has the same effect on the state as its append.
 

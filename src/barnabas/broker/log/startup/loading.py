@@ -1,4 +1,4 @@
-"""Opens all logs of a broker at its start, telling how far it is.
+"""Opens all logs of a broker at its start, and logs the progress.
 
 Each log is one piece of work for the executor. One that is damaged where nothing can be mended is left alone, and the
 others are opened. A directory's clean-shutdown marker is removed once all its logs are

@@ -1,4 +1,4 @@
-"""Opens a log: trusts it after a clean stop, checks and mends it after a kill.
+"""Opens a log: trusts it after a clean stop, checks and repairs it after a kill.
 
 After a kill every segment from the recovery point on is read whole: batches are checked (length, magic, CRC, ascending
 offsets), indexes and leader epochs are rebuilt, and at the first damaged batch, or where a segment ends before the next

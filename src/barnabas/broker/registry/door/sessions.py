@@ -1,4 +1,4 @@
-"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and end after too long a silence.
+"""The sessions of ZooKeeper's clients: they outlive a connection and this process, and expire after a timeout.
 
 Invariants:
 

@@ -1,4 +1,4 @@
-"""Tokens that an identity provider signed, judged by its public keys (JWKS).
+"""Signed OAUTHBEARER tokens, verified with the identity provider's public keys (JWKS).
 
 A token names its key by `kid`; with a single key it need not. Symmetric keys (`oct`) are not public keys and are
 ignored: everyone who could read them could make tokens.
