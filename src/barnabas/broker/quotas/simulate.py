@@ -53,7 +53,7 @@ class Sender:
 
 @dataclass(slots=True)
 class Outcome:
-    """The simulated result for the clients that share a token bucket.
+    """The simulated result for the clients that share a bucket.
 
     Attributes:
         seconds: Of the history.
