@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Conversions(NamedTuple):
-    """The threads of a broker that convert batches, and the scheduler of their steps.
+    """The threads that convert batches, and the dice that choose the first partition of an answer.
 
     Attributes:
         usual: For batches that unpack to little (`down_conversion.USUAL_UNPACKED_BYTES`).

@@ -101,7 +101,7 @@ class RequestTimes:
 
 
 def sum_of(name: str, parts: Sequence[RequestTimes]) -> RequestTimes:
-    """Return the sum of the times of several versions, such as all of one API."""
+    """Return the sum of several request times with the same versions, such as those of one API."""
     total = RequestTimes(name, len(parts[0].versions) - 1)
     for part in parts:
         total.count += part.count

@@ -56,5 +56,5 @@ def _partition_bytes(data: PartitionData, api_version: int, is_flexible: bool) -
 
 
 def _count_bytes(count: int) -> int:
-    """Return the bytes of a count or string length that is encoded as a varint, plus one."""
+    """Return the size of an encoded count or string length: a varint of it plus one."""
     return max(1, -(-(count + 1).bit_length() // 7))

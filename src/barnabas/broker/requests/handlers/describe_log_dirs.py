@@ -20,7 +20,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
 @in_slices
 def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
-    """Return each directory with the requested partitions (null: all)."""
+    """Return each directory with all its topics, and of these only the requested partitions (null: all)."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
         yield DescribeLogDirsResponse()
         return
