@@ -261,14 +261,14 @@ def test_a_replaced_keystore_is_noticed_and_a_broken_one_is_not_taken(files, aut
         plain = socket.create_connection((broker.host, broker.port), PATIENCE_S)
         with plain, context.wrap_socket(plain, server_hostname="localhost") as old:
             files.write("broker.pem", b"nothing")
-            wait_for_line(broker, "keeps its keys: ")
+            wait_for_line(broker, "keeps its old keys: ")
             assert ask(broker, context) == "broker"
             files.write("broker.pem", authority.issue("its successor").pem())
             eventually(lambda: ask(broker, context) == "its successor")
             # Who is in stays in.
             old.sendall(API_VERSIONS)
             assert len(old.recv(4096)) > 10
-        assert broker.log_text().count("keeps its keys: ") == 1
+        assert broker.log_text().count("keeps its old keys: ") == 1
 
 
 def test_a_certificate_that_is_revoked_meanwhile_is_refused(files, authority):

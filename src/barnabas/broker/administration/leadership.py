@@ -1,6 +1,6 @@
-"""Elections and reassignments as administrators ask for them.
+"""Elections and reassignments on behalf of administrators.
 
-The controller does either; what is elected is waited for until this broker's image of the cluster shows it.
+The controller carries out both. Elections are waited for until this broker's image of the cluster shows the result.
 
 Source: semantics, ElectLeaders, AlterPartitionReassignments.
 """
@@ -22,7 +22,7 @@ __all__ = ["Election", "ElectionResult", "LeadershipAdmin", "Moving", "Reassignm
 
 
 class LeadershipAdmin:
-    """Says who is to lead, and who is to hold, the partitions of the cluster."""
+    """Elects leaders and reassigns partitions of the cluster."""
 
     def __init__(self, cluster: ClusterView, controller: Controller, timers: Timers) -> None:
         self._cluster = cluster
@@ -31,7 +31,7 @@ class LeadershipAdmin:
 
     @property
     def is_controller(self) -> bool:
-        """Whether this broker is the controller; only that one does any of it."""
+        """Return whether this broker is the controller; only the controller elects and reassigns."""
         return self._controller.is_active
 
     async def elect(
@@ -40,7 +40,7 @@ class LeadershipAdmin:
         """Elect leaders, and wait until they lead.
 
         Args:
-            timeout_ms: How long to wait; what is late is answered with REQUEST_TIMED_OUT, and comes nevertheless.
+            timeout_ms: How long to wait; later results are answered with REQUEST_TIMED_OUT, but still happen.
         """
         results = await self._controller.carry_out(
             Kind.MANUAL_LEADER_BALANCE, lambda term: elect_leaders(term, wanted, election)
@@ -71,10 +71,10 @@ class LeadershipAdmin:
             wanted: Partition to the replicas that it is to have; None cancels.
 
         Returns:
-            What has begun, or why not; None: this broker is not the controller.
+            The started operations, or errors; None: this broker is not the controller.
         """
         return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
 
     def reassignments(self) -> dict[TopicPartition, Moving]:
-        """The partitions that are on their way to other brokers."""
+        """Return the partitions that are being reassigned."""
         return self._controller.reassignments()

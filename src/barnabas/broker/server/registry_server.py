@@ -1,7 +1,7 @@
-"""A registry by itself: the tree of several brokers, for whoever speaks ZooKeeper's protocol, and no broker.
+"""A standalone registry: serves the tree for several brokers by ZooKeeper's protocol, without a broker.
 
-It is one server. Its sessions and their ephemeral nodes outlive it: when it starts again within their time, brokers go
-on as if nothing had been. While it is away records flow, and nobody is elected.
+It is a single server. Sessions and their ephemeral nodes outlive it: if it restarts within their timeout, brokers
+continue without noticing. While it is down clients still produce and consume, and no leader is elected.
 
 Source: docs/zookeeper-clients.md; ADR 17.
 """
@@ -75,7 +75,7 @@ class RegistryServer:
             self._health.is_serving = True
 
     async def stop(self) -> None:
-        """Stop: what was asked for before is finished, sessions live on."""
+        """Stop after pending requests are finished; sessions live on."""
         if self._health is not None:
             self._health.is_serving = False
         if self._listeners is not None:

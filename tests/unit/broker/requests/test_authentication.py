@@ -241,7 +241,7 @@ def test_a_failed_login_is_told_late_and_then_closes(version, caplog):
     assert (answer.error_code, answer.error_message) == (ErrorCode.SASL_AUTHENTICATION_FAILED, PLAIN_FAILED)
     assert stranger.counts == (0, 1, 0, 0)
     assert stranger.info.principal == ANONYMOUS
-    assert f"a login from 10.1.2.3:5000 on SASL_PLAINTEXT failed: {PLAIN_FAILED}" in caplog.text
+    assert f"login from 10.1.2.3:5000 on listener SASL_PLAINTEXT failed: {PLAIN_FAILED}" in caplog.text
     assert "wrong" not in caplog.text
 
 
@@ -582,7 +582,7 @@ def test_what_is_too_long_is_not_looked_at(mechanism, version, caplog):
     else:
         stranger.say(token)
         assert stranger.refused_late(36, 0) is None
-    assert "failed: what it says is longer than 16384 bytes" in caplog.text
+    assert "longer than 16384 bytes" in caplog.text
     assert len(caplog.text) < 1_000
 
 

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (API key 46, v0): which partitions are on their way to other brokers.
+"""ListPartitionReassignments (API key 46, v0): the partitions that are being reassigned.
 
 Source: protocol guide, ListPartitionReassignments; semantics, topics and partitions; KIP-455.
 """
@@ -18,7 +18,7 @@ from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 def list_partition_reassignments(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
-    """Those of the partitions that are asked about (null: of all) which are on their way."""
+    """Return the requested partitions (null: all) that are being reassigned."""
     if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
         error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return ListPartitionReassignmentsResponse(error_code=error_code, error_message=ctx.not_authorized())
@@ -40,7 +40,7 @@ def list_partition_reassignments(
 def refuse(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest, error_code: ErrorCode
 ) -> ListPartitionReassignmentsResponse:
-    """The request failed as a whole."""
+    """Return the error response: the request failed as a whole."""
     return ListPartitionReassignmentsResponse(error_code=error_code)
 
 
