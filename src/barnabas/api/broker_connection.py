@@ -1,11 +1,11 @@
-"""One connection to one broker, made when it is needed and once more when it breaks.
+"""One connection to one broker, opened on demand and reopened once if it breaks.
 
-Brokers from 0.10 on tell which versions of each request they know. Older ones close the connection when they are
-asked, and are then spoken to as 0.8.2, which 0.9 understands as well; 0.8.0 and 0.8.1 know less, and somebody has to
-say so.
+Brokers from 0.10 on report their supported request versions (ApiVersions). Older brokers close the connection on that
+request; the client then assumes 0.8.2, whose requests 0.9 understands as well. 0.8.0 and 0.8.1 support less, so the
+program must name those versions.
 
-Source: protocol guide, ApiVersions; legacy-0.7.md, "0.8 .. 0.9 on the newer wire"; design document, the simple
-consumer (it reconnects once).
+Source: protocol guide, ApiVersions; legacy-0.7.md, "0.8 .. 0.9 on the newer wire"; design document, the simple consumer
+(it reconnects once).
 """
 
 import asyncio
@@ -47,7 +47,7 @@ _OF_THE_CONNECTION: Final = frozenset({ErrorCode.NETWORK_EXCEPTION, ErrorCode.RE
 
 
 def versions_of(broker_version: str) -> Versions | None:
-    """Return the API versions that brokers of a version know; None: they can be asked.
+    """Return the API versions that brokers of a version support; None: the broker can report them itself.
 
     Args:
         broker_version: Such as `0.8.2` or `0.8.2.2`.
@@ -68,7 +68,7 @@ def versions_of(broker_version: str) -> Versions | None:
 
 
 class BrokerConnection:
-    """Asks one broker, and connects to it when there is something to ask.
+    """Sends requests to one broker and connects on the first request.
 
     Several may ask at once: the broker answers one after the other.
     """
@@ -108,7 +108,7 @@ class BrokerConnection:
         self._is_closed = False
 
     async def ask(self, request: Message, answer: type[R], *, version: int | None = None, max_version: int = 99) -> R:
-        """Send a request and wait for its answer, over a second connection where the first one breaks.
+        """Send a request and wait for its response; if the connection breaks, try once more over a new one.
 
         Args:
             answer: The response's class.
@@ -131,7 +131,7 @@ class BrokerConnection:
             raise _as_broker_error(self._hung_up or error) from error
 
     async def knows(self, api_key: ApiKey, version: int) -> bool:
-        """Return whether the broker knows a version of a request.
+        """Return whether the broker supports a version of a request.
 
         Raises:
             BrokerError: It can't be asked.
@@ -144,7 +144,7 @@ class BrokerConnection:
         return least <= version <= most
 
     async def close(self) -> None:
-        """Close the connection; harmless when it is closed already."""
+        """Close the connection; does nothing if it is closed already."""
         self._is_closed = True
         channel, self._channel = self._channel, None
         if channel is not None:
@@ -217,7 +217,7 @@ class BrokerConnection:
 
 
 def _with_buffer(env: ClientEnvironment, buffer_size: int) -> ClientEnvironment:
-    """The same world, where connections in the clear hold so much of what was received."""
+    """Return the same environment, with this receive buffer size for connections without TLS."""
     if buffer_size < 0:
         return env
 

@@ -1,4 +1,4 @@
-"""What a fetch answered for one partition: a run of messages, read as it is iterated.
+"""The fetched messages of one partition, decoded while the program iterates.
 
     messages = consumer.fetch("t", 0, offset)
     for offset, next_offset, message in messages:
@@ -62,7 +62,7 @@ class Message(NamedTuple):
 
 
 class MessageAndOffset(NamedTuple):
-    """A message and its place in the log.
+    """A message with its offset.
 
     Attributes:
         offset: Its own.
@@ -120,12 +120,12 @@ class MessageSet:
 
     @property
     def size_in_bytes(self) -> int:
-        """All that came, with what is cut off at the end."""
+        """Return the number of received bytes, a cut-off end included."""
         return len(self.data)
 
     @property
     def valid_bytes(self) -> int:
-        """Return how many of the bytes are whole messages or batches; only their sizes are looked at.
+        """Return how many of the bytes are whole messages or batches, by their size fields alone.
 
         Raises:
             InvalidMessageError: A size that no message has.
@@ -134,12 +134,12 @@ class MessageSet:
 
     @property
     def is_partial(self) -> bool:
-        """Whether the end is cut off. Raises InvalidMessageError."""
+        """Return whether the last message or batch is cut off. Raises InvalidMessageError."""
         return self.valid_bytes < self.size_in_bytes
 
     @property
     def wanted_bytes(self) -> int | None:
-        """Return the size of the message or batch whose end is cut off; None: none is, or it is not known.
+        """Return the size of the cut-off message or batch; None: there is none, or its size is not known.
 
         Raises:
             InvalidMessageError: A size that no message has.
@@ -152,7 +152,7 @@ class MessageSet:
 
     @property
     def next_offset(self) -> int:
-        """Return where to go on reading when all of it is read; `fetch_offset` where nothing whole is in it.
+        """Return the offset at which to read next after this set; `fetch_offset` if the set holds no whole message.
 
         It may be above the last message's: markers of transactions, and what compaction took, have offsets too.
 
@@ -212,7 +212,7 @@ class MessageSet:
             yield to_record(inner)
 
     def _numbered(self, records: Iterable[Record], magic: int, end_offset: int) -> Iterator[MessageAndOffset]:
-        """Give records as messages; behind the last one reading goes on at `end_offset`."""
+        """Convert records to messages; reading continues at `end_offset` after the last one."""
         last: Record | None = None
         for record in records:
             if last is not None:

@@ -1,4 +1,4 @@
-"""The documented settings of a client API: how one is declared, and how a program's mapping becomes values.
+"""The documented settings of a client API: their declarations, and the conversion of a program's mapping to values.
 
 Each API has one table. A setting has one name, the newest that is documented (0.8.2), and those that it had before
 (0.7) as aliases:
@@ -64,19 +64,19 @@ class Declared(NamedTuple):
 
     @property
     def setting(self) -> Setting:
-        """The same as the rest of the package knows settings."""
+        """Return the declaration as the `Setting` that the rest of the package uses."""
         kind = "string" if self.type == _CLASS else self.type
         return Setting(self.name, kind, self.default, self.least, self.greatest, self.choices, "medium", "")
 
     @property
     def allowed(self) -> str:
-        """Describe the values that are allowed, in words for a person."""
+        """Return a readable description of the allowed values."""
         return "a dotted path, or an object" if self.type == _CLASS else allowed(self.setting)
 
 
 @dataclass(slots=True, frozen=True)
 class Settings:
-    """The settings that a program gave, and the defaults of others.
+    """The settings that a program gave, with defaults for the others.
 
     Attributes:
         given: The settings that were given, by their newest name.
@@ -88,13 +88,13 @@ class Settings:
     _values: Mapping[str, object] = field(repr=False)
 
     def integer(self, name: str) -> int:
-        """The value of a short, int or long."""
+        """Return the value of a short, int or long."""
         value = self._values[name]
         assert isinstance(value, int)
         return value
 
     def number(self, name: str) -> float:
-        """The value of a double."""
+        """Return the value of a double."""
         value = self._values[name]
         assert isinstance(value, float | int)
         return float(value)
@@ -105,19 +105,19 @@ class Settings:
         return value
 
     def text(self, name: str) -> str:
-        """The value of a string; empty where it has none."""
+        """Return the value of a string; empty if it has none."""
         value = self._values[name]
         assert value is None or isinstance(value, str)
         return value or ""
 
     def items(self, name: str) -> list[str]:
-        """The value of a list; empty where it has none."""
+        """Return the value of a list; empty if it has none."""
         value = self._values[name]
         assert value is None or isinstance(value, list)
         return list(value or ())
 
     def given_object(self, name: str) -> object:
-        """The value of a class: a dotted path, an object, or None."""
+        """Return the value of a class: a dotted path, an object, or None."""
         return self._values[name]
 
 
@@ -144,7 +144,7 @@ class SettingsTable:
                 self._names[name] = declared
 
     def read(self, config: Mapping[str, object]) -> Settings:
-        """Turn what a program gave into values.
+        """Convert a program's settings to values.
 
         Args:
             config: By documented names, old or new; text (as of a properties file), numbers and booleans; None is as
@@ -183,7 +183,7 @@ class SettingsTable:
 
 
 def _plain_form(name: str) -> str:
-    """Return the form that names are compared by: which case and which marks divide the words is forgotten first."""
+    """Return the form in which names are compared: without case and separators."""
     return name.lower().replace("-", ".").replace("_", ".")
 
 

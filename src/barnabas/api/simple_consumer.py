@@ -42,11 +42,11 @@ __all__ = [
 
 
 class SimpleConsumer:
-    """Reads from one broker the partitions that it leads, and keeps offsets there for groups.
+    """Reads partitions from the broker that leads them, and stores offsets there for groups.
 
-    It connects when it is asked for something first. Where the connection breaks, or an answer does not come in time,
-    it connects again and asks once more; what fails then is raised. Any thread may use it, and several at once: the
-    broker answers one after the other. A program that has an event loop uses `AsyncSimpleConsumer`.
+    The consumer connects on the first request. If the connection breaks or an answer does not come in time, it connects
+    again and tries once more; a second failure is raised. Threads may share a consumer: the broker answers one request
+    after another. Programs with an event loop use `AsyncSimpleConsumer`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class SimpleConsumer:
         self.close()
 
     def close(self) -> None:
-        """Close the connection, and fail what still waits for it; harmless a second time."""
+        """Close the connection and fail pending requests; a second call does nothing."""
         loop, self._loop = self._loop, None
         if loop is not None:
             loop.run(self._consumer.close())
@@ -161,7 +161,7 @@ class SimpleConsumer:
     # --- offsets of the log
 
     def get_offsets_before(self, topic: str, partition: int, time: int, max_offsets: int = 1) -> list[int]:
-        """Offsets where segments of the log begin that were last written to before a time.
+        """Return the start offsets of log segments that were last written before a time.
 
         Args:
             time: In ms since 1970; or `LATEST_TIME`, with which the end of the log is the first, or `EARLIEST_TIME`.
@@ -180,7 +180,7 @@ class SimpleConsumer:
     # --- offsets of groups
 
     def commit_offsets(self, group_id: str, offsets: Offsets, *, version: int = IN_ZOOKEEPER) -> None:
-        """Keep how far a group has read.
+        """Store a group's read positions.
 
         Args:
             offsets: The next offset to be read of each partition, with a text where that is wanted.
@@ -215,7 +215,7 @@ class SimpleConsumer:
     # --- who to ask
 
     def find_leader(self, topic: str, partition: int) -> tuple[str, int]:
-        """Host and port of the broker that leads a partition: the one to fetch from.
+        """Return host and port of the broker that leads a partition: fetch from that broker.
 
         Raises:
             LeaderNotAvailableError, UnknownTopicOrPartitionError: Nobody does; there is no such partition.
@@ -225,7 +225,7 @@ class SimpleConsumer:
         return self._run().run(self._consumer.find_leader(topic, partition))
 
     def find_coordinator(self, group_id: str) -> tuple[str, int]:
-        """Host and port of the broker that keeps a group's offsets: the one for version 1 and later.
+        """Return host and port of the broker that stores a group's offsets, for version 1 and later.
 
         Raises:
             CoordinatorNotAvailableError: Not yet.

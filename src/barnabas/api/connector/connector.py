@@ -105,7 +105,7 @@ class ConsumerConnector:
         key_decoder: Decoder[Any] = _DEFAULT,
         value_decoder: Decoder[Any] = _DEFAULT,
     ) -> dict[str, list[KafkaStream[Any, Any]]]:
-        """Join the group, and read topics.
+        """Join the group and read topics.
 
         Args:
             topic_count: Topic to the number of streams, each for a thread. Topics need not be there yet.
@@ -151,7 +151,7 @@ class ConsumerConnector:
         key_decoder: Decoder[Any] = _DEFAULT,
         value_decoder: Decoder[Any] = _DEFAULT,
     ) -> list[KafkaStream[Any, Any]]:
-        """Join the group, and read all topics that a list covers, those to come among them.
+        """Join the group and read all topics that a filter matches, future ones included.
 
         Args:
             topic_filter: A `WhiteList` or `BlackList`.
@@ -173,7 +173,7 @@ class ConsumerConnector:
         return streams
 
     def commit_offsets(self) -> None:
-        """Store the offset behind the last message that was taken of each partition owned now.
+        """Store the offset after the last message taken from each partition owned now.
 
         Raises:
             OffsetCommitError: They could not be stored, or not all.
@@ -184,7 +184,9 @@ class ConsumerConnector:
             self._call(self._running.commit_offsets())
 
     def shutdown(self) -> None:
-        """Leave the group: with auto.commit.enable what was taken is stored; the streams end. Again: nothing.
+        """Leave the group and end the streams; with auto.commit.enable, store offsets first.
+
+        A second call does nothing.
 
         Raises:
             OffsetCommitError: The offsets could not be stored. The rest is done all the same.
@@ -231,7 +233,7 @@ class ConsumerConnector:
         )
 
     def _note_room(self) -> None:
-        """Called in a program's thread."""
+        """Resume fetching after a stream has room again; runs in a program's thread."""
         if self._running is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._running.fetchers.note_room)
 
@@ -258,7 +260,7 @@ class ConsumerConnector:
             self._loop.close()
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have the loop's thread do something, and wait for it."""
+        """Run a coroutine on the loop's thread and wait for its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def _end_thread(self) -> None:
@@ -267,7 +269,7 @@ class ConsumerConnector:
 
 
 def _environment(receive_buffer_bytes: int) -> ClientEnvironment:
-    """The machine's own world, with connections whose receive buffers are of this size."""
+    """Return the default environment, with this receive buffer size for connections."""
 
     async def dial(host: str, port: int) -> Streams:
         reader, writer = await dial_plainly(host, port)

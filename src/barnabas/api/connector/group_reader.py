@@ -1,4 +1,4 @@
-"""Looks at a group in the registry, and has whatever is looked at watched from then on.
+"""Reads a group from the registry and watches every node that it read.
 
 Invariant: a watch is set with the read or before it, so that no change is missed that comes after.
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class GroupReader:
-    """What one member looks at."""
+    """Reads and watches one member's view of its group."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class GroupReader:
         self._note_brokers = note_brokers
 
     async def read(self) -> GroupView:
-        """Look.
+        """Read the group and its topics.
 
         Raises:
             RegistryError: Something could not be read.
@@ -73,7 +73,7 @@ class GroupReader:
         return subscriptions
 
     async def _partitions(self, topic: str) -> list[int]:
-        """The partitions of a topic; none where there is no such topic yet."""
+        """Return a topic's partitions; an empty list if the topic does not exist yet."""
         path = paths.topic(topic)
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What a member knows of its group and cluster when it works out who owns what. Pure.
+"""A member's view of its group and cluster, the input of the assignment. Pure.
 
 Source: implementation document, distribution; Kafka 0.8.2.2, AssignmentContext and TopicCount.
 """
@@ -13,7 +13,7 @@ from barnabas.wire.registry.znodes.consumers import ConsumerThread, Pattern, Sub
 
 @dataclass(slots=True, frozen=True)
 class GroupView:
-    """One look at the registry.
+    """A snapshot of the registry.
 
     Attributes:
         subscriptions: What each registered consumer reads.
@@ -29,7 +29,7 @@ class GroupView:
 
 
 def topics_of(subscription: Subscription, topics: Collection[str], excludes_internal: bool) -> dict[str, int]:
-    """The topics that a consumer reads now, with its number of streams.
+    """Return the topics that a consumer reads now, with its number of streams.
 
     Args:
         subscription: What it subscribed to; topics that it names need not be there.
@@ -47,7 +47,7 @@ def topics_of(subscription: Subscription, topics: Collection[str], excludes_inte
 
 
 def threads_of(view: GroupView, consumer: str, excludes_internal: bool) -> dict[str, list[ConsumerThread]]:
-    """The threads of the group that read each topic of one consumer. Raises ConfigError, as `topics_of`."""
+    """Return the threads of the group that read each topic of one consumer. Raises ConfigError, as `topics_of`."""
     read = {
         name: topics_of(subscription, view.topics, excludes_internal)
         for name, subscription in view.subscriptions.items()

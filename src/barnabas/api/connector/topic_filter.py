@@ -1,8 +1,8 @@
-"""White and black lists: regular expressions of topic names, as Java has them, where `,` may stand for `|`.
+"""White and black lists: regular expressions of topic names in Java's syntax, where `,` may stand for `|`.
 
-An expression has to match the whole name. What Java writes in another way than Python is translated: `\\p{Alpha}` and
-the other POSIX classes, `\\Q...\\E`, `\\z`. Classes within classes (`[a-z&&[^b]]`) are refused, as Python would take
-them for something else.
+An expression must match the whole name. Java syntax that differs from Python's is translated: `\p{Alpha}` and the other
+POSIX classes, `\Q...\E`, `\z`. Classes within classes (`[a-z&&[^b]]`) are rejected, because they mean something else in
+Python.
 
 Source: configuration documents, topic filters; Kafka 0.8.2.2, TopicFilter; java.util.regex.Pattern.
 """
@@ -32,7 +32,7 @@ _TOKEN: Final = re.compile(r"\\Q(.*?)(?:\\E|$)|\\p\{(\w+)\}|\\P\{(\w+)\}|(\\z)|(
 
 
 class TopicFilter:
-    """What a consumer reads, by name; use `WhiteList` or `BlackList`.
+    """A filter of topic names; use `WhiteList` or `BlackList`.
 
     Attributes:
         regex: As it stands in the registry.
@@ -79,7 +79,7 @@ class BlackList(TopicFilter):
 
 
 def _translated(regex: str) -> str:
-    """The same expression in Python's words."""
+    """Translate the expression to Python's syntax."""
     is_in_class = False
 
     def translate(token: re.Match[str]) -> str:

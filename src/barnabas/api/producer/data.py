@@ -1,4 +1,4 @@
-"""What is given to a producer: messages of one topic and key.
+"""The input of a producer: messages of one topic and key.
 
 Source: design document of 0.7, "Producer APIs" (ProducerData); 0.8's KeyedMessage is one of one message.
 """

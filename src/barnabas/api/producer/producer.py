@@ -35,7 +35,7 @@ _MISSING = f"the producer needs librdkafka: {install_hint('clients')}"
 
 
 class Producer:
-    """Sends messages to topics. Any number of threads may use one; it is closed when it is no longer needed."""
+    """Sends messages to topics. Threads may share one producer; close it after use."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         """Args:
@@ -145,16 +145,16 @@ class Producer:
 
     @property
     def queued_count(self) -> int:
-        """Async: how many messages the sender's thread has not taken yet."""
+        """Return how many messages the sender thread of an async producer has not taken yet."""
         return 0 if self._queue is None else self._queue.queued
 
     @property
     def failed_count(self) -> int:
-        """Async: how many messages were given up so far."""
+        """Return how many messages an async producer has given up so far."""
         return 0 if self._sender is None else self._sender.failed_count
 
     def close(self) -> None:
-        """Send what is queued, or give it up after all retries, and end; closed twice is closed."""
+        """Send queued messages, or give them up after all retries, and close; a second call does nothing."""
         with self._lock:
             if self._is_closed:
                 return
@@ -178,7 +178,7 @@ class Producer:
 
 
 class _Direct:
-    """Sends, and waits for the answers."""
+    """Sends messages and waits for the answers."""
 
     def __init__(self, delivery: "Delivery", encoding: Encoding) -> None:
         self._delivery = delivery
@@ -199,7 +199,7 @@ def _as_batch(given: tuple[object, ...]) -> list[ProducerData]:
 
 
 def new_backlog(settings: Settings) -> Backlog:
-    """Make the backlog that the queue's settings describe."""
+    """Create the backlog that the queue's settings describe."""
     return Backlog(
         settings.integer("queue.buffering.max.messages"),
         settings.integer("batch.num.messages"),

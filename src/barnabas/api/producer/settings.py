@@ -1,4 +1,4 @@
-"""The documented settings of the producer, in the words of docs/clients/producer.md, and what is made of them.
+"""The documented settings of the producer, as in docs/clients/producer.md, and the values derived from them.
 
 Names and defaults are those of 0.8.2, and of 0.7 for what 0.8 does not have.
 
@@ -275,7 +275,7 @@ class ProducerConfig:
 
     @property
     def zookeeper(self) -> ZooKeeperOptions:
-        """The way to reach ZooKeeper."""
+        """Return the options of the ZooKeeper connection."""
         settings, session_ms = self.settings, self.settings.integer("zookeeper.session.timeout.ms")
         connection_ms = session_ms
         if "zookeeper.connection.timeout.ms" in settings.given:
@@ -286,12 +286,12 @@ class ProducerConfig:
 
     @property
     def sync_time_s(self) -> float:
-        """zookeeper.sync.time.ms in seconds."""
+        """Return zookeeper.sync.time.ms in seconds."""
         return self.settings.integer("zookeeper.sync.time.ms") / 1000
 
     @property
     def backoff_s(self) -> float:
-        """retry.backoff.ms in seconds."""
+        """Return retry.backoff.ms in seconds."""
         return self.settings.integer("retry.backoff.ms") / 1000
 
     def is_compressed(self, topic: str) -> bool:
@@ -299,7 +299,7 @@ class ProducerConfig:
         return self.codec != "none" and (not self.compressed_topics or topic in self.compressed_topics)
 
     def librdkafka(self, servers: str, codec: str) -> dict[str, str | int]:
-        """librdkafka's settings for the connections to these brokers. Some are secrets. Raises ConfigError."""
+        """Return librdkafka's settings for connections to these brokers. Some are secrets. Raises ConfigError."""
         number = self.settings.integer
         request_ms, backoff_ms = number("request.timeout.ms"), number("retry.backoff.ms")
         retries, refresh_ms = number("message.send.max.retries"), number("topic.metadata.refresh.interval.ms")
