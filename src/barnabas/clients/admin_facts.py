@@ -1,7 +1,7 @@
-"""Asks one broker for what happened of late: why groups rebalanced, who was held or refused, how logs grew.
+"""Queries one broker for diagnostic events: causes of rebalances, throttled or rejected clients, log growth.
 
-A request of Barnabas's own. A Kafka closes the connection where it is asked; that is told as UNSUPPORTED_VERSION, so
-that it need be asked only once.
+This is a request of Barnabas. Kafka closes the connection when it receives the request; that is reported as
+UNSUPPORTED_VERSION, so callers need to try only once.
 
 Source: docs/explain.md; explain/facts.json; schemas/messages/FactsRequest.json.
 """
@@ -21,10 +21,10 @@ _NO_RIGHT = "this takes DESCRIBE on the cluster; without it a user can ask for w
 
 
 class FactsAdmin(AdminCalls):
-    """Questions to single brokers."""
+    """Queries for diagnostic events of single brokers."""
 
     async def ask(self, node_id: int, subject: str, names: Iterable[str] | None = None, since_ms: int = -1) -> Told:
-        """Return what a broker tells about a subject (`explain/facts.json`).
+        """Return a broker's diagnostic events on a subject (`explain/facts.json`).
 
         Args:
             names: Of which groups, topics, transactional ids or client ids; None: of all.

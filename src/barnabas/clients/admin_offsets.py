@@ -1,4 +1,4 @@
-"""Where partitions begin and end, and where they shall begin.
+"""Administration of partition offsets: start, end and lookup by time, and deletion of records.
 
 Source: protocol guide, ListOffsets, DeleteRecords; KIP-107.
 """
@@ -25,7 +25,7 @@ class OffsetAdmin(AdminCalls):
     async def offsets(
         self, partitions: Iterable[TopicPartition], timestamp_ms: int, *, is_read_committed: bool = False
     ) -> dict[TopicPartition, int]:
-        """Return where partitions begin (EARLIEST), end (LATEST), or first reach a timestamp (-1: they never do).
+        """Return the start (EARLIEST), the end (LATEST) or the first offset of a timestamp (-1: none) of partitions.
 
         Args:
             partitions: Which ones.
@@ -68,7 +68,7 @@ class OffsetAdmin(AdminCalls):
         return found
 
     async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KafkaError]:
-        """Have partitions begin at an offset; -1 stands for the high watermark.
+        """Delete a partition's records below an offset; -1 stands for the high watermark.
 
         Returns:
             Where each partition begins now, or why its records were not deleted.

@@ -1,4 +1,4 @@
-"""Where replicas are: log directories, reassignments, and which replica leads.
+"""Administration of replicas: log directories, reassignments and leader election.
 
 Source: protocol guide, DescribeLogDirs, AlterReplicaLogDirs, ListPartitionReassignments, AlterPartitionReassignments,
 ElectLeaders; KIP-113, KIP-455, KIP-460.
@@ -19,14 +19,14 @@ _GRACE_MS = 5_000
 
 
 class ElectionType(IntEnum):
-    """Who may become leader; the protocol's codes."""
+    """The kind of leader election; the protocol's codes."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 class Reassignment(NamedTuple):
-    """A partition that is moving: all its replicas, and which of them come and go."""
+    """A partition under reassignment: all its replicas, those being added and those being removed."""
 
     replicas: list[int]
     adding: list[int]
@@ -49,7 +49,7 @@ class ReplicaLog(NamedTuple):
 
 
 class LogDir(NamedTuple):
-    """One log directory of a broker; `error_code` says why nothing is known of what is in it."""
+    """One log directory of a broker; `error_code` is set if its content is not known."""
 
     path: str
     error_code: ErrorCode
@@ -67,7 +67,7 @@ class ReplicaAdmin(AdminCalls):
     """Administration of replicas."""
 
     async def log_dirs(self, broker_ids: Iterable[int]) -> dict[int, list[LogDir]]:
-        """The log directories of brokers, and the logs in them.
+        """Return the log directories of brokers, and the logs in them.
 
         Raises:
             KafkaError: BROKER_NOT_AVAILABLE for a broker that is not there, ...
@@ -99,7 +99,7 @@ class ReplicaAdmin(AdminCalls):
     async def alter_log_dirs(
         self, broker_id: int, directories: Mapping[TopicPartition, str]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Have a broker move its replicas into other log directories of its own; it starts to, and goes on by itself.
+        """Start moving a broker's replicas between its log directories; the moves continue in the background.
 
         Args:
             broker_id: Whose.
@@ -142,7 +142,7 @@ class ReplicaAdmin(AdminCalls):
     async def reassignments(
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, Reassignment]:
-        """The partitions that are moving, of those that are named or of all.
+        """Return the partitions under reassignment, among the named ones or all.
 
         Raises:
             KafkaError: UNSUPPORTED_VERSION by a broker before 2.4.
@@ -176,7 +176,7 @@ class ReplicaAdmin(AdminCalls):
     async def alter_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, PartitionError]:
-        """Have partitions move to other replicas, or (None) not move on.
+        """Reassign partitions to other replicas; None cancels a reassignment.
 
         Returns:
             NONE, or why not, for each.
@@ -214,7 +214,7 @@ class ReplicaAdmin(AdminCalls):
     async def elect_leaders(
         self, election_type: ElectionType, partitions: Iterable[TopicPartition] | None
     ) -> dict[TopicPartition, PartitionError]:
-        """Have leaders elected.
+        """Elect leaders of partitions.
 
         Args:
             election_type: Who may become leader; a broker before 2.4 knows preferred replicas alone.

@@ -1,8 +1,8 @@
-"""One connection to one broker: requests go out, answers come back to whoever asked.
+"""One connection to one broker: sends requests and matches responses to them.
 
-A frame is an int32 size and that many bytes. Answers carry the correlation id of their request; Kafka answers in
-order, but nothing here leans on it. The version of each request is the highest that both sides know, found with
-ApiVersions when the connection opens, and never above Kafka 2.7's.
+A frame is an int32 size and that many bytes. Responses carry the correlation id of their request; Kafka answers in
+order, but the channel does not rely on it. Each request uses the highest version that both sides support, up to Kafka
+2.7's; the channel learns the broker's versions by ApiVersions when the connection opens.
 
 Source: protocol guide, "Common request and response structure", "Api versions".
 """
@@ -42,15 +42,15 @@ _UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", sock
 
 
 class UnreachableError(KafkaError):
-    """None of the brokers could be connected to; not worth an immediate retry."""
+    """No broker accepted a connection; an immediate retry is pointless."""
 
 
 class HungUpError(KafkaError):
-    """The peer closed the connection when asked for its versions: TLS, another protocol, or a Kafka before 0.10."""
+    """The peer closed the connection on ApiVersions: it uses TLS or another protocol, or is a Kafka before 0.10."""
 
 
 class Channel:
-    """A connection that has agreed on versions.
+    """A connection with negotiated versions.
 
     Attributes:
         host, port: Where it leads.
@@ -83,7 +83,7 @@ class Channel:
         request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
         env: ClientEnvironment | None = None,
     ) -> None:
-        """Use `connect`."""
+        """Create a channel over open streams; call `connect` instead."""
         self.host = host
         self.port = port
         self.versions: dict[int, tuple[int, int]] = {}
@@ -111,7 +111,7 @@ class Channel:
         security: ClientSecurity | None = None,
         versions: Mapping[int, tuple[int, int]] | None = None,
     ) -> "Channel":
-        """Open a connection, ask the broker for its versions, and log in where that is wanted.
+        """Open a connection, get the broker's versions, and log in if `security` requires it.
 
         Args:
             timeout_ms: How long the connection and the answer to the question for versions may take together.
@@ -161,11 +161,11 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """Whether another request may be sent."""
+        """Return whether the channel accepts another request."""
         return self._failure is None
 
     def version_of(self, api_key: int, max_version: int | None = None) -> int:
-        """The version in which a request of this API is sent.
+        """Return the version in which requests of this API are sent.
 
         Args:
             max_version: What the caller can fill in; Kafka 2.7's highest when None.
@@ -193,7 +193,7 @@ class Channel:
         max_version: int | None = None,
         timeout_ms: int | None = None,
     ) -> R:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
         Args:
             answer: The response's class.
@@ -213,7 +213,7 @@ class Channel:
     async def ask(
         self, request: Message, answer: type[R], *, max_version: int | None = None, timeout_ms: int | None = None
     ) -> R:
-        """As `send`, but whether the login still holds: for what belongs to a login."""
+        """Send a request as `send` does, without a check of the login; for the login's own requests."""
         version = self.version_of(request.API_KEY, max_version)
         timeout_ms = self._request_timeout_ms if timeout_ms is None else timeout_ms
         correlation_id = self._write(request, version)
@@ -244,7 +244,7 @@ class Channel:
     async def send_without_answer(
         self, request: Message, *, max_version: int | None = None, timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS
     ) -> None:
-        """Send a request that is not answered (Produce with acks=0).
+        """Send a request without a response (Produce with acks=0).
 
         Args:
             max_version: See `version_of`.
@@ -266,7 +266,7 @@ class Channel:
             raise failure from None
 
     async def close(self) -> None:
-        """Close the connection; whoever still waits gets NETWORK_EXCEPTION."""
+        """Close the connection; pending requests fail with NETWORK_EXCEPTION."""
         # What was sent without an answer may still be on its way out.
         self._writer.close()
         self._end(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.host}:{self.port} was closed"))
@@ -351,7 +351,7 @@ class Channel:
         return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"connection to {self.host}:{self.port} lost: {reason}")
 
     def _fail(self, failure: KafkaError) -> None:
-        """Abort the connection, with what was not sent yet; all requests that wait fail with this error."""
+        """Abort the connection and drop unsent data; all pending requests fail with this error."""
         self._writer.transport.abort()
         self._end(failure)
 
@@ -370,7 +370,7 @@ def _no_answer(host: str, port: int, waited_s: float) -> KafkaError:
 
 
 def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
-    """Why a connection could not be opened."""
+    """Describe why a connection could not be opened."""
     if isinstance(error, UnicodeError) or (isinstance(error, socket.gaierror) and error.errno in _UNKNOWN_HOST):
         return f"unknown host: {host}"
     if isinstance(error, socket.gaierror):
@@ -382,7 +382,7 @@ def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """The system's text for an error, in lower case; asyncio's own texts repeat the address."""
+    """Return the system's text for an error in lower case; asyncio's own texts repeat the address."""
     # Of TLS: its number is not the system's. (To ask for the class would import `ssl` for everybody.)
     of_tls: str | None = getattr(error, "reason", None)
     if of_tls:
@@ -393,7 +393,7 @@ def _reason(error: OSError) -> str:
 
 
 def parse_servers(text: str) -> list[tuple[str, int]]:
-    """Read `host:port,host:port`.
+    """Parse `host:port,host:port`.
 
     Raises:
         BarnabasError: Not of this form; says what it should look like.

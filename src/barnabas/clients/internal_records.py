@@ -1,6 +1,6 @@
-"""What the records of `__consumer_offsets` and `__transaction_state` say, as Kafka's DumpLogSegments words it.
+"""Records of `__consumer_offsets` and `__transaction_state` as text, in the format of Kafka's DumpLogSegments.
 
-They have formats of their own: an int16 type (key) or version (value), then the fields of the schema of that name.
+Key and value begin with an int16 type (key) or version (value); the fields of the schema of that name follow.
 
 Source: OffsetCommitKey and -Value, GroupMetadataKey and -Value, TransactionLogKey and -Value,
 ConsumerProtocolAssignment; cli facts, kafka-dump-log.
@@ -39,7 +39,7 @@ _STATES = (
 
 
 class KeyAndValue(Protocol):
-    """A record, from wherever it was read."""
+    """A record from any source."""
 
     @property
     def key(self) -> bytes | None: ...
@@ -49,7 +49,7 @@ class KeyAndValue(Protocol):
 
 
 def decode_offsets_record(record: KeyAndValue) -> tuple[str, str]:
-    """A record of `__consumer_offsets`.
+    """Return the text of a record of `__consumer_offsets`.
 
     Raises:
         ProtocolError: It is none.
@@ -66,7 +66,7 @@ def decode_offsets_record(record: KeyAndValue) -> tuple[str, str]:
 
 
 def decode_transaction_record(record: KeyAndValue) -> tuple[str, str]:
-    """A record of `__transaction_state`.
+    """Return the text of a record of `__transaction_state`.
 
     Raises:
         ProtocolError: It is none.
@@ -134,5 +134,5 @@ def _assignment(member: MemberMetadata, protocol_type: str) -> str:
 
 
 def _hex(data: bytes) -> str:
-    """As one number: without zeros in front."""
+    """Return the bytes as one hexadecimal number without leading zeros."""
     return f"{int.from_bytes(data, 'big'):X}" if data else ""

@@ -1,4 +1,4 @@
-"""White and black lists: regular expressions of topic names in Java's syntax, where `,` may stand for `|`.
+r"""White and black lists: regular expressions of topic names in Java's syntax, where `,` may stand for `|`.
 
 An expression must match the whole name. Java syntax that differs from Python's is translated: `\p{Alpha}` and the other
 POSIX classes, `\Q...\E`, `\z`. Classes within classes (`[a-z&&[^b]]`) are rejected, because they mean something else in
