@@ -1,10 +1,10 @@
-"""Sockets that HTTP is served on by asyncio."""
+"""Listening sockets of asyncio's HTTP servers."""
 
 import socket
 
 
 def listening_socket(host: str, port: int, backlog: int | None = None) -> socket.socket:
-    """Listen at an address; what its peers are sent goes out as it is written.
+    """Return a listening socket; accepted connections send data without delay (TCP_NODELAY).
 
     Args:
         host: An address, of IPv6 too, or a name; empty: every address.
