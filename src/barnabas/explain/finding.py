@@ -1,4 +1,4 @@
-"""What a rule finds: what is so, how sure that is, what it follows from, and what can be done."""
+"""Findings: the result of a rule, with severity, certainty, causes and suggested commands."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ Figure = str | int | float | bool | None | list[str] | list[int]
 
 
 class Severity(IntEnum):
-    """How bad it is; what is FINE answers a question and is nobody's trouble."""
+    """The severity of a finding; FINE answers a question and is no problem."""
 
     FINE = 0
     NOTICE = 1
@@ -17,7 +17,7 @@ class Severity(IntEnum):
 
 
 class Certainty(StrEnum):
-    """How a finding is known.
+    """The certainty of a finding.
 
     MEASURED: a broker said so. INFERRED: it follows from what brokers said, if nothing else is at work. UNKNOWN: no
     broker that answered tells it.
@@ -30,7 +30,7 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One answer.
+    """One result of a rule.
 
     Attributes:
         subject: What it is about: `group billing`, `partition views-3`, `broker 2`.
@@ -55,7 +55,7 @@ class Finding:
     silent: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON has it."""
+        """Return the finding in its JSON form."""
         return {
             "subject": self.subject,
             "verdict": self.verdict,
@@ -71,5 +71,5 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort by severity; what is as bad as something else stays in its order."""
+    """Sort by severity; findings of equal severity keep their order."""
     return sorted(findings, key=lambda each: -each.severity)

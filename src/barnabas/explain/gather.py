@@ -1,11 +1,11 @@
-"""Ask a cluster what rules want to see: its public APIs, and of our brokers their facts.
+"""Collects a snapshot of a cluster: public APIs from all brokers, diagnostic events from Barnabas's brokers.
 
-Whatever fails for one broker costs what that one alone knows: it is in `Seen.silent` with the reason, and the others
-are asked all the same. What the asker has no right to is in `Seen.refused`. Brokers of Kafka close the connection on
-the request `Facts`; who did is not asked again, and what moves there is looked at twice.
+A failed query costs only the data of that broker: `Seen.silent` has the reason, and the other brokers are still asked.
+Data that the caller has no right to see is listed in `Seen.refused`. Kafka's brokers close the connection on the
+request `Facts`; they are not asked again, and moving offsets are sampled twice instead.
 
-All is bounded: groups' lag is read in so many partitions and bytes of each, transactions are looked for where a last
-stable offset stands below an end, and of one that is found only its first batch is read.
+All queries are bounded: groups' lag is read in a limited number of partitions and bytes; transactions are searched only
+in partitions whose last stable offset is below the end, and only the first batch of each is read.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _OWN: Final = ("holds", "refusals", "requests")
 
 
 class Part(Enum):
-    """What may be asked for.
+    """A part of the snapshot.
 
     LOGS are those of partitions that groups read, LAG is what lies ahead of them there, too. READERS are the logs of
     the topic that is asked about, and all groups as they are now: any of them may read it. USE is what clients use, and
@@ -71,7 +71,7 @@ class Part(Enum):
 
 
 class Gatherer:
-    """Asks one cluster, as often as it is wanted."""
+    """Collects snapshots of one cluster."""
 
     def __init__(self, pool: Pool, timeout_ms: int, asked: Asked, window_ms: int) -> None:
         """Args:
@@ -93,7 +93,7 @@ class Gatherer:
         self._begin(Seen(0, 0))
 
     async def gather(self, parts: Collection[Part], facts: Collection[str]) -> Seen:
-        """Ask for what is wanted.
+        """Collect the wanted parts.
 
         Args:
             parts: What to see beside the cluster.
@@ -155,7 +155,7 @@ class Gatherer:
         return seen
 
     async def _cluster(self) -> Cluster:
-        """Ask for the cluster, with what its brokers run where the asker may know that. Raises KafkaError."""
+        """Read the cluster's state, with its brokers' versions if the caller may see them. Raises KafkaError."""
         try:
             return await ClusterAdmin(self._pool, round(self._patience_s * 1_000)).cluster()
         except KafkaError as error:
@@ -197,7 +197,7 @@ class Gatherer:
     # --- what happened
 
     async def _facts(self, subjects: Collection[str]) -> None:
-        """Ask our brokers for what happened; for the asker's own client that is one subject, which takes no right."""
+        """Read diagnostic events of brokers; only the subject of the caller's own client needs no right."""
         seen = self._seen
         is_own = "client" in subjects and self._asked.client_id is None
         subjects = [each for each in subjects if (each == "client") is is_own]
@@ -219,7 +219,7 @@ class Gatherer:
                     self._take(broker_id, subject, rows[begin : begin + _ROWS_AT_ONCE], is_own=is_own)
 
     def _take(self, broker_id: int, subject: str, told: object, *, is_own: bool) -> None:
-        """Keep of what a broker tells what has the form that is known."""
+        """Keep the rows of an answer that have a known form."""
         seen = self._seen
         fit, wrong = fitting(subject, told)
         if wrong:
@@ -230,7 +230,7 @@ class Gatherer:
                 seen.facts.setdefault(kind, []).extend({**each, "broker_id": broker_id} for each in rows)
 
     async def _fact(self, broker_id: int, subject: str) -> Told | None:
-        """Ask one broker for one subject; None where it does not tell."""
+        """Query one broker for one subject; None: it has no answer."""
         if broker_id in self._without_facts:
             return None
         try:
@@ -250,7 +250,7 @@ class Gatherer:
         return None
 
     def _names_of(self, subject: str) -> list[str] | None:
-        """Name what is asked about, which takes fewer rights than all; None: all."""
+        """Return the names that are asked about, which need fewer rights than all; None: all."""
         if self._asked.name is None:
             return None
         match subject:
@@ -263,7 +263,7 @@ class Gatherer:
         return None
 
     def _measure_disks(self) -> None:
-        """Add to directories what only our brokers tell: how large their disks are."""
+        """Add disk sizes, which only Barnabas's brokers report, to directories."""
         seen = self._seen
         disks = {
             (row["broker_id"], disk["directory"]): disk for row in seen.rows("broker") for disk in row.get("disks", ())
@@ -276,7 +276,7 @@ class Gatherer:
     # --- groups and their lag
 
     async def _look(self, facts: Collection[str], *, with_logs: bool) -> None:
-        """See groups and logs, and how they moved since they were seen first."""
+        """Read groups and logs, and their movement since the first snapshot."""
         seen = self._seen
         await self._look_once(with_logs=with_logs)
         await self._facts(facts)
@@ -345,7 +345,7 @@ class Gatherer:
         ]
 
     async def _limits(self) -> None:
-        """Ask what limits do, and, where nobody tells that, for the limits alone."""
+        """Read the effects of quotas or, if no broker reports them, the quotas alone."""
         admin, asked, seen = self._asking.admin(QuotaStateAdmin), self._asked, self._seen
         if self._without_limits:
             # A Kafka closes the connection where it is asked, and others may wait for answers on it.

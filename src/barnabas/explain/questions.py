@@ -1,4 +1,4 @@
-"""The questions: what has to be seen to answer each, and the rule that does."""
+"""The questions: for each, the parts of the snapshot that it needs, and its rule."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple

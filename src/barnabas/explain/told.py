@@ -1,4 +1,4 @@
-"""Keep of what brokers tell what has the form that rules read: another release, or half a row, is no reason to fail."""
+"""Validation of brokers' answers: rows with an unknown form, from another release or cut off, are dropped."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,13 +13,13 @@ _DEPTH: Final = 4
 
 
 def since_ms(told: Mapping[str, object]) -> int:
-    """Return since when a broker keeps what it tells; 0 where it does not say, or not as a number."""
+    """Return the time since which a broker keeps its data; 0: it is missing or not a number."""
     kept_ms = told.get("kept_since_ms")
     return kept_ms if isinstance(kept_ms, int) else 0
 
 
 def fitting(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
-    """Return the rows that are as `facts.json` has them, and what is wrong with the first other one; empty: nothing.
+    """Return the rows that match `facts.json`, and the error of the first other one; empty: none.
 
     What a row has beside that is let be: a later release may tell more.
     """

@@ -1,11 +1,11 @@
-"""The page's answers: which path shows which view, as HTML, as JSON, or as a stream of its changes.
+"""The page's routes: each path shows a view as HTML, as JSON, or as a stream of updates.
 
 GET  /                   the first cluster
-GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` gives its value, `text/event-stream` its
-                         HTML each time that it is made anew
+GET  /c/CLUSTER/PATH     a view (`views/`): `Accept: application/json` returns its value, `text/event-stream` its
+                         HTML each time that it is computed again
      /c/CLUSTER/change/  changes (`change_desk.py`)
 POST /c/CLUSTER/search   start or stop a search; GET shows it, and starts none
-GET  /c/CLUSTER/download the key or value of a record, as it is
+GET  /c/CLUSTER/download the raw key or value of a record
 GET  /login, POST /login, POST /logout
 GET  /static/FILE
 """
@@ -60,7 +60,7 @@ _STATUSES: Final = {
 
 
 class Page:
-    """The page of some clusters. `app` is what a server runs; `close` ends all connections."""
+    """The page of some clusters. `app` is the ASGI application; `close` ends all connections."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -94,7 +94,7 @@ class Page:
         self.app: ASGIApp = Door(Starlette(routes=routes), settings, self._sessions, self._cookie)
 
     def _changes(self) -> list[Route]:
-        """Return where changes are asked for; most pages allow none, and are there sooner without their code."""
+        """Return the routes of changes; most pages allow none and start faster without their code."""
         if self._settings.allows_changes:
             from barnabas.page.change_desk import ChangeDesk
 
@@ -136,7 +136,7 @@ class Page:
         return show
 
     def _asked(self, request: Request) -> Asked | Response:
-        """Return what a request asks for, or why it gets no answer."""
+        """Return the request's subject, or an error response."""
         name = request.path_params["cluster"]
         if name not in self._settings.clusters:
             return self._problem(request, 404, "There is no such cluster.")
@@ -151,7 +151,7 @@ class Page:
         return Asked(session.clusters[name], dict(request.query_params))
 
     async def _search(self, request: Request) -> Response:
-        """Start the search that a form asks for, or stop it, and lead to the view that shows it."""
+        """Start or stop the search of a form, and redirect to its view."""
         asked = self._asked(request)
         if isinstance(asked, Response):
             return asked
@@ -199,7 +199,7 @@ class Page:
         return Response(text, status, media_type="text/html", headers={"vary": "accept"})
 
     def _begun(self, request: Request, kind: ViewKind, asked: Asked, getting: "asyncio.Future[Moment]") -> Response:
-        """Give what is around a view at once, and the view, in the same answer, as soon as it is there."""
+        """Return a response that sends the frame at once, and the view as soon as it is ready."""
 
         async def parts() -> AsyncIterator[str]:
             before, after = self._around(request, kind, asked)
@@ -210,7 +210,7 @@ class Page:
         return StreamingResponse(parts(), media_type="text/html", headers=headers)
 
     def _around(self, request: Request, kind: ViewKind, asked: Asked) -> tuple[str, str]:
-        """What stands before a view and behind it."""
+        """Return the HTML before a view and after it."""
         address = f"{self._settings.root_path}{request.url.path}"
         address = f"{address}?{request.url.query}" if request.url.query else address
         text = self._render("window.html.jinja", request, kind=kind, asked=asked, address=address, fragment=_VIEW_HERE)

@@ -1,11 +1,11 @@
-"""Where changes are asked for, shown and carried out, with --allow-changes; without it nobody makes a desk.
+"""Form handling of changes, with --allow-changes: forms, previews and execution.
 
-GET  /c/CLUSTER/changes        what can be changed
-GET  /c/CLUSTER/change/NAME    a form; what stands behind the `?` fills it in
-POST /c/CLUSTER/change/NAME    with the form's fields: what that would do; with a `plan`: do it, once
+    GET  /c/CLUSTER/changes        the available changes
+    GET  /c/CLUSTER/change/NAME    a form, filled from the query
+    POST /c/CLUSTER/change/NAME    with the form's fields: a preview; with a `plan`: execute it, once
 
-The user's own rights decide: he is asked for by his own connections, and what the brokers refuse is shown. Each that is
-carried out is one line in the log: who, where he is, which cluster, and the same as a command.
+The user's own rights apply: changes use the user's connections, and brokers' errors are shown. Each executed change is
+one line in the log: user, address, cluster, and the equivalent command.
 """
 
 import logging
@@ -35,7 +35,7 @@ _MOST_LOGGED: Final = 2_000
 
 
 class _Kind(NamedTuple):
-    """What the window's frame asks of a page."""
+    """The page attributes that the window's frame needs."""
 
     path: str
     title: str
@@ -43,7 +43,7 @@ class _Kind(NamedTuple):
 
 
 class ChangeDesk:
-    """Takes changes. `routes` are its addresses."""
+    """Handles changes. `routes` are its addresses."""
 
     def __init__(self, settings: Settings, render: Render) -> None:
         """Args:
@@ -60,7 +60,7 @@ class ChangeDesk:
     def _guarded(
         self, show: Callable[[Request, Asked], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Let in who is logged in at the cluster."""
+        """Restrict a handler to users who are logged in at the cluster."""
 
         async def guarded(request: Request) -> Response:
             name = request.path_params["cluster"]

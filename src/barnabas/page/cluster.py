@@ -1,4 +1,4 @@
-"""One cluster as one user sees it: connections of his own, and what `explain` makes of what he may see."""
+"""One cluster as one user sees it: the user's own connections, and snapshots for `explain`."""
 
 import asyncio
 from collections import OrderedDict
@@ -24,7 +24,7 @@ _MOST_GATHERERS: Final = 20
 
 
 class Cluster:
-    """A cluster and who looks at it.
+    """A cluster and its user.
 
     Attributes:
         name: As it was given at the start.
@@ -44,11 +44,11 @@ class Cluster:
         self._gatherers: OrderedDict[tuple[Question, Asked], tuple[Gatherer, asyncio.Lock]] = OrderedDict()
 
     def admin(self, kind: Callable[[Pool, int], A]) -> A:
-        """An administration of it: a class of `clients/admin_*.py`."""
+        """Return an admin client of the cluster: a class of `clients/admin_*.py`."""
         return kind(self.pool, PATIENCE_MS)
 
     async def see(self, question: Question, asked: Asked | None = None) -> Seen:
-        """Ask for what a question wants to see; how it moves is known from the second time on.
+        """Collect the snapshot for a question; movement is known from the second snapshot on.
 
         Raises:
             KafkaError: No broker can be asked, or what is asked about does not exist.
@@ -67,7 +67,7 @@ class Cluster:
             return await gatherer.gather(question.parts, question.facts)
 
     async def close(self) -> None:
-        """Close its connections, those of what is being asked for, too."""
+        """Close the connections, including those of running queries."""
         self.closed.set()
         await self.pool.close()
         for _, lock in list(self._gatherers.values()):

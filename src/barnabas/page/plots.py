@@ -1,6 +1,6 @@
-"""What the last hour looked like: lag and bytes over time, as plots of core/charts. Pure.
+"""Plots of the last hour: lag and bytes over time, with core/charts. Pure.
 
-A column holds what was so at its end. What is not known there, as nobody kept it, is a gap.
+A column shows the value at its end. An unknown value is a gap.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ _LAST_MS: Final = 221_845_392_000_000
 
 
 def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
-    """Return the lag of the partitions that are furthest behind; None where none is known.
+    """Return the lag of the partitions that are furthest behind; None if no lag is known.
 
     Our brokers tell how ends and commits moved in the last hour. Of a Kafka it is what was seen while somebody looked.
     """
@@ -49,7 +49,7 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
 
 
 def _moves(seen: Seen, group: Group, names: Sequence[TopicPartition]) -> dict[TopicPartition, tuple[Offsets, Offsets]]:
-    """Return how ends and commits of partitions moved."""
+    """Return the movement of ends and commits of partitions."""
     committed_ms = {
         TopicPartition(each["topic"], each["partition"]): int(each["at_ms"])
         for row in seen.rows("groups", group=group.name)
@@ -68,7 +68,7 @@ def _of_all(shown: int, count: int) -> str:
 
 
 def _from(series: Offsets, since_ms: int | None) -> Offsets:
-    """Return a series that never moved as it was from a time on; any other one as it is."""
+    """Extend a series that never moved back to a time; return any other one unchanged."""
     first_ms, offset = series[0]
     is_still = all(each == offset for _, each in series)
     return [(since_ms, offset), *series] if is_still and since_ms is not None and since_ms < first_ms else series
@@ -83,13 +83,13 @@ def _lags(times: Sequence[int], ends: Offsets, commits: Offsets) -> list[float |
 
 
 def _at(series: Offsets, at_ms: int) -> int | None:
-    """Return which offset it was at a time; None: that was before all that is known."""
+    """Return the offset at a time; None: the series begins later."""
     index = bisect_right(series, at_ms, key=lambda point: point[0])
     return series[index - 1][1] if index else None
 
 
 def bytes_plot(seen: Seen) -> TimePlot | None:
-    """Return what came in and went out each minute of the hour, of all brokers that tell it; None where none does."""
+    """Return bytes in and out per minute of the last hour, of all reporting brokers; None if there are none."""
     came: dict[int, int] = {}
     went: dict[int, int] = {}
     for row in seen.rows("broker"):

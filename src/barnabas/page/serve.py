@@ -1,7 +1,7 @@
-"""Run a page: sockets, the server, and an end in good order.
+"""Runs a page: sockets, server, and orderly shutdown.
 
-A connection on which no request comes is closed after ten seconds. When there are too many connections, the address
-with the most loses the one that has been idle longest, so one address keeps nobody else out.
+A connection without a request is closed after ten seconds. When there are too many connections, the address with the
+most loses its longest idle one, so one address keeps nobody else out.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class _Protocol(H11Protocol):
             first_to_go({each: each._owner for each in others}, self._owner).transport.abort()
 
     def _close_if_idle(self, last: object) -> None:
-        """Close it where no request came, whole, since it was looked at last."""
+        """Close the connection if no whole request came since the last check."""
         if self.transport.is_closing():
             return
         cycle = self.cycle
@@ -87,7 +87,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to who runs it."""
+    """A server that leaves signals to its caller."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

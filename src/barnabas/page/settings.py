@@ -1,6 +1,6 @@
-"""What a page is told at its start, and whether that is safe.
+"""Settings of a page, and their safety checks.
 
-Beyond loopback anybody may knock: there the page wants logins, and TLS of its own or a proxy's.
+Beyond loopback anybody may connect: there the page requires logins, and TLS of its own or a proxy's.
 """
 
 import re
@@ -25,7 +25,7 @@ _ROOT_PATH: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a page is told.
+    """The settings of a page.
 
     Attributes:
         clusters: Where each cluster's brokers are (`host:port,...`), by name.
@@ -56,7 +56,7 @@ class Settings:
     pipeline: Path | None = None
 
     def check(self) -> None:
-        """Raise ConfigError where strangers could see or overhear what is not theirs, or a value can't be."""
+        """Raise ConfigError if unauthorized users could see or intercept data, or a value is invalid."""
         if not 1 <= len(self.clusters) <= MOST_CLUSTERS:
             raise ConfigError(f"--cluster: between 1 and {MOST_CLUSTERS} clusters, not {len(self.clusters)}")
         for name in self.clusters:
@@ -76,12 +76,12 @@ class Settings:
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers come over TLS."""
+        """Return whether browsers connect over TLS."""
         return self.tls is not None or self.trusted_proxy is not None
 
 
 def parse_listeners(text: str) -> list[tuple[str, int]]:
-    """Read `address:port,...`; IPv6 in brackets, port 0 lets the system choose. Raises ConfigError."""
+    """Parse `address:port,...`; IPv6 in brackets; port 0 lets the system choose. Raises ConfigError."""
     found = []
     for part in text.split(","):
         host, _, port = part.strip().rpartition(":")
@@ -96,7 +96,7 @@ def parse_listeners(text: str) -> list[tuple[str, int]]:
 
 
 def parse_clusters(texts: Sequence[str]) -> dict[str, str]:
-    """Read `NAME=host:port,...`. Raises ConfigError."""
+    """Parse `NAME=host:port,...`. Raises ConfigError."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, servers = text.partition("=")

@@ -1,6 +1,6 @@
-"""How is a broker, and may it stop now: who does not answer, what it stood still for, which limits are near.
+"""State of brokers, and whether one may stop now: unanswered queries, event loop stalls, limits nearly reached.
 
-Whether a broker may stop is decided where `barnabas cluster status` decides it: `clients/cluster_state.py`.
+`clients/cluster_state.py` decides whether a broker may stop, also for `barnabas cluster status`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _NEAR: Final = 0.8
 
 
 def explain_broker(seen: Seen) -> list[Finding]:
-    """Explain each broker, or the one that is asked about, the worst first."""
+    """Explain each broker, or the one that is asked about, the most severe first."""
     cluster = seen.cluster
     assert cluster is not None
     found: list[Finding] = []
@@ -34,7 +34,7 @@ def explain_broker(seen: Seen) -> list[Finding]:
 
 
 def silent_brokers(seen: Seen) -> Iterator[Finding]:
-    """Name the brokers that do not answer."""
+    """Yield findings about brokers that do not answer."""
     failures = dict(seen.silent)
     for each in () if seen.cluster is None else seen.cluster.brokers.values():
         if each.failure:
@@ -64,7 +64,7 @@ def _broker(seen: Seen, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
 
 
 def near_limits(seen: Seen, wanted_id: int | None = None) -> Iterator[Finding]:
-    """Tell which of a broker's limits are near: whoever comes behind them is turned away, or waits."""
+    """Yield findings about nearly reached limits of a broker, at which it rejects or delays clients."""
     for row in seen.rows("broker"):
         broker_id = row["broker_id"]
         for limit in row["limits"] if wanted_id in (None, broker_id) else ():
@@ -77,7 +77,7 @@ def near_limits(seen: Seen, wanted_id: int | None = None) -> Iterator[Finding]:
 
 
 def stalls(seen: Seen, broker_id: int | None = None) -> Iterator[Finding]:
-    """Tell how often a broker's loop stood still, and what for the longest time."""
+    """Yield findings about stalls of a broker's event loop, with count and longest cause."""
     by_broker: dict[int, list[tuple[int, int, str]]] = {}
     for row in seen.facts.get("stalls", ()):
         if row["at_ms"] >= seen.since_ms and row["ms"] >= _STALL_MS and broker_id in (None, row["broker_id"]):

@@ -1,7 +1,7 @@
-"""What is the matter with my client: which limit holds it and who shares that, what was slow, what was refused.
+"""Problems of a client: the quota that throttles it and the sharers of that quota, slow requests, refusals.
 
-Which limit is in force the broker says (`ExplainQuotas`); of a Kafka, which tells limits and not what they do, it
-follows from their order, decided where brokers decide it: `wire/quotas/levels.py`.
+Brokers report the quota in force (`ExplainQuotas`). Kafka reports only the quotas themselves; there it follows from
+their order, decided by the same code as in brokers: `wire/quotas/levels.py`.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _RECEIVE_MEMORY: Final = "queued.max.request.bytes"
 
 
 def explain_client(seen: Seen) -> list[Finding]:
-    """Explain what holds a client: the one that asks, or the one that is asked about."""
+    """Explain the throttling of a client: the caller, or the one that is asked about."""
     found = [each for row in seen.limits for each in _limits(seen, row)]
     found += _holds(seen)
     found += [each for each in explain_slow(seen) if each.severity]
@@ -46,7 +46,7 @@ def _name(seen: Seen) -> str:
 
 
 def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
-    """Tell what a broker says of each limit that is in force."""
+    """Yield a finding for each quota that a broker reports as in force."""
     see = ("quotas", "explain", ("--user", told["user"]), ("--client-id", told["client_id"]))
     for quota in told["quotas"]:
         if quota["limit"] is None:
@@ -76,7 +76,7 @@ def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
 
 
 def _holds(seen: Seen) -> Iterator[Finding]:
-    """Tell how often and by what clients were held in the window."""
+    """Yield findings about the throttling of clients in the window: how often, and by which quota."""
     by_client: dict[tuple[str, str, str], list[Row]] = {}
     for row in seen.facts.get("holds", ()):
         if row["last_ms"] >= seen.since_ms and seen.asked.client_id in (None, row["client_id"]):
@@ -105,12 +105,12 @@ def _holds(seen: Seen) -> Iterator[Finding]:
 
 
 def held_clients(seen: Seen) -> list[Finding]:
-    """Tell of those who were held, whoever they are."""
+    """Return findings about all throttled clients."""
     return list(_holds(seen))
 
 
 def _by_order(seen: Seen, user: str, client_id: str) -> Iterator[Finding]:
-    """Tell which limits are in force by their order alone; whether they hold anybody is unknown."""
+    """Yield the quotas in force by their order alone; whether they throttle a client is unknown."""
     subject = f"client {client_id}"
     for key, unit in _UNITS.items():
         limits = Limits()

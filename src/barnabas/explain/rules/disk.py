@@ -1,4 +1,4 @@
-"""Why is the disk full, why is this segment still here: what grows, what keeps it, and where that is set."""
+"""Causes of full disks and of segments that stay: growth, retention, and the settings behind them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -29,7 +29,7 @@ _GOING: Final = ""
 
 
 def explain_disk(seen: Seen) -> list[Finding]:
-    """Explain what fills the disks; with a topic, which of its segments stay and why."""
+    """Explain disk usage; with a topic, the reasons why its segments stay."""
     if seen.asked.name is not None:
         return worst_first(_topic(seen, seen.asked.name))
     found = [_directory(seen, each) for each in seen.directories]
@@ -38,7 +38,7 @@ def explain_disk(seen: Seen) -> list[Finding]:
 
 
 def kept_by(segment: Mapping[str, object]) -> str:
-    """Say what keeps a segment for now."""
+    """Describe why a segment is still kept."""
     if segment["kept_by"] is None:
         return f"nothing, it is about to go by {segment['rule']}"
     reason = str(segment["kept_by"])
@@ -46,7 +46,7 @@ def kept_by(segment: Mapping[str, object]) -> str:
 
 
 def full_disks(seen: Seen) -> list[Finding]:
-    """Tell of directories that failed or are nearly full alone, and of logs that only grow."""
+    """Return findings about failed or nearly full directories, and about logs that only grow."""
     return [each for each in explain_disk(seen) if each.severity]
 
 
@@ -90,7 +90,7 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
 
 
 def _growth_per_s(seen: Seen, broker_id: int) -> float | None:
-    """Return how many bytes clients wrote to a broker per second of its last minute; None: it does not tell."""
+    """Return the bytes/s that clients wrote to a broker in its last minute; None: not reported."""
     minutes = [each for row in seen.rows("broker", broker_id=broker_id) for each in row["minutes"]]
     return float(minutes[-1]["produced_bytes_per_s"]) if minutes else None
 
@@ -154,7 +154,7 @@ def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) 
 
 
 def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
-    """Tell of a partition's segments those that stay for one reason together, and when the next one goes."""
+    """Yield findings about a partition's segments, grouped by reason, with the time of the next deletion."""
     name = TopicPartition(row["topic"], row["partition"])
     subject = f"partition {name}"
     compaction = row["compaction"]

@@ -1,7 +1,7 @@
-"""Why did a group rebalance: what began it, who came and went, how often, and how long nobody read.
+"""Causes of rebalances: the trigger, members that joined or left, frequency, and time without reading.
 
-Reasons are those that the coordinator decided by and kept. A Kafka keeps none: there the members of two looks are
-compared, and why they came or went is unknown.
+The coordinator recorded the reasons of its decisions. Kafka records none: there, the members of two snapshots are
+compared, and the reason is unknown.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ _ADVICE: Final = {
 
 
 def reason_text(rebalance: Row) -> str:
-    """Say what began a rebalance."""
+    """Describe the trigger of a rebalance."""
     text = _REASONS.get(rebalance["reason"], f"{rebalance['reason']} ({{}})").format(_who(rebalance))
     heard_ms = rebalance.get("heard_ms")
     if heard_ms is None:
@@ -65,13 +65,13 @@ def reason_text(rebalance: Row) -> str:
 
 
 def _who(rebalance: Row) -> str:
-    """Name who began a rebalance; where nobody did, who went for the same reason."""
+    """Name the members that triggered a rebalance or, if there are none, those that left for the same reason."""
     went = [_member(each) for each in rebalance.get("went", ()) if each["why"] == rebalance["reason"]]
     return listed(went) if went and not rebalance["client_id"] else _member(rebalance)
 
 
 def explain_group(seen: Seen) -> list[Finding]:
-    """Explain the rebalances of each group that was seen, the worst first."""
+    """Explain the rebalances of each group in the snapshot, the most severe first."""
     return worst_first(_group(seen, group) for group in seen.groups.values())
 
 
@@ -124,7 +124,7 @@ def _group(seen: Seen, group: Group) -> Finding:
 
 
 def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
-    """Return whether nobody read when a rebalance began, or nobody was left to read.
+    """Return whether no member read when a rebalance began, or none was left to read.
 
     Args:
         member_count: Of members now, for a rebalance that goes on.
@@ -137,14 +137,14 @@ def _disturbs_nobody(rebalance: Row, member_count: int) -> bool:
 
 
 def _idle_ms(rebalance: Row, now_ms: int) -> int:
-    """Return how long nobody read for a rebalance; one that goes on: until now."""
+    """Return how long a rebalance stopped reading; a running one counts until now."""
     if rebalance["outcome"] is None:
         return max(now_ms - int(rebalance["began_ms"]), 0)
     return int(rebalance["gather_ms"] or 0) + int(rebalance["assign_ms"] or 0)
 
 
 def _last(rebalance: Row) -> str:
-    """Say of the newest one why it began and what it waited for."""
+    """Describe the newest rebalance: its trigger, and the member it waited for."""
     text = f"the last one: {reason_text(rebalance)}"
     last = rebalance["last"]
     missed = [_member(each) for each in rebalance["went"] if each["why"] == _MISSED]
@@ -156,7 +156,7 @@ def _last(rebalance: Row) -> str:
 
 
 def _reasons(rebalance: Row) -> Iterator[Row]:
-    """Give what began a rebalance, and before it who made it wait in vain: that took the most time."""
+    """Yield the triggers of a rebalance, preceded by members that it waited for in vain, which took the most time."""
     for each in rebalance["went"]:
         if each["why"] == _MISSED:
             yield {**each, "reason": _MISSED, "began_ms": rebalance["began_ms"]}
@@ -164,7 +164,7 @@ def _reasons(rebalance: Row) -> Iterator[Row]:
 
 
 def _causes(subject: str, kept: Sequence[Row], severity: Severity, moves: Mapping[str, Finding]) -> Iterator[Finding]:
-    """Tell each reason once, the most frequent first: how often, whom it was about, when last.
+    """Yield each reason once, the most frequent first, with count, members and last time.
 
     Args:
         moves: What a reason is likely to come of.
@@ -188,7 +188,7 @@ def _causes(subject: str, kept: Sequence[Row], severity: Severity, moves: Mappin
 
 
 def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[tuple[str, Finding]]:
-    """Tell of brokers that became its coordinator a moment before a rebalance, with the reason of that."""
+    """Yield findings about brokers that became coordinator just before a rebalance, with the reason."""
     for row in rows:
         moved_ms = row["loaded_ms"]
         followed = [
@@ -221,7 +221,7 @@ def _moves(subject: str, rows: Sequence[Row], kept: Sequence[Row]) -> Iterator[t
 
 
 def _by_looking(seen: Seen, group: Group, figures: dict[str, Any], see: str) -> Finding:
-    """Tell of a group whose coordinator keeps no reasons what two looks tell."""
+    """Return a finding from two snapshots, for a coordinator that records no reasons."""
     subject = f"group {group.name}"
     now = {each.member_id: each for each in group.members}
     then = {each.member_id: each for each in seen.members_before.get(group.name, group.members)}

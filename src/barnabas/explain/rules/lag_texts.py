@@ -1,4 +1,4 @@
-"""What keeps a group back, as sentences with their figures: one for each verdict of `lag.py`."""
+"""Sentences about the causes of lag, with their figures: one for each verdict of `lag.py`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -40,14 +40,14 @@ class Behind(NamedTuple):
 
     @property
     def is_late(self) -> bool:
-        """Whether anything of it is to be told: it is not at its end, or nobody knows."""
+        """Return whether the partition needs a finding: it has lag, or its lag is unknown."""
         if self.committed is None or self.log is None:
             return True
         return self.committed != self.log.end_offset
 
     @property
     def record_count(self) -> int:
-        """Records that can be read; where that was not counted to the end, offsets are the bound."""
+        """Return how many records can be read; if they were not counted to the end, the offsets are the bound."""
         if self.ahead is None or not self.ahead.is_whole:
             return self.lag or 0
         open_count = 0 if self.log is None else self.log.end_offset - max(self.log.stable_offset, self.committed or 0)
@@ -55,7 +55,7 @@ class Behind(NamedTuple):
 
 
 def tell(seen: Seen, group: Group, verdict: str, key: str, parts: Sequence[Behind]) -> Finding:
-    """Tell the cause that partitions have together."""
+    """Return the finding for partitions with the same cause."""
     names = [each.name for each in parts]
     where = listed(names)
     records = sum(each.record_count for each in parts)
@@ -69,7 +69,7 @@ def tell(seen: Seen, group: Group, verdict: str, key: str, parts: Sequence[Behin
 
 
 class _Telling(NamedTuple):
-    """What a text is made of."""
+    """The input of a text."""
 
     seen: Seen
     group: Group
@@ -236,7 +236,7 @@ def _catches_up(of: _Telling) -> Finding:
 
 
 def between_fetches_s(seen: Seen, broker_id: int, client_id: str) -> float | None:
-    """Return how many seconds lie between two fetches of a client that brought something; None: it is not known."""
+    """Return the seconds between two non-empty fetches of a client; None: unknown."""
     fetched = seen.fetched.get((broker_id, client_id), [])
     count = sum(each > 0 for each in fetched)
     return len(fetched) / count if count else None

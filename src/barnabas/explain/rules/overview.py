@@ -1,4 +1,4 @@
-"""What is not as it should be: what each question finds, of all that was seen, and nothing that is fine."""
+"""All problems of a cluster: the findings of every question, without those that are fine."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from barnabas.explain.words import count
 
 
 def explain_all(seen: Seen) -> list[Finding]:
-    """List what is not as it should be, the worst first; one line says so where all is well.
+    """List all problems, the most severe first; if there are none, one line says so.
 
     Who may not see all of it is not told that all is well.
     """

@@ -1,7 +1,7 @@
-"""Why was I refused: which rule denies, which right is missing, why a login failed, which limit was met.
+"""Causes of refusals: denying rules, missing rights, failed logins, reached limits.
 
-What a Kafka refused it only logs; its access rules are public, so that "may U do X" is answered for it, too. What
-follows from rules is decided where the broker decides it: `wire/security/access_rules.py`.
+Kafka only logs its refusals; its access rules are public, so "may U do X" is answered for Kafka, too. The same code as
+in brokers decides the effect of rules: `wire/security/access_rules.py`.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _NOWHERE: Final = "*"
 
 
 class Question(NamedTuple):
-    """May this principal do this?"""
+    """A question whether a principal may perform an operation on a resource."""
 
     principal: Principal
     host: str
@@ -45,14 +45,14 @@ class Question(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Say what is wanted: `Write on topic views`."""
+        """Describe the operation: `Write on topic views`."""
         kind = self.resource_type.name.lower().replace("_", " ")
         where = "the cluster" if self.resource_type is ResourceType.CLUSTER else f"{kind} {self.name}"
         return f"{word(self.operation)} on {where}"
 
 
 def explain_refused(seen: Seen) -> list[Finding]:
-    """Explain what was refused of late; with an operation, whether a user may do it and by which rule."""
+    """Explain recent refusals or, with an operation, whether a user may perform it and by which rule."""
     question = question_of(seen.asked)
     if question is not None:
         return [may(seen, question)]
@@ -79,7 +79,7 @@ def _is_asked(seen: Seen, row: Row) -> bool:
 
 
 def question_of(asked: Asked) -> Question | None:
-    """Return the question that names a user and an operation; None: there is none."""
+    """Return the question, if a user and an operation are named; None: they are not."""
     user = asked.user or asked.name
     if user is None or asked.operation is None:
         return None
@@ -95,7 +95,7 @@ def question_of(asked: Asked) -> Question | None:
 
 
 def may(seen: Seen, question: Question) -> Finding:
-    """Say whether a principal may do something, and by which rule, or which right is missing."""
+    """Return whether a principal may do something, with the rule or the missing right."""
     principal, what = question.principal, question.what
     subject = f"user {principal.name}"
     option = _OPTIONS.get(question.resource_type)
@@ -145,7 +145,7 @@ def _about(rules: list[Binding], question: Question) -> list[Binding]:
 
 
 def _decides(binding: Binding, question: Question) -> bool:
-    """Return whether a rule alone allows what is wanted, or denies it where all else would be allowed."""
+    """Return whether a rule alone allows the operation, or denies it although everything else is allowed."""
     rules = Rules()
     entries = {binding.entry}
     is_denial = binding.entry.permission is Permission.DENY
@@ -166,7 +166,7 @@ def _rule(binding: Binding) -> str:
 
 
 def _refusal(seen: Seen, row: Row) -> Finding:
-    """Tell of a refusal that the broker kept, with the rule that follows where rules are told."""
+    """Return a finding about a recorded refusal, with the responsible rule if rules are visible."""
     who = row["user"] or "somebody who did not log in"
     where = f"{row['client_id']} at {row['host']}" if row["client_id"] else row["host"]
     often = times(int(row["count"]))
@@ -213,5 +213,5 @@ def _question(row: Row) -> Question | None:
 
 
 def lately_refused(seen: Seen) -> Iterator[Finding]:
-    """Tell of refusals alone, and nothing where there are none."""
+    """Yield findings about recent refusals, if there are any."""
     yield from (each for each in explain_refused(seen) if each.verdict.startswith("refused-"))

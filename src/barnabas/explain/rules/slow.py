@@ -1,4 +1,4 @@
-"""Why is a request slow: which of its stages took the time, what it waited for, and what else was at work then."""
+"""Causes of slow requests: the slowest stage, the reason for its wait, and other work at that time."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ _MOST_ROWS: Final = 10
 
 
 class SlowKind(NamedTuple):
-    """Slow requests of one kind: what took most of their time is the same stage, and what they waited for."""
+    """Slow requests of the same API, client, slowest stage and reason of the wait."""
 
     api: str
     client_id: str
@@ -39,12 +39,12 @@ class SlowKind(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What took the time: they ..."""
+        """Return the cause of the slow stage, as a part of the sentence "they ..."."""
         return _STAGES[self.stage].format(_WAITED_FOR.get(self.waited_for, self.waited_for or "others"))
 
 
 def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
-    """Return the slow requests by kind, those that took most first; of one client where it is named."""
+    """Return the slow requests by kind, in descending order of time; only those of a named client."""
     wanted = seen.asked.client_id or seen.asked.name
     by_kind: dict[SlowKind, list[Row]] = {}
     for row in seen.facts.get("requests", ()):
@@ -57,7 +57,7 @@ def slow_kinds(seen: Seen) -> list[tuple[SlowKind, list[Row]]]:
 
 
 def explain_slow(seen: Seen) -> list[Finding]:
-    """Explain slow requests, by API, client and stage, those that took most first; of one client where it is named."""
+    """Explain slow requests by API, client and stage, in descending order of time; only those of a named client."""
     wanted = seen.asked.client_id or seen.asked.name
     found = [_slow(seen, *kind) for kind in slow_kinds(seen)[:_MOST_ROWS]]
     found += _without(seen)
@@ -101,7 +101,7 @@ def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
 
 
 def _without(seen: Seen) -> Iterator[Finding]:
-    """Tell the round trip of brokers that do not say what their requests take."""
+    """Yield the round-trip times of brokers that do not report stages of requests."""
     for broker_id, took_ms in sorted(seen.round_trips_ms.items()):
         if broker_id not in seen.tellers:
             text = (

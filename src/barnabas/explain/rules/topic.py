@@ -1,4 +1,4 @@
-"""Why is a partition offline, under-replicated, below min.insync.replicas: what became of each missing replica."""
+"""Causes of partitions that are offline, under-replicated or below min.insync.replicas, for each missing replica."""
 
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
@@ -23,14 +23,14 @@ _SHRUNK: Final = {
 
 
 class _Missing(NamedTuple):
-    """Why a replica is not in sync; those of one verdict and broker are told together."""
+    """The reason why a replica is not in sync; equal reasons of one broker become one finding."""
 
     verdict: str
     broker_id: int
 
 
 def explain_topic(seen: Seen) -> list[Finding]:
-    """Explain what partitions lack, the worst first; of one topic where one is asked about."""
+    """Explain degraded partitions, the most severe first; only those of a named topic."""
     cluster = seen.cluster
     assert cluster is not None
     topic = seen.asked.name
@@ -59,7 +59,7 @@ _LACKING: Final = {
 
 
 def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
-    """Tell of partitions that lack the same, with why."""
+    """Return the finding for partitions in the same degraded state, with causes."""
     severity, text = _LACKING[trouble]
     names = [each.name for each in lacking]
     topics = sorted({each.topic for each in names})
@@ -97,7 +97,7 @@ def _name(row: Row) -> TopicPartition:
 
 
 def why_offline(seen: Seen, partition: Partition) -> Iterator[Finding]:
-    """Say why nobody leads a partition: who could, and why he does not."""
+    """Yield the reasons why a partition has no leader, for each candidate."""
     cluster = seen.cluster
     assert cluster is not None
     settings = seen.settings.get(partition.name.topic, {})
@@ -125,7 +125,7 @@ def _is_away(cluster: Cluster, broker_id: int) -> bool:
 
 
 def _missing(seen: Seen, lacking: list[Partition]) -> Iterator[Finding]:
-    """Tell why replicas are not in sync, once for each broker and reason."""
+    """Yield the reasons why replicas are not in sync, once for each broker and reason."""
     assert seen.cluster is not None
     by_reason: dict[_Missing, list[TopicPartition]] = {}
     damaged = seen.bad_logs("damaged")
@@ -168,7 +168,7 @@ def _reason(
 
 
 def _replica(seen: Seen, reason: _Missing, names: list[TopicPartition]) -> Finding:
-    """Say why a broker's replicas are not in sync."""
+    """Return the finding about a broker's replicas that are not in sync."""
     cluster = seen.cluster
     assert cluster is not None
     broker_id = reason.broker_id

@@ -1,4 +1,4 @@
-"""What becomes of transactions: those that are open and whose, those that hang, and why one was aborted."""
+"""State of transactions: open ones and their producers, hanging ones, and the reasons of aborts."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ _REASONS: Final = {
 
 
 def explain_transaction(seen: Seen) -> list[Finding]:
-    """Explain open transactions and aborted ones; those of one transactional id where one is asked about."""
+    """Explain open and aborted transactions; only those of a named transactional id."""
     wanted = seen.asked.name
     found = [*of_open(seen, None, None), *_aborted(seen)]
     for state in seen.transactional_ids.values():
@@ -40,7 +40,7 @@ def _subject(transactional_id: str) -> str:
 
 
 def of_open(seen: Seen, partitions: Collection[TopicPartition] | None, producer_id: int | None) -> list[Finding]:
-    """Tell whose transactions are open in partitions, and when they end.
+    """Return findings about open transactions, with their producers and end times.
 
     Args:
         seen: What was seen.
@@ -106,7 +106,7 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
 
 
 def _state(seen: Seen, state: TransactionState) -> Finding:
-    """Tell of an id what its coordinator wrote down last."""
+    """Return a finding about the last logged state of a transactional id."""
     rows = list(seen.rows("transactions", transactional_id=state.transactional_id))
     text = (
         f"transactional id {state.transactional_id} is {state.status.name} for "
@@ -129,12 +129,12 @@ def _state(seen: Seen, state: TransactionState) -> Finding:
 
 
 def why_aborted(row: Row) -> str:
-    """Say why transactions of a row were aborted."""
+    """Describe why the transactions of a row were aborted."""
     return str(_REASONS.get(row["reason"], row["reason"] or "for a reason that is not known"))
 
 
 def _aborted(seen: Seen) -> Iterator[Finding]:
-    """Tell of each id how often its transactions were aborted, and why the last time."""
+    """Yield for each id how often its transactions were aborted, and the reason of the last abort."""
     by_id: dict[str, list[Row]] = {}
     for row in seen.rows("transactions", outcome="aborted"):
         if row["at_ms"] >= seen.since_ms:

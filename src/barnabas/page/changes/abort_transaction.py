@@ -1,4 +1,4 @@
-"""Abort a transaction that hangs: the same as `barnabas transactions abort`."""
+"""Abort a hanging transaction: the same as `barnabas transactions abort`."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _START: Final = Field("offset", "From offset", "Of its first record in the parti
 
 
 async def preview(asked: Asked) -> Plan:
-    """Find it, and see that no coordinator will end it."""
+    """Find the transaction, and check that no coordinator will end it."""
     topic, admin = needed(asked, _TOPIC), asked.cluster.admin(TransactionAdmin)
     partition, start = TopicPartition(topic, needed_number(asked, _PARTITION)), needed_number(asked, _START)
     transaction = await admin.find_hanging(partition, lambda each: each.first_offset == start)

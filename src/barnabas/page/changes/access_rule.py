@@ -1,4 +1,4 @@
-"""Add an access rule, or remove it."""
+"""Add or remove an access rule."""
 
 from typing import Final
 
@@ -42,7 +42,7 @@ _PATTERN: Final = Field("pattern", "The name is", choices=("literal", "prefixed"
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look whether there is such a rule."""
+    """Check whether the rule exists."""
     rule, adds, admin = _rule(asked), choice(asked, _HOW) == "add", asked.cluster.admin(AclAdmin)
     pattern, entry = rule
     only = BindingFilter(
@@ -66,7 +66,7 @@ async def preview(asked: Asked) -> Plan:
 
 
 def _rule(asked: Asked) -> Binding:
-    """Return the rule that is asked for. Raises BarnabasError: there can be none such."""
+    """Return the rule of the form. Raises BarnabasError: it is invalid."""
     resource = _RESOURCES[choice(asked, _RESOURCE)]
     name = CLUSTER if resource is ResourceType.CLUSTER else needed(asked, _NAME)
     pattern_type = PatternType[choice(asked, _PATTERN).upper()]

@@ -1,4 +1,4 @@
-"""Give a topic more partitions."""
+"""Add partitions to a topic."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _PARTITIONS: Final = Field("partitions", "Partitions", "How many in all.")
 
 
 async def preview(asked: Asked) -> Plan:
-    """Have the brokers check it."""
+    """Let the brokers validate the change."""
     name, wanted = needed(asked, _TOPIC), number(asked, _PARTITIONS)
     admin = asked.cluster.admin(TopicAdmin)
     if wanted is None:

@@ -1,7 +1,7 @@
-"""What a change is: what is asked for, and what it would do, before it is done.
+"""Changes: their form, and the preview of their effect.
 
-A form's values become a `Plan` by looking at the cluster. A plan is shown: each thing before and after, and the same
-as a command. Only then is it carried out, exactly as it was shown.
+The values of a form become a `Plan`, computed from the cluster's state. The page shows the plan: each row before and
+after, and the equivalent command. Only then is it executed, exactly as shown.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from barnabas.page.view import Asked
 
 
 class Field(NamedTuple):
-    """What a form asks for.
+    """A field of a form.
 
     Attributes:
         name: In addresses, too, which fill in forms.
@@ -34,7 +34,7 @@ class Field(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One thing that changes."""
+    """One changed value."""
 
     what: str
     before: str
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A change that was looked at.
+    """A previewed change.
 
     Attributes:
         rows: What it does.
@@ -81,12 +81,12 @@ class Change(NamedTuple):
 
 
 def text(asked: Asked, name: str) -> str:
-    """Return a value without blanks around it; "" where there is none."""
+    """Return a value without surrounding blanks; "" if it is missing."""
     return asked.query.get(name, "").strip()
 
 
 def needed(asked: Asked, field: Field) -> str:
-    """Return a value that has to be there. Raises BarnabasError."""
+    """Return a required value. Raises BarnabasError."""
     value = text(asked, field.name)
     if not value:
         raise BarnabasError(f"{field.label}: it is missing")
@@ -94,7 +94,7 @@ def needed(asked: Asked, field: Field) -> str:
 
 
 def number(asked: Asked, field: Field, least: int = 1) -> int | None:
-    """Return a whole number; None where there is none. Raises BarnabasError."""
+    """Return a whole number; None if it is missing. Raises BarnabasError."""
     value = text(asked, field.name)
     if not value:
         return None
@@ -105,13 +105,13 @@ def number(asked: Asked, field: Field, least: int = 1) -> int | None:
 
 
 def needed_number(asked: Asked, field: Field, least: int = 0) -> int:
-    """Return a whole number that has to be there. Raises BarnabasError."""
+    """Return a required whole number. Raises BarnabasError."""
     needed(asked, field)
     return number(asked, field, least) or 0
 
 
 def choice(asked: Asked, field: Field) -> str:
-    """Return what was chosen. Raises BarnabasError: it was none of the choices."""
+    """Return the selected choice. Raises BarnabasError: the value is not a choice."""
     value = text(asked, field.name) or field.choices[0]
     if value not in field.choices:
         raise BarnabasError(f"{field.label}: there are {', '.join(field.choices)}")
@@ -119,5 +119,5 @@ def choice(asked: Asked, field: Field) -> str:
 
 
 def pattern(topic: str) -> str:
-    """Return a topic's name as commands take it that know patterns: a dot stands for itself."""
+    """Return a topic's name in the form of commands that accept patterns, with dots escaped."""
     return topic.replace(".", r"\.")

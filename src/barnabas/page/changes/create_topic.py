@@ -15,7 +15,7 @@ _SETTINGS: Final = Field("settings", "Settings", "As name=value, with blanks bet
 
 
 async def preview(asked: Asked) -> Plan:
-    """Have the brokers check it."""
+    """Let the brokers validate the change."""
     name, admin = needed(asked, _TOPIC), asked.cluster.admin(TopicAdmin)
     partitions, replicas = number(asked, _PARTITIONS), number(asked, _REPLICAS)
     settings = _settings(text(asked, _SETTINGS.name))

@@ -14,7 +14,7 @@ _GROUP: Final = Field("group", "Group")
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at the group."""
+    """Read the group."""
     name, admin = needed(asked, _GROUP), asked.cluster.admin(Admin)
     group = await admin.describe_group(name)
     if group.state == "Dead":

@@ -18,7 +18,7 @@ _BEFORE: Final = Field("offset", "Below the offset", "Empty: all that are there 
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at where the partition begins and ends."""
+    """Read the partition's start and end."""
     partition = TopicPartition(needed(asked, _TOPIC), needed_number(asked, _PARTITION))
     admin = asked.cluster.admin(OffsetAdmin)
     first = (await admin.offsets([partition], EARLIEST))[partition]

@@ -1,4 +1,4 @@
-"""Have leaders elected: of one partition, or of all whose preferred replica does not lead."""
+"""Elect leaders: of one partition, or of all that the preferred replica does not lead."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ _MOST_SHOWN: Final = 200
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at who leads."""
+    """Read the current leaders."""
     kind = ElectionType[choice(asked, _KIND)]
     topic, index = text(asked, _TOPIC.name), number(asked, _PARTITION, 0)
     if bool(topic) is (index is None):

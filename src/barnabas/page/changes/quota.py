@@ -1,4 +1,4 @@
-"""Set a quota of a user, a client id or both, or remove it."""
+"""Set or remove a quota of a user, a client id or both."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ _VALUE: Final = Field("value", "Value", "On each broker. Empty: remove it.", is_
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at the quota that there is."""
+    """Read the current quota."""
     user, user_options = _name(asked, _USERS, _USER, "user")
     client_id, client_options = _name(asked, _CLIENTS, _CLIENT_ID, "client")
     if user is None and client_id is None:
@@ -49,7 +49,7 @@ async def preview(asked: Asked) -> Plan:
 
 
 def _name(asked: Asked, whose: Field, name: Field, option: str) -> tuple[str | None, list[Word]]:
-    """Return a name as the protocol has it (None: any, "": all without one of their own), and its options."""
+    """Return a name in the protocol's form (None: any, "": the default), and its command options."""
     match _WHOSE.index(choice(asked, whose)):
         case 0:
             return None, []

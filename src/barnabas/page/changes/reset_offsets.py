@@ -30,7 +30,7 @@ _MOST_PARTITIONS: Final = 1_000
 
 
 async def preview(asked: Asked) -> Plan:
-    """Compute where the group would go on."""
+    """Compute the group's new offsets."""
     name, admin = needed(asked, _GROUP), asked.cluster.admin(Admin)
     topics = text(asked, _TOPICS.name).split() or None
     where, value = choice(asked, _WHERE), text(asked, _VALUE.name)

@@ -1,4 +1,4 @@
-"""Set a setting, or unset it: a topic's, a broker's, or that of all brokers."""
+"""Set or unset a setting of a topic, a broker, or all brokers."""
 
 from typing import Final
 
@@ -28,14 +28,14 @@ _LOSING: Final = (
 
 
 async def preview_of_topic(asked: Asked) -> Plan:
-    """Look at what is set for a topic, and have the brokers check what shall be."""
+    """Read a topic's setting, and let the brokers validate the new value."""
     topic = needed(asked, _TOPIC)
     resource = ConfigResource(ResourceType.TOPIC, topic)
     return await _preview(asked, resource, ConfigSource.DYNAMIC_TOPIC_CONFIG, ("--topic", topic))
 
 
 async def preview_of_broker(asked: Asked) -> Plan:
-    """Look at what is set for a broker or for all, and have the brokers check what shall be."""
+    """Read a setting of a broker or of all, and let the brokers validate the new value."""
     broker_id = text(asked, _BROKER.name)
     resource = ConfigResource(ResourceType.BROKER, broker_id)
     if not broker_id:

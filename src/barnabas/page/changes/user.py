@@ -1,4 +1,4 @@
-"""Give a user a password for SCRAM, or take his credentials away."""
+"""Set a user's SCRAM password, or delete the user's credentials."""
 
 import asyncio
 from typing import Final
@@ -20,7 +20,7 @@ _PASSWORD: Final = Field("password", "Password", "Neither sent to a broker nor k
 
 
 async def preview(asked: Asked) -> Plan:
-    """Look at what the user has; of the password only what it can be checked by is kept."""
+    """Read the user's credentials; of the new password only its verifier is kept."""
     user, gives, admin = needed(asked, _USER), choice(asked, _HOW) == _HOW.choices[0], asked.cluster.admin(UserAdmin)
     mechanism = SCRAM_MECHANISMS[choice(asked, _MECHANISM)]
     try:

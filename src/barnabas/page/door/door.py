@@ -1,11 +1,11 @@
-"""The door: what each request meets before a page is asked for.
+"""Checks of each request before a page is computed:
 
-    it comes by the proxy, if there is one
-    its Host is one of ours, and it has at most 64 headers
+    it comes through the proxy, if one is configured
+    its Host is known, and it has at most 64 headers
     a GET was not sent by another site, unless it is a link to the start page
-    a POST is small, in time, from a page of ours, with its session's token
+    a POST is small, arrives in time, and comes from the page's own form with the session's token
 
-What goes out has the headers that keep a browser from running, framing or telling anything else.
+Responses have headers that keep a browser from running scripts, framing the page, or leaking data.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class _RefusedError(Exception):
 
 
 class Door:
-    """An ASGI application around another one.
+    """An ASGI middleware that checks requests.
 
     A request that comes through has in its `state`: `session`, `session_id`, `address` and, of a POST, `form`.
     """
@@ -61,7 +61,7 @@ class Door:
         self._hosts = frozenset(each.lower() for each in settings.host_names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -113,7 +113,7 @@ class Door:
                 raise _RefusedError(405, "There is nothing to be done so.")
 
     def _address(self, request: Request) -> str:
-        """Return who asks: behind a proxy, whom it names last."""
+        """Return the client's address; behind a proxy, the last one that the proxy names."""
         peer = "" if request.client is None else request.client.host
         if self._settings.trusted_proxy is None:
             return peer

@@ -1,4 +1,4 @@
-"""Log in: the cluster itself says whether it is so; the page asks it on connections of the user's own."""
+"""Logins: the cluster itself verifies them, on the user's own connections."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ _LONGEST: Final = 1_024
 
 
 class LoginRefusedError(Exception):
-    """Why somebody is not logged in, and with which status that is told."""
+    """The reason of a failed login, and the HTTP status for it."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -26,7 +26,7 @@ class LoginRefusedError(Exception):
 
 
 class Logins:
-    """Asks clusters who somebody is."""
+    """Verifies logins against clusters."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -34,7 +34,7 @@ class Logins:
         self._tries = asyncio.Semaphore(_MOST_TRIES)
 
     async def log_in(self, name: str, mechanism: str, user: str, password: str, address: str) -> Cluster:
-        """Return a cluster as this user sees it; it is the caller's to close.
+        """Return a cluster with this user's connections, which the caller must close.
 
         Args:
             name: One of the clusters.

@@ -27,7 +27,7 @@ Path = tuple[str, ...]
 
 
 class Mask(NamedTuple):
-    """Paths to hide or to leave in the topics that match a pattern.
+    """Paths that are hidden, or exempt, in the topics that match a pattern.
 
     Attributes:
         pattern: `*` stands for any text.
@@ -44,12 +44,12 @@ class Mask(NamedTuple):
     inside: re.Pattern[str] | None
 
     def hides(self, path: Path) -> bool:
-        """Whether all below a path is hidden."""
+        """Return whether everything below a path is hidden."""
         is_named = any(path[:length] in self.paths for length in range(1, len(path) + 1))
         return is_named != self.is_all_but
 
     def leads_on(self, path: Path) -> bool:
-        """Whether what is hidden or left may lie deeper."""
+        """Return whether hidden or exempt fields may be deeper."""
         return any(each[: len(path)] == path for each in self.paths)
 
     def may_be_inside(self, text: str) -> bool:
@@ -58,7 +58,7 @@ class Mask(NamedTuple):
 
 
 def parse_mask(text: str) -> Mask:
-    """Read a mask. Raises ConfigError."""
+    """Parse a mask. Raises ConfigError."""
     pattern, colon, rest = text.partition(":")
     is_all_but = rest.startswith("!")
     # Names of headers have dots, too.
@@ -70,7 +70,7 @@ def parse_mask(text: str) -> Mask:
 
 
 def _inside(paths: Iterable[Path]) -> re.Pattern[str] | None:
-    """Return a pattern of what may be a field at one of some paths, written in a text.
+    """Return a pattern that finds fields of the paths within a text.
 
     It is the last name of the path before a colon or an equals sign (`"email": ...`, `email=...`), quoted however deep,
     or JSON's escape of a character, by which any name can be written.
@@ -80,12 +80,12 @@ def _inside(paths: Iterable[Path]) -> re.Pattern[str] | None:
 
 
 def masks_of(topic: str, masks: Iterable[Mask]) -> tuple[Mask, ...]:
-    """Return those that a topic has."""
+    """Return the masks that apply to a topic."""
     return tuple(each for each in masks if fnmatchcase(topic, each.pattern))
 
 
 def masked(record: Record, masks: Sequence[Mask]) -> Record:
-    """Hide what a topic's masks hide of a record."""
+    """Hide the masked parts of a record."""
     for mask in masks:
         headers = tuple(
             (name, _masked_bytes(value, ("@headers", name.casefold()), mask)) for name, value in record.headers
@@ -103,7 +103,7 @@ def _masked_bytes(data: bytes | None, path: Path, mask: Mask) -> bytes | None:
 
 
 def hides_keys(masks: Sequence[Mask]) -> bool:
-    """Whether keys may not be looked for: finding one would tell it."""
+    """Return whether searches by key are forbidden, because a hit would reveal the key."""
     return any(mask.hides(("@key",)) for mask in masks)
 
 

@@ -1,8 +1,8 @@
-"""Tell by the bytes of JSON whether a condition may hold in them, without parsing: most records need not be.
+"""Quick test of a condition on raw JSON bytes, to avoid parsing most records.
 
-The bytes may be one value or many records, with anything between: wherever a field of the condition's last name begins,
-what stands there is compared. Invariant: where the answer is no, no JSON in these bytes fulfils the condition. A name
-that may be written in several ways, a list, an object and a text with escapes count as "may be".
+The bytes may be one value or many records, with anything between. Wherever a field with the condition's last name
+begins, the bytes after it are compared. Invariant: if the result is no, no JSON in these bytes meets the condition. A
+name that can be written in several ways, a list, an object and a text with escapes count as "may be".
 """
 
 import re
@@ -21,7 +21,7 @@ _VALUE: Final = rb'"\s*+:\s*+(?=(?:"([^"\\]*+)"|([-+.0-9A-Za-z]++))?)'
 
 
 class RawField:
-    """A condition, looked for in bytes."""
+    """A condition as a search in bytes."""
 
     def __init__(self, condition: Condition) -> None:
         name = condition.path[-1]
@@ -35,7 +35,7 @@ class RawField:
         self._kept_holds = lru_cache(_MOST_KEPT)(self._holds)
 
     def may_be_in(self, data: bytes) -> bool:
-        """Whether the condition may hold in a value among these bytes."""
+        """Return whether a value among these bytes may meet the condition."""
         if not self._is_plain or (b"\\u" in data and self._escaped.search(data)):
             return True
         for field in self._fields.finditer(data):
@@ -58,5 +58,5 @@ class RawField:
 
 @lru_cache(64)
 def raw_field(condition: Condition) -> RawField:
-    """Return how a condition is looked for."""
+    """Return the byte search for a condition."""
     return RawField(condition)

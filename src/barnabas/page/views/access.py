@@ -1,6 +1,6 @@
 """Users and access rules, and whether a user may do something, by which rule.
 
-What follows from rules is decided where the broker decides it (explain/rules/refused.py).
+The same code as in brokers decides the effect of rules (explain/rules/refused.py).
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ _OPERATIONS: Final = tuple(
 
 
 class UserRow(NamedTuple):
-    """A user with SCRAM credentials, and how many rules name him; None: rules are not told."""
+    """A user with SCRAM credentials, and the number of rules for that user; None: rules are not visible."""
 
     name: str
     mechanisms: Mapping[str, int]
@@ -37,7 +37,7 @@ class UserRow(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What is asked: may this user do that? The texts are as they were typed."""
+    """The question whether a user may do something, as typed."""
 
     user: str
     operation: str
@@ -48,7 +48,7 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access(View):
-    """Who there is, and what rules say.
+    """Users, access rules, and the answer to the question.
 
     Attributes:
         problem: Why what is asked has no answer; empty: it has one, or nothing is asked.
@@ -67,7 +67,7 @@ class Access(View):
 
 
 async def build(asked: Asked) -> Access:
-    """Ask for rules and users. Raises KafkaError."""
+    """Read rules and users. Raises KafkaError."""
     seen = await asked.cluster.see(_QUESTION)
     described: dict[str, dict[str, int]] = {}
     try:
@@ -98,12 +98,12 @@ def user_rows(seen: Seen, described: Mapping[str, Mapping[str, int]]) -> list[Us
 
 
 def form_of(query: Mapping[str, str]) -> Form:
-    """Return what a query asks."""
+    """Return the question in a query."""
     return Form(*(query.get(field, "").strip() for field in ("user", "operation", "type", "resource", "host")))
 
 
 def answer_to(seen: Seen, form: Form) -> tuple[str, Finding | None]:
-    """Return why there is no answer, or the answer; neither where no user is named."""
+    """Return why there is no answer, or the answer; neither if no user is named."""
     if not form.user:
         return "", None
     if form.operation not in OPERATIONS:

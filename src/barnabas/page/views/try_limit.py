@@ -1,4 +1,4 @@
-"""What a limit would have done with the last hour's traffic: who would have been held, how often and how long."""
+"""Simulation of a quota with the last hour's traffic: throttled clients, how often and how long."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _LAST_S: Final = 3_600
 
 
 class SenderRow(NamedTuple):
-    """What would have become of a user's clients of one id: used on average and at most, held, late, still waiting."""
+    """The simulated effect on a user's clients of one id: average and peak usage, throttling, delay, backlog."""
 
     user: str
     client_id: str
@@ -31,7 +31,7 @@ class SenderRow(NamedTuple):
 
 
 class BrokerTry(NamedTuple):
-    """What would have become of one broker's clients.
+    """The simulated effect on one broker's clients.
 
     Attributes:
         seconds: Of how many anything is known.
@@ -52,7 +52,7 @@ class BrokerTry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryLimit(View):
-    """A limit, and what it would have done; `problem` says why that is not told."""
+    """A quota and its simulated effect; `problem` says why there is none."""
 
     asked: Mapping[str, str]
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class TryLimit(View):
 
 
 async def build(asked: Asked) -> TryLimit:
-    """Try the limit that `?name=` and `?value=` say, for whom `?user=`, `?client_id=` and their defaults say."""
+    """Simulate the quota `?name=` and `?value=` for `?user=`, `?client_id=` and their defaults."""
     whom, problem = "", ""
     brokers: tuple[BrokerTry, ...] = ()
     if "value" in asked.query:
@@ -90,7 +90,7 @@ async def build(asked: Asked) -> TryLimit:
 
 
 def _wanted(query: Mapping[str, str]) -> tuple[Entity, QuotaKind, float]:
-    """Whose limit, which one, and how much. Raises BarnabasError."""
+    """Return the entity, kind and value of the quota. Raises BarnabasError."""
     user = DEFAULT if "other_users" in query else query.get("user") or None
     client_id = DEFAULT if "other_clients" in query else query.get("client_id") or None
     if user is None and client_id is None:
@@ -105,7 +105,7 @@ def _wanted(query: Mapping[str, str]) -> tuple[Entity, QuotaKind, float]:
 
 
 def broker_try(found: Simulated, kind: QuotaKind) -> BrokerTry:
-    """Return what a limit of this kind would have done."""
+    """Return the effect of a quota of this kind."""
     senders = found.senders(kind)
     longest_ms = max((each.longest_hold_ms for each in senders), default=0)
     return BrokerTry(
