@@ -40,7 +40,7 @@ _OF_0_8_2: Final[Versions] = {
 }
 _OF_0_9: Final[Versions] = {**_OF_0_8_2, ApiKey.FETCH: (0, 1), ApiKey.OFFSET_COMMIT: (0, 2)}
 OLD_BROKERS: Final = {"0.8.0": _OF_0_8_0, "0.8.1": _OF_0_8_1, "0.8.2": _OF_0_8_2, "0.9.0": _OF_0_9}
-"""What brokers know that can't be asked."""
+"""The API versions of brokers that cannot report them."""
 
 # What may be gone when the connection is another one.
 _OF_THE_CONNECTION: Final = frozenset({ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT})

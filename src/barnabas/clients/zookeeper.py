@@ -37,7 +37,7 @@ ZOOKEEPER_SETTINGS: Final = (
 )
 """All that is looked at; zookeeper.clientCnxnSocket says nothing that the others don't."""
 STORE_TYPES: Final = {"pem": "PEM", "p12": "PKCS12", "pfx": "PKCS12"}
-"""What a store is by the end of its name, as ZooKeeper tells where no type is set."""
+"""Types of stores by file name suffix, as in ZooKeeper if no type is set."""
 _DEFAULT_TIMEOUT_MS = 10_000
 
 

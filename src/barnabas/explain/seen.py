@@ -23,7 +23,7 @@ Series = list[tuple[int, int]]
 
 
 PACE_S: Final = 30
-"""Who reads how fast is looked at over so long."""
+"""The time over which read rates are measured."""
 _LOOKS_APART_MS: Final = 10_000
 
 

@@ -68,7 +68,7 @@ AUTHORIZER_SETTINGS: dict[str, Setting] = _by_name(
         ("allow.everyone.if.no.acl.found", "boolean", False, None, None, None, "medium", "read-only"),
     )
 )
-"""What Kafka's authorizer reads of the file beside what Kafka declares; no value of theirs is ever described."""
+"""Settings that Kafka's authorizer reads from the file in addition to the declared ones; they are never described."""
 
 
 LISTENER_PREFIX = "listener.name."

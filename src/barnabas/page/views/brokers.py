@@ -23,9 +23,7 @@ _QUESTION: Final = Question("how are the brokers", frozenset({Part.DIRECTORIES})
 
 
 class BrokerRow(NamedTuple):
-    """A broker; `obstacles` are reasons against a stop, `failure` is why it does not answer; unknown values are
-    None.
-    """
+    """A broker; `obstacles` are reasons against a stop, `failure` is why it does not answer; None: unknown."""
 
     broker_id: int
     address: str

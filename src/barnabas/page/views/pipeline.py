@@ -125,9 +125,7 @@ async def _last(admin: OffsetAdmin, desk: Desk, partitions: list[TopicPartition]
 
 
 def run_rows(directory: Path) -> Iterator[RunRow]:
-    """Yield the last status of each run; unreadable files are skipped: they are being replaced, or are not status
-    files.
-    """
+    """Yield the last status of each run; skip files that are being replaced or are not status files."""
     for path in islice(sorted(directory.glob("**/status.json")), _MOST_RUNS):
         with suppress(OSError, ValueError, ArithmeticError, RecursionError, TypeError, LookupError, AttributeError):
             if path.stat().st_size <= _MOST_FILE_BYTES:

@@ -57,7 +57,7 @@ def walk_batch(
     is_rebuilt: bool = False,
     max_bytes: int = MAX_UNCOMPRESSED_BYTES,
 ) -> Walked | RecordRefusal:
-    """Walk one batch of magic 2, or one message of magic 0 or 1 with what is in it.
+    """Check one batch of magic 2, or one message of magic 0 or 1 with its content.
 
     Args:
         batch: One whole batch or message whose header and CRC have been checked.
@@ -87,7 +87,7 @@ def walk_batch(
 def walk_payload(
     payload: bytes, header: BatchHeader, rules: WalkRules, now_ms: int, *, is_rebuilt: bool = False
 ) -> Walked | RecordRefusal:
-    """Walk the records of a batch of magic 2 that are decompressed already.
+    """Check the decompressed records of a batch of magic 2.
 
     Args:
         payload: The records.
@@ -127,7 +127,7 @@ def walk_payload(
 
 
 class Scan(NamedTuple):
-    """What one pass over the records of a batch of magic 2 tells; deltas are 0 where there is no record."""
+    """The result of one pass over the records of a batch of magic 2; deltas are 0 if there is no record."""
 
     least_delta_ms: int
     largest_delta_ms: int
@@ -138,7 +138,7 @@ class Scan(NamedTuple):
 
 
 def scan_payload(payload: bytes, record_count: int) -> Scan:
-    """Go over the records of a batch of magic 2, checking all that reading them would check.
+    """Scan the records of a batch of magic 2, with every check that reading them has.
 
     Raises:
         CorruptRecordsError: As `iterate_records`.

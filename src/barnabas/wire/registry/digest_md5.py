@@ -1,4 +1,4 @@
-"""SASL's DIGEST-MD5 as ZooKeeper speaks it: how a broker shows that it knows its password without sending it. Pure.
+"""SASL DIGEST-MD5 in ZooKeeper's variant: a broker proves its password without sending it. Pure.
 
     client   nothing
     server   realm="zk-sasl-md5",nonce="...",charset=utf-8,algorithm=md5-sess
@@ -6,7 +6,7 @@
              digest-uri="zookeeper/zk-sasl-md5",maxbuf=65536,response=<32 hex digits>,qop=auth
     server   rspauth=<32 hex digits>
 
-kazoo does the rest of it, with a library that nothing else here needs.
+kazoo does the rest of the login, normally with a library that nothing else here needs.
 
 Source: RFC 2831; ZooKeeper 3.5, SecurityUtils (the host's name is a constant).
 """
@@ -20,7 +20,7 @@ _COUNT, _QOP = "00000001", "auth"
 
 
 class DigestError(Exception):
-    """The server's challenge is none, or does not show that it knows the password either."""
+    """The server's challenge is invalid, or does not prove that the server knows the password."""
 
 
 class DigestMd5:
@@ -43,7 +43,7 @@ class DigestMd5:
         self._expected = ""
 
     def answer(self, challenge: bytes | None) -> bytes:
-        """Return what to send next; nothing once it is complete.
+        """Return the next message to send; empty when the login is complete.
 
         Args:
             challenge: What the server sent; None at the beginning.

@@ -27,7 +27,7 @@ _RECONNECTING = {"max_tries": -1, "delay": 0.05, "max_delay": 1.0}
 
 
 def new_client(options: ZooKeeperOptions) -> Any:
-    """A client that is not started.
+    """Return a client that is not started.
 
     Raises:
         StartupError: The address is none.
@@ -78,7 +78,7 @@ def _tls_connector(tls: ZooKeeperTls) -> Callable[..., Any]:
 
 
 class _DigestClient:
-    """DIGEST-MD5 in the shape that kazoo knows from pure-sasl."""
+    """DIGEST-MD5 with the interface of pure-sasl that kazoo uses."""
 
     def __init__(
         self, host: str, service: str, username: str, password: str, randbytes: Callable[[int], bytes], **_: object

@@ -1,4 +1,4 @@
-"""How to reach a ZooKeeper ensemble.
+"""Options of a connection to a ZooKeeper ensemble.
 
 Source: Kafka 2.7.2, zookeeper.* of the broker's settings.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, frozen=True)
 class ZooKeeperLogin:
-    """Who logs in by DIGEST-MD5.
+    """The credentials of a DIGEST-MD5 login.
 
     Attributes:
         randbytes: Random bytes.
@@ -49,7 +49,7 @@ class ZooKeeperTls:
 
 @dataclass(slots=True, frozen=True)
 class ZooKeeperOptions:
-    """What a session is begun with.
+    """The options of a session.
 
     Attributes:
         connect: As zookeeper.connect: `host:port,host:port/chroot`.

@@ -1,7 +1,7 @@
-"""The codecs of record batches, one module each, loaded when first used.
+"""The codecs of record batches, one module each, loaded on first use.
 
-Invariant: decompression never gives more than `max_bytes` of output, and takes memory in proportion to what it gives,
-however the input lies about its size; damaged input raises `CorruptRecordsError` and nothing else.
+Invariant: decompression never returns more than `max_bytes`, and takes memory in proportion to its output, whatever
+size the input claims; damaged input raises `CorruptRecordsError` and nothing else.
 
 Source: implementation page, message format; KIP-110 (zstd), KIP-57 (lz4 framing).
 """

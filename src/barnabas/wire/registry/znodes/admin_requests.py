@@ -1,4 +1,4 @@
-"""/admin/preferred_replica_election and /admin/reassign_partitions: what Kafka's old tools ask for.
+"""/admin/preferred_replica_election and /admin/reassign_partitions: requests of Kafka's old tools.
 
     election      {"version":1,"partitions":[{"topic":"t","partition":0}]}
     reassignment  {"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}
@@ -13,7 +13,7 @@ from barnabas.wire.registry.znodes.payload import MalformedError, dump, load_str
 
 
 def decode_election(data: bytes | None) -> list[TopicPartition]:
-    """The partitions, each once.
+    """Return the partitions, each once.
 
     Raises:
         MalformedError: It is none.
@@ -22,7 +22,7 @@ def decode_election(data: bytes | None) -> list[TopicPartition]:
 
 
 def decode_reassignment(data: bytes | None) -> dict[TopicPartition, list[int]]:
-    """The brokers that each partition is to have.
+    """Return the new brokers of each partition.
 
     Raises:
         MalformedError: It is none.

@@ -1,13 +1,13 @@
-"""/consumers/<group>: who consumes, which partitions each owns, and how far the group has come.
+"""/consumers/<group>: the members of a group, the partitions of each, and the group's offsets.
 
     ids/<consumer>               {"version":1,"subscription":{"t":2},"pattern":"static","timestamp":"<ms>"}
     owners/<topic>/<partition>   <consumer>-<n>, n a thread of the consumer, from 0
     offsets/<topic>/<partition>  decimal text: the next offset
 
-With the patterns `white_list` and `black_list` the one key of the subscription is a regular expression of topic
-names. A consumer's name is `<group>_<host>-<ms>-<8 hex digits>`, or `<group>_` and its `consumer.id`.
+With the patterns `white_list` and `black_list` the one key of the subscription is a regular expression of topic names.
+A consumer's name is `<group>_<host>-<ms>-<8 hex digits>`, or `<group>_` and its `consumer.id`.
 
-Those of 0.7 are read, too: `{ "t": 2 }`, `*2*<white list>` and `!2!<black list>` in ids; below owners and offsets the
+Nodes of 0.7 are read, too: `{ "t": 2 }`, `*2*<white list>` and `!2!<black list>` in ids; below owners and offsets the
 last element of a path is `<broker>-<partition>`, and the offset a position in bytes.
 
 Source: zookeeper.md, old consumers; Kafka 0.8.2.2, TopicCount, ConsumerThreadId and registerConsumerInZK.
@@ -23,7 +23,7 @@ from barnabas.wire.registry.znodes.payload import MalformedError, dump, integer,
 
 
 class Pattern(Enum):
-    """How a subscription names its topics; the values are those in the tree."""
+    """The kind of a subscription; the values are those in the tree."""
 
     STATIC = "static"
     WHITE_LIST = "white_list"
@@ -32,7 +32,7 @@ class Pattern(Enum):
 
 @dataclass(slots=True, frozen=True)
 class Subscription:
-    """What one consumer reads.
+    """The subscription of one consumer.
 
     Attributes:
         streams: Topic, or with a list the one regular expression, to the number of streams, which is above 0.
@@ -48,7 +48,7 @@ class Subscription:
 
 
 class ConsumerThread(NamedTuple):
-    """One stream of one consumer: what owns partitions. They are ordered by their text, see `java_order`."""
+    """One stream of one consumer, the owner of partitions. Threads are ordered by their text, see `java_order`."""
 
     consumer: str
     number: int
@@ -58,19 +58,19 @@ class ConsumerThread(NamedTuple):
 
 
 class BrokerPartition(NamedTuple):
-    """A partition as 0.7 names it: the broker that has it, and its number there."""
+    """A partition in 0.7's naming: its broker, and its number there."""
 
     broker_id: int
     partition: int
 
 
 def java_order(text: str) -> bytes:
-    """Return the key that sorts texts in the order of Java's strings: by UTF-16's units, not code points."""
+    """Return the key that sorts texts in the order of Java's strings: by UTF-16 units, not code points."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """The payload in version 1, the keys in the order of Kafka 0.8.2."""
+    """Return the payload in version 1, the keys in the order of Kafka 0.8.2."""
     return dump(
         {
             "version": 1,
@@ -82,7 +82,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 
 def decode_subscription(data: bytes | None) -> Subscription:
-    """The subscription in a payload of 0.8 or later, or of 0.7.
+    """Decode the subscription in a payload of 0.8 or later, or of 0.7.
 
     Raises:
         MalformedError: It is neither, or without a topic or a positive number of streams.
@@ -109,7 +109,7 @@ def encode_owner(thread: ConsumerThread) -> bytes:
 
 
 def decode_owner(data: bytes | None) -> ConsumerThread:
-    """The thread that owns a partition.
+    """Return the thread that owns a partition.
 
     Raises:
         MalformedError: It is none.
@@ -125,7 +125,7 @@ def encode_offset(offset: int) -> bytes:
 
 
 def decode_offset(data: bytes | None) -> int:
-    """The offset that is to be read next; with 0.7's partitions a position in bytes.
+    """Return the next offset to read; for 0.7's partitions, a position in bytes.
 
     Raises:
         MalformedError: It is no number.
@@ -137,7 +137,7 @@ def decode_offset(data: bytes | None) -> int:
 
 
 def decode_partition(element: str) -> int | BrokerPartition:
-    """The partition that the last element of a path below owners or offsets names.
+    """Return the partition named by the last element of a path below owners or offsets.
 
     Raises:
         MalformedError: It is none, neither as 0.8 nor as 0.7 writes it.

@@ -17,7 +17,7 @@ from barnabas.wire.registry.znodes.payload import MalformedError, decimal_int32,
 
 @dataclass(slots=True)
 class TopicAssignment:
-    """Which brokers hold which partition.
+    """The assignment of partitions to brokers.
 
     Attributes:
         replicas: Partition to broker ids; all replicas, those on their way in or out too.
@@ -32,7 +32,7 @@ class TopicAssignment:
 
 @dataclass(slots=True, frozen=True)
 class PartitionStateNode:
-    """A partition's leader, epochs and in-sync replicas, as the tree has them.
+    """A partition's leader, epochs and in-sync replicas, as stored in the tree.
 
     Attributes:
         leader: Broker id; -1: nobody.
@@ -48,7 +48,7 @@ class PartitionStateNode:
 
 
 def encode_assignment(topic: TopicAssignment) -> bytes:
-    """The payload in version 2."""
+    """Return the payload in version 2."""
     return dump(
         {
             "version": 2,
@@ -102,7 +102,7 @@ def encode_partition_state(state: PartitionStateNode) -> bytes:
 
 
 def decode_partition_state(data: bytes | None) -> PartitionStateNode:
-    """The state in a payload of any version.
+    """Decode the state in a payload of any version.
 
     Raises:
         MalformedError: Something that Kafka needs is missing or of another kind.
@@ -151,7 +151,7 @@ def _number(value: object) -> int:
 
 
 def _epoch(value: object) -> int:
-    """An epoch that another one can follow."""
+    """Return an epoch that can still be incremented."""
     epoch = _number(value)
     if not 0 <= epoch < (1 << 31) - 1:
         raise MalformedError(f"{epoch} is no epoch")

@@ -1,9 +1,9 @@
-"""Makes the client's side of a login from what a JAAS line says.
+"""The client's side of a login, created from a JAAS entry.
 
     PLAIN, SCRAM    username, password; SCRAM with tokenauth=true: a delegation token's id and HMAC
-    OAUTHBEARER     unsecuredLoginStringClaim_sub, ... as Kafka: an unsigned token; or a token from elsewhere
+    OAUTHBEARER     unsecuredLoginStringClaim_sub, ... as in Kafka: an unsigned token; or a token from elsewhere
 
-How the two sides speak says `SaslClient` in `mechanism.py`.
+`SaslClient` in `mechanism.py` documents the exchange.
 
 Source: security page, SASL; Kafka 2.7.2, PlainLoginModule, ScramLoginModule, OAuthBearerUnsecuredLoginCallbackHandler.
 """
@@ -32,7 +32,7 @@ def new_client(
     now_ms: int,
     token: str | None = None,
 ) -> SaslClient:
-    """The client's side of one login.
+    """Return the client's side of one login.
 
     Args:
         random_bytes: Gives as many unpredictable bytes as it is asked for.
@@ -62,7 +62,7 @@ def new_client(
 
 
 def unsecured_token(options: Mapping[str, str], now_ms: int) -> str:
-    """An unsigned token with the claims that a JAAS line names; whoever takes it takes anybody's word.
+    """Return an unsigned token with the claims of a JAAS entry; it proves nothing.
 
     Raises:
         ConfigError: There is no `sub`, or a number is none.

@@ -1,7 +1,7 @@
-"""What both sides of a login share: the mechanisms' names, the two protocols, and how a login fails.
+"""Common parts of both sides of a login: names of mechanisms, the two protocols, and login errors.
 
-    server    answer(response) -> challenge     until `is_complete`; then `identity` says who it is
-              or a check                        what takes too long for an event loop, and gives the challenge elsewhere
+    server    answer(response) -> challenge     until `is_complete`; then `identity` is the user
+              or a check                        work that is too long for an event loop and returns the challenge
     client    first() -> response, answer(challenge) -> response     until `is_complete`
 
 Source: RFC 4422 (SASL); security page, SASL.
@@ -41,7 +41,7 @@ class LoginError(BarnabasError):
 
 
 class Identity(NamedTuple):
-    """Who logged in.
+    """The user of a login.
 
     Attributes:
         name: The user.
@@ -55,7 +55,7 @@ class Identity(NamedTuple):
 
 
 class SaslServer(Protocol):
-    """One login, seen from the broker.
+    """The broker's side of one login.
 
     Attributes:
         most_response_bytes: What the client says is no longer than that: whoever it is, it is not known yet.
@@ -72,7 +72,7 @@ class SaslServer(Protocol):
     identity: Identity
 
     def answer(self, response: bytes) -> bytes | Check:
-        """Take what the client says and give the next challenge, or what has to be computed for it; never waits.
+        """Process the client's response and return the next challenge, or the work to compute it; never waits.
 
         Raises:
             LoginError: It failed.
@@ -81,7 +81,7 @@ class SaslServer(Protocol):
 
 
 class SaslClient(Protocol):
-    """One login, seen from the client:
+    """The client's side of one login:
 
         response = client.first()
         while not client.is_complete:
@@ -96,11 +96,11 @@ class SaslClient(Protocol):
     is_complete: bool
 
     def first(self) -> bytes:
-        """The first response; the client speaks first in all mechanisms here."""
+        """Return the first response; the client speaks first in all mechanisms here."""
         ...
 
     def answer(self, challenge: bytes) -> bytes:
-        """The next response.
+        """Return the next response.
 
         Raises:
             LoginError: The server is not who it claims to be, or says what makes no sense.

@@ -71,7 +71,7 @@ class ScramMechanism(NamedTuple):
         return hmac.digest(key, data, self.hash_name)
 
     def salted_password(self, password: bytes, salt: bytes, iterations: int) -> bytes:
-        """Compute what the keys are made of; takes milliseconds: a broker never computes it on its loop."""
+        """Compute the salted password; takes milliseconds: a broker never computes it on its loop."""
         return pbkdf2_hmac(self.hash_name, password, salt, iterations)
 
 
@@ -81,7 +81,7 @@ SCRAM_MECHANISMS = {each.name: each for each in (SHA_256, SHA_512)}
 
 
 class KnownUser(NamedTuple):
-    """Who a SCRAM name stands for.
+    """The user behind a SCRAM name.
 
     Attributes:
         identity: The user itself; of a delegation token, its owner; None: nobody, whatever the proof.
@@ -94,13 +94,13 @@ class KnownUser(NamedTuple):
 
 
 def make_credential(mechanism: ScramMechanism, salted_password: bytes, salt: bytes, iterations: int) -> ScramCredential:
-    """The keys that a broker stores."""
+    """Return the keys that a broker stores."""
     stored_key = mechanism.hash(mechanism.hmac(salted_password, b"Client Key"))
     return ScramCredential(salt, stored_key, mechanism.hmac(salted_password, b"Server Key"), iterations)
 
 
 def new_nonce(random_bytes: Callable[[int], bytes]) -> str:
-    """One side's part of a login's nonce.
+    """Return one side's part of a login's nonce.
 
     Args:
         random_bytes: Gives as many unpredictable bytes as it is asked for.
@@ -259,5 +259,5 @@ def _unbase64(text: str) -> bytes:
 
 
 def _xor(left: bytes, right: bytes) -> bytes:
-    """Of unequal lengths the shorter one's; that is no key then."""
+    """Return the XOR of two texts; unequal lengths give the shorter length, which is no valid key."""
     return bytes(a ^ b for a, b in zip(left, right, strict=False))

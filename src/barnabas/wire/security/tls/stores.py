@@ -1,12 +1,12 @@
-"""Keystores and truststores: private keys, certificates and lists of revoked ones, as PEM, whatever form they came in.
+"""Keystores and truststores: private keys, certificates and revocation lists of any form, as PEM.
 
-| `*.type` | what is read |
+| `*.type` | source |
 | --- | --- |
 | PEM | a file, or the settings themselves (`ssl.keystore.key`, `ssl.truststore.certificates`; KIP-651) |
-| PKCS12 | a file; what Java's keytool has written since Java 9, whatever its name |
-| JKS | a file that is PKCS12 inside (as Java reads it, too); Java's older own format is refused with what converts it |
+| PKCS12 | a file; the default of Java's keytool since Java 9, whatever the file's name |
+| JKS | a file that is PKCS12 inside (as Java reads it, too); Java's older format is rejected, with the way to convert |
 
-Invariant: no error holds a password, a key or a part of one.
+Invariant: no error contains a password, a key or a part of one.
 
 Source: security page, encryption and authentication using SSL; KIP-651; Kafka 2.7.2, DefaultSslEngineFactory.
 """
@@ -75,7 +75,7 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
 
 
 def trusted(certificates: str) -> str:
-    """Read `ssl.truststore.certificates`. Raises ConfigError."""
+    """Parse `ssl.truststore.certificates`. Raises ConfigError."""
     if _PEM_CERTIFICATE.decode() not in certificates:
         raise ConfigError("ssl.truststore.certificates: holds no certificate in PEM")
     return certificates
@@ -103,7 +103,7 @@ def read_trusted(location: str, kind: str, password: str | None) -> str:
 
 
 def read_store(location: str) -> bytes:
-    """The bytes of a file. Raises ConfigError."""
+    """Return the bytes of a file. Raises ConfigError."""
     try:
         return Path(location).read_bytes()
     except OSError as error:
@@ -111,7 +111,7 @@ def read_store(location: str) -> bytes:
 
 
 def _is_pem(data: bytes, location: str, kind: str) -> bool:
-    """Return whether a store is PEM, else PKCS12. Raises ConfigError where it is neither, or not what was said."""
+    """Return whether a store is PEM, and not PKCS12. Raises ConfigError if it is neither, or not the given type."""
     if kind.upper() not in TYPES:
         raise _unreadable(location, f"its type {kind} is not there: {', '.join(TYPES)} are")
     if kind.upper() == PEM:
