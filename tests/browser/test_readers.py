@@ -126,10 +126,10 @@ def test_the_key_that_leads_to_the_search_can_be_switched_off(staged: Staged, wi
 
 _FAULTS = {
     "a reader waits for a transaction": (("Groups", "audit"), "transactional id settlement has a transaction open"),
-    "a client is held": (("Clients", "importer"), "importer of ANONYMOUS was held"),
+    "a client is held": (("Clients", "importer"), "importer of ANONYMOUS was throttled"),
     "a client is refused": (("Access",), "DENY WRITE TOPIC payroll"),
     "a group rebalanced": (("Groups", "reports"), "no heartbeat of reporter-2"),
-    "a segment stays": (("Topics", "clicks"), "its newest record's timestamp lies in the future"),
+    "a segment stays": (("Topics", "clicks"), "its newest record's timestamp is in the future"),
 }
 
 

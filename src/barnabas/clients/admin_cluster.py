@@ -99,7 +99,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
     async def _broker(self, broker_id: int, metadata: ClusterMetadata) -> Broker:
         address = metadata.brokers.get(broker_id)
         if address is None:
-            return Broker(broker_id, None, None, None, "is not there")
+            return Broker(broker_id, None, None, None, "is not registered")
         rack = metadata.racks.get(broker_id)
         resource = ConfigResource(ResourceType.BROKER, str(broker_id))
         asking = ConfigAdmin(self.pool, _ONCE_MS)

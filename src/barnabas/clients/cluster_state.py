@@ -109,7 +109,7 @@ class Cluster:
     def obstacles(self, broker_id: int) -> list[str]:
         """Return the reasons against stopping a broker now, as parts of a sentence; empty: it may stop."""
         if self.controller_id < 0:
-            return ["there is no controller, so nobody would be elected"]
+            return ["there is no controller, so no leaders would be elected"]
         by_reason: dict[str, list[TopicPartition]] = {}
         for partition, trouble in self.if_stopped(broker_id):
             if partition.replicas == [broker_id]:
@@ -117,7 +117,7 @@ class Cluster:
             elif trouble is Trouble.OFFLINE:
                 reason = "no other replica in sync of {}"
             else:
-                reason = "no acks=all would be taken by {}"
+                reason = "acks=all would fail for {}"
             by_reason.setdefault(reason, []).append(partition.name)
         return [reason.format(named(names)) for reason, names in by_reason.items()]
 

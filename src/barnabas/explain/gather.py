@@ -161,7 +161,7 @@ class Gatherer:
         except KafkaError as error:
             if error.code not in REFUSED:
                 raise
-            self._seen.refused.append(f"what brokers run, and min.insync.replicas: {error.message}")
+            self._seen.refused.append(f"versions of brokers, and min.insync.replicas: {error.message}")
         known = await self._pool.metadata(None)
         brokers = {each: Broker(each, address, None, None, "") for each, address in sorted(known.brokers.items())}
         partitions = [
@@ -223,7 +223,7 @@ class Gatherer:
         seen = self._seen
         fit, wrong = fitting(subject, told)
         if wrong:
-            seen.refused.append(f"some of what broker {broker_id} keeps, as it has another form: {wrong[:200]}")
+            seen.refused.append(f"some data of broker {broker_id}, as its form is unknown: {wrong[:200]}")
         for row in fit:
             parts = {kind: row[kind] for kind in _OWN} if is_own else {subject: [row]}
             for kind, rows in parts.items():
@@ -351,7 +351,7 @@ class Gatherer:
             # A Kafka closes the connection where it is asked, and others may wait for answers on it.
             seen.refused.append(self._without_limits)
         else:
-            told = await self._asking.attempt("what limits do", admin.explain(asked.user, asked.client_id))
+            told = await self._asking.attempt("effects of quotas", admin.explain(asked.user, asked.client_id))
             seen.limits = [*told] if told else []
             if told is None and self._without_facts:
                 self._without_limits = seen.refused[-1]

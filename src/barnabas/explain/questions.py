@@ -35,7 +35,7 @@ class Question(NamedTuple):
 
 
 EVERYTHING: Final = Question(
-    "what is not as it should be",
+    "which problems are there",
     frozenset({Part.GROUPS, Part.LAG, Part.DIRECTORIES, Part.SETTINGS, Part.TRANSACTIONS}),
     (
         *("groups", "ends", "holds", "refusals", "requests", "full_answers"),
@@ -45,7 +45,7 @@ EVERYTHING: Final = Question(
 )
 QUESTIONS: Final = {
     "client": Question(
-        "is my client held",
+        "is my client throttled",
         frozenset({Part.LIMITS}),
         ("client", "holds", "refusals", "requests", "stalls"),
         explain_client,

@@ -24,7 +24,7 @@ def fitting(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
     What a row has beside that is let be: a later release may tell more.
     """
     if not isinstance(rows, list):
-        return [], f"{subject}: {rows!r} is no array"
+        return [], f"{subject}: {rows!r} is not an array"
     is_fitting = _check(subject)
     kept: list[dict[str, Any]] = []
     wrong = ""

@@ -47,7 +47,7 @@ def listed(names: Sequence[object], most: int = 5) -> str:
 
 def silence(broker: str, failure: str) -> str:
     """Describe why a broker cannot be asked; an unregistered broker has no address."""
-    return f"{broker} {failure}" if failure == "is not there" else f"{broker} does not answer: {failure}"
+    return f"{broker} {failure}" if failure == "is not registered" else f"{broker} does not answer: {failure}"
 
 
 def times(number: int) -> str:

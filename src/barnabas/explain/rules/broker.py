@@ -27,7 +27,7 @@ def explain_broker(seen: Seen) -> list[Finding]:
         if seen.asked.name in (None, str(each.broker_id)):
             found += _broker(seen, cluster, each)
     if not found and seen.asked.name is not None:
-        text = f"broker {seen.asked.name} is not there, and no partition has a replica on it"
+        text = f"broker {seen.asked.name} is not registered, and no partition has a replica on it"
         see = command("cluster", "status")
         found.append(Finding(f"broker {seen.asked.name}", "not-there", text, Severity.NOTICE, commands=(see,)))
     return worst_first(found)
@@ -57,7 +57,7 @@ def _broker(seen: Seen, cluster: Cluster, broker: Broker) -> Iterator[Finding]:
         figures = {"obstacles": obstacles}
         yield Finding(subject, "may-not-stop", text, Severity.FINE, figures=figures, commands=(see,))
     else:
-        text = f"{seen.address(broker_id)} may stop now: other brokers have all that it has"
+        text = f"{seen.address(broker_id)} may stop now: other brokers have all of its data"
         yield Finding(subject, "may-stop", text, commands=(see,))
     yield from stalls(seen, broker_id)
     yield from near_limits(seen, broker_id)
@@ -71,7 +71,7 @@ def near_limits(seen: Seen, wanted_id: int | None = None) -> Iterator[Finding]:
             used, most = limit["used"], limit["most"]
             if used < _NEAR * most:
                 continue
-            text = f"{seen.address(broker_id)} is near its {limit['name']}: {used:,} of {most:,}"
+            text = f"{seen.address(broker_id)} has nearly reached {limit['name']}: {used:,} of {most:,}"
             figures: dict[str, Figure] = {"limit": limit["name"], "used": used, "most": most}
             yield Finding(f"broker {broker_id}", "near-limit", text, Severity.NOTICE, figures=figures)
 
@@ -85,8 +85,8 @@ def stalls(seen: Seen, broker_id: int | None = None) -> Iterator[Finding]:
     for each, found in by_broker.items():
         longest_ms, at_ms, what = max(found)
         text = (
-            f"{seen.address(each)} stood still {times(len(found))}, for {duration(longest_ms)} the longest time"
-            f"{f' ({what})' if what else ''}: whoever asked meanwhile waited"
+            f"the event loop of {seen.address(each)} stalled {times(len(found))}, for up to {duration(longest_ms)}"
+            f"{f' ({what})' if what else ''}: requests had to wait meanwhile"
         )
         figures: dict[str, Figure] = {"stall_count": len(found), "longest_ms": longest_ms, "what": what or None}
         yield Finding(f"broker {each}", "stalled", text, Severity.NOTICE, since_ms=at_ms, figures=figures)

@@ -35,7 +35,7 @@ def explain_client(seen: Seen) -> list[Finding]:
     if not seen.limits and seen.asked.client_id is not None:
         found += _by_order(seen, seen.asked.user or "ANONYMOUS", seen.asked.client_id)
     if not any(each.severity for each in found):
-        text = f"nothing holds {_name(seen)}"
+        text = f"nothing throttles {_name(seen)}"
         certainty = Certainty.MEASURED if seen.limits or seen.tellers else Certainty.UNKNOWN
         found.append(Finding(f"client {_name(seen)}", "not-held", text, certainty=certainty))
     return worst_first(found)
@@ -54,9 +54,9 @@ def _limits(seen: Seen, told: Row) -> Iterator[Finding]:
         limit, unit = quota["limit"], quota["unit"]
         measured = amount(quota["rate"], unit) if quota["is_measured"] else "nothing yet"
         is_held = bool(quota["held_count"] or quota["throttle_ms"])
-        state = f"whoever asks now waits {duration(quota['throttle_ms'])}" if is_held else "nobody is held"
+        state = f"the next request waits {duration(quota['throttle_ms'])}" if is_held else "nobody is throttled"
         text = (
-            f"{seen.address(told['broker_id'])}: {quota['key']} is at most {amount(limit, unit)} ({quota['why']}); "
+            f"{seen.address(told['broker_id'])}: {quota['key']} is limited to {amount(limit, unit)} ({quota['why']}); "
             f"measured {measured}, {state}"
         )
         others = [each["client_id"] or "-" for each in quota["sharers"] if each["client_id"] != told["client_id"]]
@@ -86,8 +86,8 @@ def _holds(seen: Seen) -> Iterator[Finding]:
         total_ms = sum(int(row["total_ms"]) for row in rows)
         longest_ms = max(int(row["throttle_ms"]) for row in rows)
         text = (
-            f"{client_id or 'a client without an id'} of {user} was held {times(number)} by {quota}: "
-            f"{duration(total_ms)} in all, {duration(longest_ms)} the longest"
+            f"{client_id or 'a client without an id'} of {user} was throttled {times(number)} by {quota}: "
+            f"{duration(total_ms)} in total, up to {duration(longest_ms)} at a time"
         )
         figures: dict[str, Figure] = {
             "quota": quota,
@@ -97,7 +97,7 @@ def _holds(seen: Seen) -> Iterator[Finding]:
         }
         see = command("quotas", "explain", ("--user", user), ("--client-id", client_id))
         if quota == _RECEIVE_MEMORY:
-            text += "; the broker had no memory left to receive its requests: raise that, or have less come at once"
+            text += "; the broker had no memory left to receive its requests: raise the setting, or send less at once"
             see = command("explain", "broker", (NAME, rows[-1]["broker_id"]))
         since_ms = min(int(row["first_ms"]) for row in rows)
         subject = f"client {client_id or '-'}"
@@ -121,8 +121,8 @@ def _by_order(seen: Seen, user: str, client_id: str) -> Iterator[Finding]:
         if resolution.limit is not None:
             figures: dict[str, Any] = {"quota": key, "limit": resolution.limit, "level": resolution.level}
             text = (
-                f"{key} is at most {amount(resolution.limit, unit)} (level {resolution.level}, {resolution.entity}); "
-                "whether it holds anybody, a Kafka does not tell"
+                f"{key} is limited to {amount(resolution.limit, unit)} (level {resolution.level}, {resolution.entity})"
+                "; Kafka does not report whether it throttles anybody"
             )
             see = command("quotas", "list")
             yield Finding(subject, "limited", text, certainty=Certainty.UNKNOWN, figures=figures, commands=(see,))

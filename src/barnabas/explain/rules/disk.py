@@ -14,15 +14,15 @@ _MOST_TOPICS: Final = 5
 _FOREVER: Final = "-1"
 # By the words of retention, `broker/log/retention.py`.
 _KEPT_BY: Final = {
-    "active": "it is empty, and records will be written to it",
-    "high watermark": "not all replicas in sync have all of it",
+    "active": "it is the active segment, and empty",
+    "high watermark": "not all in-sync replicas have all of it",
     "retention.ms": "its newest record is not old enough (retention.ms)",
     "retention.bytes": "the partition is not larger than retention.bytes",
-    "timestamp in the future": "its newest record's timestamp lies in the future",
-    "older segment": "segments go from the oldest on, and an older one stays",
+    "timestamp in the future": "its newest record's timestamp is in the future",
+    "older segment": "segments are deleted in order, and an older one stays",
     "compaction": "it is compacted, and keeps the newest record of each key",
-    "": "its time is over, and the next look removes it (log.retention.check.interval.ms)",
-    "no rule": "no rule removes anything: retention.ms and retention.bytes are -1",
+    "": "it has expired, and the next check deletes it (log.retention.check.interval.ms)",
+    "no rule": "nothing deletes it: retention.ms and retention.bytes are -1",
 }
 _FUTURE: Final = "timestamp in the future"
 _GOING: Final = ""
@@ -40,7 +40,7 @@ def explain_disk(seen: Seen) -> list[Finding]:
 def kept_by(segment: Mapping[str, object]) -> str:
     """Describe why a segment is still kept."""
     if segment["kept_by"] is None:
-        return f"nothing, it is about to go by {segment['rule']}"
+        return f"nothing: {segment['rule']} is about to delete it"
     reason = str(segment["kept_by"])
     return _KEPT_BY.get(reason, reason)
 
@@ -70,7 +70,7 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
     text = f"{directory.path} of {seen.address(directory.broker_id)} has {amount(log_bytes, 'bytes')} of logs ({what})"
     causes = tuple(_kept_forever(seen, topic, size) for topic, size in largest if _is_forever(seen, topic))
     if directory.total_bytes is None or directory.free_bytes is None:
-        text += "; how full its disk is, the broker does not tell"
+        text += "; the broker does not report the size of its disk"
         return Finding(
             subject, "used", text, certainty=Certainty.UNKNOWN, figures=figures, causes=causes, commands=(see,)
         )
@@ -81,7 +81,7 @@ def _directory(seen: Seen, directory: Directory) -> Finding:
     if growth is not None and growth > 0:
         full_ms = directory.free_bytes * 1_000 / growth
         pace = amount(growth, "bytes/s")
-        text += f"; at the {pace} that clients write to it, it is full in {duration(full_ms)} if nothing is removed"
+        text += f"; at the {pace} that clients write to it, it is full in {duration(full_ms)} if nothing is deleted"
         figures |= {"written_bytes_per_s": growth, "full_in_ms": round(full_ms)}
         certainty = Certainty.INFERRED
     severity = Severity.PROBLEM if part >= _NEARLY_FULL else Severity.FINE
@@ -105,7 +105,7 @@ def _is_forever(seen: Seen, topic: str) -> bool:
 def _kept_forever(seen: Seen, topic: str, size: int) -> Finding:
     settings = seen.settings[topic]
     text = (
-        f"{topic} is never removed: retention.ms=-1 (by {settings['retention.ms'].where}) and retention.bytes=-1 "
+        f"{topic} is never deleted: retention.ms=-1 (by {settings['retention.ms'].where}) and retention.bytes=-1 "
         f"(by {settings['retention.bytes'].where})"
     )
     commands = (
@@ -128,7 +128,7 @@ def _topic(seen: Seen, topic: str) -> Iterator[Finding]:
     rows = list(seen.rows("segments", topic=topic, is_leader=True))
     causes = [each for row in rows for each in _segments(seen, row)]
     if not rows:
-        unknown = "why each of its segments stays is unknown: the broker keeps that to itself"
+        unknown = "why its segments stay is unknown: the broker does not report it"
         causes.append(Finding(f"topic {topic}", "unknown", unknown, certainty=Certainty.UNKNOWN))
     if _is_forever(seen, topic):
         causes.insert(0, _kept_forever(seen, topic, size))
@@ -145,7 +145,7 @@ _SETTINGS: Final = {
 
 def _uncleanable(seen: Seen, broker_id: int, name: TopicPartition, reason: str) -> Finding:
     text = (
-        f"{name} on {seen.address(broker_id)} is not compacted any more, and grows, until that broker starts anew: "
+        f"{name} on {seen.address(broker_id)} is not compacted any more, and grows, until that broker restarts: "
         f"{reason}"
     )
     figures: dict[str, Figure] = {"broker": broker_id}
@@ -161,12 +161,12 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
     if compaction is not None and compaction["uncleanable"] is not None:
         yield _uncleanable(seen, row["broker_id"], name, compaction["uncleanable"])
     if row["failure"] is not None:
-        text = f"why the segments of {name} stay can't be told: {row['failure']}"
+        text = f"why the segments of {name} stay is unknown: {row['failure']}"
         yield Finding(subject, "unreadable", text, Severity.PROBLEM, Certainty.UNKNOWN)
     if row["removed"]:
         last = row["removed"][-1]
         text = (
-            f"{count(len(row['removed']), 'segment')} of {name} went of late, the last one by {last['rule']} "
+            f"{count(len(row['removed']), 'segment')} of {name} deleted recently, the last one by {last['rule']} "
             f"{duration(max(seen.now_ms - last['at_ms'], 0))} ago"
         )
         yield Finding(subject, "removed", text, since_ms=last["at_ms"])
@@ -186,7 +186,7 @@ def _segments(seen: Seen, row: Row) -> Iterator[Finding]:
         text = f"{text if len(segments) > 1 else text + 's'}: {why}"
         dates = [int(str(each["goes_at_ms"])) for each in segments if each["goes_at_ms"] is not None]
         if dates:
-            text += f"; the next one goes in {duration(max(min(dates) - seen.now_ms, 0))}"
+            text += f"; the next one is deleted in {duration(max(min(dates) - seen.now_ms, 0))}"
         figures: dict[str, Figure] = {
             "segment_count": len(segments),
             "bytes": size,

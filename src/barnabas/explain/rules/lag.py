@@ -217,7 +217,7 @@ def _single(all_parts: Sequence[Behind], told: Sequence[Finding]) -> Iterator[Fi
         why = ""
         if part_of_it is not None:
             is_hot = part_of_it >= _MOST_OF_IT
-            why = f", and {part_of_it:.0%} of what comes: " + (
+            why = f", and {part_of_it:.0%} of the incoming records: " + (
                 "most keys are written there" if is_hot else "its reader is slower than the others"
             )
         text = f"{worst.name} alone has {worst.record_count / total:.0%} of the lag of {topic}{why}"

@@ -65,8 +65,8 @@ def explain_refused(seen: Seen) -> list[Finding]:
             found.append(Finding("cluster", "nothing-refused", f"nothing was refused in the last {window}"))
         else:
             text = (
-                "what was refused is unknown: no broker keeps it; a user with --operation (and --topic, --group or "
-                "--transactional-id) is answered by the access rules"
+                "refusals are unknown: no broker records them; for a user and --operation (and --topic, --group or "
+                "--transactional-id), the access rules give the answer"
             )
             found.append(Finding("cluster", "unknown", text, certainty=Certainty.UNKNOWN))
     return worst_first(found)
@@ -101,14 +101,14 @@ def may(seen: Seen, question: Question) -> Finding:
     option = _OPTIONS.get(question.resource_type)
     place: Word = "--cluster" if option is None else (option, question.name)
     if seen.rules is None:
-        text = f"whether {principal} may {what} is unknown: the access rules are not told"
+        text = f"whether {principal} may {what} is unknown: the access rules are not visible"
         return Finding(subject, "unknown", text, Severity.NOTICE, Certainty.UNKNOWN)
     see = command("acls", "--list", place, ("--resource-pattern-type", "match"))
     about = _about(seen.rules, question)
     if not about:
         text = (
-            f"no rule is about {what.partition(' on ')[2]}: whether {principal} may {what} is the broker's "
-            "allow.everyone.if.no.acl.found (false by default) and super.users"
+            f"no rule is about {what.partition(' on ')[2]}: allow.everyone.if.no.acl.found (false by default) and "
+            f"super.users of the broker decide whether {principal} may {what}"
         )
         commands = (_allow(question, place), see)
         return Finding(subject, "no-rule", text, Severity.NOTICE, Certainty.INFERRED, commands=commands)
@@ -124,11 +124,11 @@ def may(seen: Seen, question: Question) -> Finding:
         text = f"{principal} may {what}: {_rule(shown[0])}"
         return Finding(subject, "allowed", text, figures=figures, commands=(see,))
     if denying:
-        text = f"{principal} may not {what}: a rule denies it, and what is denied is denied: {_rule(denying[0])}"
+        text = f"{principal} may not {what}: a rule denies it, and denials take precedence: {_rule(denying[0])}"
         return Finding(subject, "denied", text, Severity.PROBLEM, figures=figures, commands=(see,))
     text = (
-        f"{principal} may not {what}: none of {len(about)} rules about it gives him that right"
-        f"{'' if question.host == _NOWHERE else f' from {question.host}'} (super.users may do all)"
+        f"{principal} may not {what}: none of {len(about)} rules about it grants that right"
+        f"{'' if question.host == _NOWHERE else f' from {question.host}'} (super.users may do everything)"
     )
     commands = (_allow(question, place), see)
     return Finding(subject, "right-missing", text, Severity.PROBLEM, figures=figures, commands=commands)
@@ -167,7 +167,7 @@ def _rule(binding: Binding) -> str:
 
 def _refusal(seen: Seen, row: Row) -> Finding:
     """Return a finding about a recorded refusal, with the responsible rule if rules are visible."""
-    who = row["user"] or "somebody who did not log in"
+    who = row["user"] or "an unauthenticated user"
     where = f"{row['client_id']} at {row['host']}" if row["client_id"] else row["host"]
     often = times(int(row["count"]))
     figures: dict[str, Figure] = {
@@ -182,18 +182,18 @@ def _refusal(seen: Seen, row: Row) -> Finding:
     commands: tuple[str, ...] = ()
     match row["kind"]:
         case "login":
-            text = f"a login from {where} by {row['mechanism'] or 'TLS'} at {row['listener']} failed {often}"
+            text = f"a login from {where} by {row['mechanism'] or 'TLS'} on listener {row['listener']} failed {often}"
             text += f": {row['reason']}"
             # It lists those of SCRAM alone.
             commands = (command("users", "list"),) if str(row["mechanism"]).startswith("SCRAM") else ()
         case "acl":
-            text = f"{who} ({where}) was refused {row['operation']} on {row['resource']} {row['name']} {often}"
-            text += f", when it asked for {row['reason']}" if row["reason"] else ""
+            text = f"{who} ({where}) was denied {row['operation']} on {row['resource']} {row['name']} {often}"
+            text += f" (request {row['reason']})" if row["reason"] else ""
             question = _question(row)
             if question is not None and seen.rules is not None:
                 causes = (may(seen, question),)
         case _:
-            text = f"{where} was turned away {often}: {row['reason']}"
+            text = f"{where} was rejected {often}, by {row['reason']}"
             text += f" of group {row['name']}" if row["name"] else ""
     verdict = f"refused-{row['kind']}"
     subject = f"user {row['user']}" if row["user"] else f"host {row['host']}"

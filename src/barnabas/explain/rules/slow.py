@@ -9,21 +9,21 @@ from barnabas.explain.seen import Row, Seen
 from barnabas.explain.words import count, duration
 
 _STAGES: Final = {
-    "queue_ms": "waited for its turn: the broker's loop had others to serve",
-    "local_ms": "was worked on: its records were prepared, or read from the disk",
+    "queue_ms": "waited in the queue: the broker served other requests",
+    "local_ms": "needed processing: records were prepared, or read from the disk",
     "remote_ms": "waited for {}",
-    "send_ms": "waited for its peer to take the answer",
+    "send_ms": "waited for the client to receive the response",
 }
 # By the broker's words, `broker/requests/slow_requests.py`.
 _WAITED_FOR: Final = {
     "append": "earlier records of its partition to be written",
     "controller": "the controller",
     "coordinator": "its coordinator, or other members of its group",
-    "disk": "the disk: what it asked for was not in memory",
-    "executor": "a thread that does the long work",
-    "flush": "the disk to have its records (flush.messages)",
-    "followers": "the followers to have its records (acks=all)",
-    "records": "records to come",
+    "disk": "the disk: the data was not in memory",
+    "executor": "a worker thread",
+    "flush": "the flush of its records to disk (flush.messages)",
+    "followers": "the followers to replicate its records (acks=all)",
+    "records": "new records",
     "registry": "the cluster's registry",
 }
 _MOST_ROWS: Final = 10
@@ -74,13 +74,13 @@ def _slow(seen: Seen, kind: SlowKind, rows: Sequence[Row]) -> Finding:
     in_stage_ms = sum(float(row[stage] or 0) for row in rows)
     total_ms = sum(float(row["total_ms"]) for row in rows)
     text = (
-        f"{count(len(rows), 'request')} {api} of {client_id or 'clients without an id'} took {duration(total_ms)} in "
-        f"all, {duration(longest['total_ms'])} the slowest; {in_stage_ms / max(total_ms, 0.001):.0%} of that "
+        f"{count(len(rows), f'{api} request')} of {client_id or 'clients without an id'} took {duration(total_ms)} in "
+        f"total, up to {duration(longest['total_ms'])} each; {in_stage_ms / max(total_ms, 0.001):.0%} of that time "
         f"{'it' if len(rows) == 1 else 'they'} {kind.why}"
     )
     near = {row["broker_id"] for row in rows}
     held_ms = sum(float(row["throttle_ms"]) for row in rows)
-    text += f"; then a quota held its client for {duration(held_ms)}" if held_ms else ""
+    text += f"; then a quota throttled the client for {duration(held_ms)}" if held_ms else ""
     causes = tuple(each for broker_id in sorted(near) for each in stalls(seen, broker_id))
     figures: dict[str, Figure] = {
         "api": api,
@@ -105,8 +105,8 @@ def _without(seen: Seen) -> Iterator[Finding]:
     for broker_id, took_ms in sorted(seen.round_trips_ms.items()):
         if broker_id not in seen.tellers:
             text = (
-                f"{seen.address(broker_id)} answers a request that waits for nothing in {took_ms:.1f} ms; what its "
-                "clients' requests wait for is unknown: it does not tell"
+                f"{seen.address(broker_id)} answers a trivial request in {took_ms:.1f} ms; the causes of slow "
+                "requests are unknown: it does not report them"
             )
             figures: dict[str, Figure] = {"round_trip_ms": took_ms}
             yield Finding(f"broker {broker_id}", "round-trip", text, certainty=Certainty.UNKNOWN, figures=figures)

@@ -30,7 +30,7 @@ def explain_transaction(seen: Seen) -> list[Finding]:
     if wanted is not None:
         found = [each for each in found if each.subject == _subject(wanted)]
         if not found:
-            text = f"no transaction of {wanted} is kept: its coordinator forgot the id, or never knew it"
+            text = f"no transaction of {wanted} is known: its coordinator has forgotten the id, or never knew it"
             found.append(Finding(_subject(wanted), "not-known", text, certainty=Certainty.UNKNOWN))
     return worst_first(found)
 
@@ -80,7 +80,7 @@ def _open(seen: Seen, producer_id: int, opened: list[Open]) -> Finding:
         subject = f"partition {first.partition}"
         return Finding(subject, "hanging", text, Severity.URGENT, since_ms=began_ms, figures=figures, commands=commands)
     if state is None:
-        text = f"a transaction of producer {producer_id} is open in {where} for {duration(age_ms)}; whose is unknown"
+        text = f"a transaction of producer {producer_id} is open in {where} for {duration(age_ms)}; its id is unknown"
         severity = Severity.PROBLEM if age_ms >= _LONG_MS else Severity.FINE
         subject = f"partition {first.partition}"
         return Finding(subject, "open", text, severity, Certainty.UNKNOWN, began_ms, figures)
@@ -121,7 +121,7 @@ def _state(seen: Seen, state: TransactionState) -> Finding:
     }
     causes: tuple[Finding, ...] = ()
     if not rows and state.status.name == "CompleteAbort":
-        unknown = "why it was aborted is unknown: its coordinator keeps no reasons, or no longer this one"
+        unknown = "why it was aborted is unknown: its coordinator records no reasons, or has dropped this one"
         causes = (Finding(_subject(state.transactional_id), "unknown", unknown, certainty=Certainty.UNKNOWN),)
     return Finding(
         _subject(state.transactional_id), "last-state", text, since_ms=state.updated_ms, figures=figures, causes=causes
@@ -130,7 +130,7 @@ def _state(seen: Seen, state: TransactionState) -> Finding:
 
 def why_aborted(row: Row) -> str:
     """Describe why the transactions of a row were aborted."""
-    return str(_REASONS.get(row["reason"], row["reason"] or "for a reason that is not known"))
+    return str(_REASONS.get(row["reason"], row["reason"] or "for an unknown reason"))
 
 
 def _aborted(seen: Seen) -> Iterator[Finding]:
