@@ -103,7 +103,7 @@ class Page:
         return [Route(each, self._no_changes, methods=["GET", "POST"]) for each in paths]
 
     async def _no_changes(self, request: Request) -> Response:
-        text = "This page changes nothing: it was started without --allow-changes."
+        text = "Changes are disabled: the page was started without --allow-changes."
         return self._problem(request, 403, text, "Not allowed")
 
     def stop(self) -> None:
@@ -139,7 +139,7 @@ class Page:
         """Return the request's subject, or an error response."""
         name = request.path_params["cluster"]
         if name not in self._settings.clusters:
-            return self._problem(request, 404, "There is no such cluster.")
+            return self._problem(request, 404, "The cluster does not exist.")
         session: Session = request.state.session
         accept = request.headers.get("accept", "")
         if name not in session.clusters:
@@ -147,7 +147,7 @@ class Page:
                 return self._to(f"/login?cluster={name}")
             return PlainTextResponse("Log in first.\n", 401)
         if len(request.url.query) > _MOST_QUERY:
-            return self._problem(request, 414, "This asks for too much.")
+            return self._problem(request, 414, "The address is too long.")
         return Asked(session.clusters[name], dict(request.query_params))
 
     async def _search(self, request: Request) -> Response:
@@ -293,7 +293,7 @@ class Page:
     async def _static(self, request: Request) -> Response:
         asset = self._assets.get(request.path_params["name"])
         if asset is None:
-            return PlainTextResponse("There is no such file.\n", 404)
+            return PlainTextResponse("The file does not exist.\n", 404)
         headers = {"cache-control": "public, max-age=31536000, immutable"}
         return Response(asset.data, media_type=asset.media_type, headers=headers)
 

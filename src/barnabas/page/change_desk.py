@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 Render = Callable[..., str]
 
-_TOO_OLD: Final = "This was done already, or was shown too long ago: look again at what it would do now."
+_TOO_OLD: Final = "This change was executed already, or its preview has expired: preview it again."
 _MOST_LOGGED: Final = 2_000
 
 
@@ -66,7 +66,7 @@ class ChangeDesk:
             name = request.path_params["cluster"]
             cluster = request.state.session.clusters.get(name)
             if name not in self._settings.clusters:
-                return self._page("problem.html.jinja", request, 404, text="There is no such cluster.")
+                return self._page("problem.html.jinja", request, 404, text="The cluster does not exist.")
             if cluster is None:
                 return RedirectResponse(f"{self._settings.root_path}/login?cluster={name}", 303)
             given = request.state.form if request.method == "POST" else dict(request.query_params)
@@ -99,7 +99,7 @@ class ChangeDesk:
         if plan is None:
             return self._form(request, change, asked._replace(query={}), 409, _TOO_OLD)
         if plan.loses and asked.query.get("typed", "").strip() != plan.name:
-            refusal = f"Type {plan.name}, as what is lost does not come back."
+            refusal = f"Type {plan.name} to confirm: the loss is permanent."
             return self._plan(request, change, asked, 400, plan_id, plan, refusal)
         # Before it is done: who sends it twice has it done once.
         self._plans.drop(plan_id)
@@ -109,7 +109,7 @@ class ChangeDesk:
         except BarnabasError as error:
             refusal, status = reason(error), _status(error)
         finally:
-            _note(request, asked.cluster, plan, refusal or done or "its end is not known")
+            _note(request, asked.cluster, plan, refusal or done or "its result is not known")
         return self._window(
             "change_done.html.jinja", request, status, change, asked, plan=plan, done=done, refusal=refusal
         )

@@ -44,7 +44,7 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
     most = sorted(lags, key=lambda name: -max((each for each in lags[name] if each is not None), default=-1))
     # By name, so that a partition keeps its colour when another one is more behind.
     lines = [Series(str(name), f"s{n}", lags[name]) for n, name in enumerate(sorted(most[:MOST_LINES]), 1)]
-    about = f"Offsets between what was committed and the end{_of_all(len(lines), len(known))}"
+    about = f"Offsets between the committed offset and the end{_of_all(len(lines), len(known))}"
     return TimePlot(about, "offsets", start, step, tuple(lines), is_stacked=False)
 
 
@@ -107,7 +107,7 @@ def bytes_plot(seen: Seen) -> TimePlot | None:
         Series("in", "s1", [came.get(each) for each in minutes]),
         Series("out", "s2", [went.get(each) for each in minutes]),
     )
-    about = "Bytes a second, of batches as they are on the wire, in each minute"
+    about = "Bytes/s on the wire, in each minute"
     return TimePlot(about, "bytes", _moment(minutes[0] * 60_000), _MINUTE, lines, is_stacked=False)
 
 

@@ -58,13 +58,13 @@ class Settings:
     def check(self) -> None:
         """Raise ConfigError if unauthorized users could see or intercept data, or a value is invalid."""
         if not 1 <= len(self.clusters) <= MOST_CLUSTERS:
-            raise ConfigError(f"--cluster: between 1 and {MOST_CLUSTERS} clusters, not {len(self.clusters)}")
+            raise ConfigError(f"--cluster: must name 1 to {MOST_CLUSTERS} clusters, got {len(self.clusters)}")
         for name in self.clusters:
             if not _CLUSTER_NAME.fullmatch(name) or name in (".", ".."):
-                raise ConfigError(f"--cluster {name}: a name is made of letters, digits, '.', '_' and '-'")
+                raise ConfigError(f"--cluster {name}: a name may contain only letters, digits, '.', '_' and '-'")
         for name in self.host_names:
             if not _HOST_NAME.fullmatch(name):
-                raise ConfigError(f"--host-name {name} is no name of a host")
+                raise ConfigError(f"--host-name {name} is not a valid host name")
         if self.root_path and not _ROOT_PATH.fullmatch(self.root_path):
             raise ConfigError(f"--root-path {self.root_path}: write it as /kafka, without a '/' at its end")
         open_to_all = [host for host, _ in self.listeners if not ip_address(host).is_loopback]
@@ -91,7 +91,7 @@ def parse_listeners(text: str) -> list[tuple[str, int]]:
         except ValueError:
             raise ConfigError(f"--listeners {part}: write it as {DEFAULT_LISTENER}") from None
         if not 0 <= found[-1][1] < 65_536:
-            raise ConfigError(f"--listeners {part}: {port} is no port")
+            raise ConfigError(f"--listeners {part}: {port} is not a port")
     return found
 
 
@@ -103,6 +103,6 @@ def parse_clusters(texts: Sequence[str]) -> dict[str, str]:
         if not equals or not servers:
             raise ConfigError(f"--cluster {text}: write it as NAME=HOST:PORT,...")
         if name in found:
-            raise ConfigError(f"--cluster {text}: there is another one of this name")
+            raise ConfigError(f"--cluster {text}: the name is used twice")
         found[name] = servers
     return found

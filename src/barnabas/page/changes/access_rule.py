@@ -33,12 +33,12 @@ _RESOURCES: Final = {
 }
 _HOW: Final = Field("how", "What to do", choices=("add", "remove"))
 _PERMISSION: Final = Field("permission", "Allow or deny", choices=("allow", "deny"))
-_PRINCIPAL: Final = Field("principal", "Whom", "As User:name; User:* is everybody.")
-_HOST: Final = Field("host", "From where", "An address; * is anywhere.", value=ANY_NAME)
+_PRINCIPAL: Final = Field("principal", "Principal", "As User:name; User:* means everybody.")
+_HOST: Final = Field("host", "Host", "An address; * means any.", value=ANY_NAME)
 _OPERATION: Final = Field("operation", "Operation", choices=tuple(OPERATIONS))
-_RESOURCE: Final = Field("resource", "Of what", choices=tuple(_RESOURCES))
-_NAME: Final = Field("name", "Name", "* is every one. Empty for the cluster.", is_optional=True)
-_PATTERN: Final = Field("pattern", "The name is", choices=("literal", "prefixed"))
+_RESOURCE: Final = Field("resource", "Resource", choices=tuple(_RESOURCES))
+_NAME: Final = Field("name", "Name", "* means all. Empty for the cluster.", is_optional=True)
+_PATTERN: Final = Field("pattern", "Pattern type", choices=("literal", "prefixed"))
 
 
 async def preview(asked: Asked) -> Plan:
@@ -50,7 +50,7 @@ async def preview(asked: Asked) -> Plan:
     )
     is_there = rule in await admin.describe_acls(only)
     if is_there is adds:
-        raise BarnabasError("there is such a rule already" if adds else "there is no such rule")
+        raise BarnabasError("the rule exists already" if adds else "the rule does not exist")
 
     async def carry_out() -> str:
         if adds:
@@ -75,7 +75,7 @@ def _rule(asked: Asked) -> Binding:
     operation = OPERATIONS[choice(asked, _OPERATION)]
     if operation is not Operation.ALL and not OPERATIONS_OF[resource] >> operation & 1:
         there_are = ", ".join(each for each, code in OPERATIONS.items() if OPERATIONS_OF[resource] >> code & 1)
-        raise BarnabasError(f"{_OPERATION.label}: of a {choice(asked, _RESOURCE)} there are All, {there_are}")
+        raise BarnabasError(f"{_OPERATION.label}: for a {choice(asked, _RESOURCE)}, use All, {there_are}")
     try:
         principal = parse_principal(needed(asked, _PRINCIPAL))
     except ValueError:

@@ -89,7 +89,7 @@ def needed(asked: Asked, field: Field) -> str:
     """Return a required value. Raises BarnabasError."""
     value = text(asked, field.name)
     if not value:
-        raise BarnabasError(f"{field.label}: it is missing")
+        raise BarnabasError(f"{field.label}: a value is required")
     return value
 
 
@@ -100,7 +100,7 @@ def number(asked: Asked, field: Field, least: int = 1) -> int | None:
         return None
     digits = value.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 20) or int(value) < least:
-        raise BarnabasError(f"{field.label}: {value[:40]} is no whole number from {least} on")
+        raise BarnabasError(f"{field.label}: {value[:40]} must be a whole number of at least {least}")
     return int(value)
 
 
@@ -114,7 +114,7 @@ def choice(asked: Asked, field: Field) -> str:
     """Return the selected choice. Raises BarnabasError: the value is not a choice."""
     value = text(asked, field.name) or field.choices[0]
     if value not in field.choices:
-        raise BarnabasError(f"{field.label}: there are {', '.join(field.choices)}")
+        raise BarnabasError(f"{field.label}: must be one of {', '.join(field.choices)}")
     return value
 
 

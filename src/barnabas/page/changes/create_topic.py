@@ -11,7 +11,7 @@ from barnabas.page.view import Asked
 _TOPIC: Final = Field("topic", "Topic")
 _PARTITIONS: Final = Field("partitions", "Partitions", "Empty: the broker's num.partitions.", is_optional=True)
 _REPLICAS: Final = Field("replicas", "Replicas", "Empty: default.replication.factor.", is_optional=True)
-_SETTINGS: Final = Field("settings", "Settings", "As name=value, with blanks between.", is_optional=True)
+_SETTINGS: Final = Field("settings", "Settings", "As name=value, separated by blanks.", is_optional=True)
 
 
 async def preview(asked: Asked) -> Plan:
@@ -26,7 +26,7 @@ async def preview(asked: Asked) -> Plan:
         await admin.create_topic(new)
         return f"Topic {name} was created."
 
-    counts = [("partitions", "--partitions", partitions), ("replicas of each", "--replication-factor", replicas)]
+    counts = [("partitions", "--partitions", partitions), ("replicas per partition", "--replication-factor", replicas)]
     options: list[Word] = [(option, count) for _, option, count in counts if count is not None]
     options += [("--config", f"{key}={value}") for key, value in settings.items()]
     return Plan(

@@ -16,10 +16,10 @@ from barnabas.page.changes.change import Change, Field, Plan, Row, choice, neede
 from barnabas.page.view import Asked
 
 _TOPIC: Final = Field("topic", "Topic")
-_BROKER: Final = Field("broker", "Broker", "Its id. Empty: what is set for all brokers.", is_optional=True)
+_BROKER: Final = Field("broker", "Broker", "Its id. Empty: the default of all brokers.", is_optional=True)
 _HOW: Final = Field("how", "What to do", choices=("set", "unset"))
 _SETTING: Final = Field("setting", "Setting", "Such as retention.ms.")
-_VALUE: Final = Field("value", "Value", "Empty where it is unset.", is_optional=True)
+_VALUE: Final = Field("value", "Value", "Empty for unset.", is_optional=True)
 # By these a broker may remove records that it would have kept; of brokers, those that topics inherit.
 _LOSING: Final = (
     *("cleanup.policy", "delete.retention.ms", "retention.bytes", "retention.ms"),
@@ -75,7 +75,7 @@ async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, wh
         (Row(f"{name} of {resource}", before, after),),
         command("configs", "--alter", whose, option),
         carry_out,
-        loses="Brokers may remove records that they would have kept." if loses else "",
+        loses="Brokers may delete records that they would have kept." if loses else "",
         name=resource.name or name,
     )
 

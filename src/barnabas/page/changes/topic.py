@@ -14,5 +14,5 @@ async def known_topic(admin: TopicAdmin, name: str) -> TopicMetadata:
     if topic.error_code is ErrorCode.INVALID_TOPIC_EXCEPTION:
         raise KafkaError(topic.error_code, f"{name} can be no topic's name")
     if topic.error_code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-        raise KafkaError(topic.error_code, f"you may not see topic {name}: that takes DESCRIBE on it")
+        raise KafkaError(topic.error_code, f"topic {name} requires the right DESCRIBE")
     return topic

@@ -14,7 +14,7 @@ from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, new_user_sa
 from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS
 
 _USER: Final = Field("user", "User")
-_HOW: Final = Field("how", "What to do", choices=("give him a password", "take it away"))
+_HOW: Final = Field("how", "What to do", choices=("set a password", "delete the credentials"))
 _MECHANISM: Final = Field("mechanism", "Mechanism", choices=tuple(reversed(SCRAM_MECHANISMS)))
 _PASSWORD: Final = Field("password", "Password", "Neither sent to a broker nor kept.", is_optional=True, is_secret=True)
 
@@ -39,12 +39,12 @@ async def preview(asked: Asked) -> Plan:
             await admin.delete(user, [mechanism])
             return f"User {user} can't log in with {mechanism.name} any more."
 
-        note = "Who is logged in stays so; quotas and access rules of that name stay."
-        return Plan((Row(what, before, "is gone"),), command("users", "delete", *options), take, (note,))
+        note = "Existing connections stay logged in; quotas and access rules of the user are kept."
+        return Plan((Row(what, before, "none"),), command("users", "delete", *options), take, (note,))
     # As it was typed: blanks may be part of it.
     password = asked.query.get(_PASSWORD.name, "")
     if not password:
-        raise BarnabasError(f"{_PASSWORD.label}: it is missing")
+        raise BarnabasError(f"{_PASSWORD.label}: a value is required")
     salt = new_user_salt(system_dice().getrandbits)
     credential = await asyncio.to_thread(NewCredential.make, mechanism, password, LEAST_ITERATIONS, salt)
 

@@ -44,13 +44,13 @@ class Logins:
             LoginRefusedError: He is not who he claims to be, or that can't be found out now.
         """
         if name not in self._settings.clusters or mechanism not in self._settings.mechanisms:
-            raise LoginRefusedError(400, "There is no such cluster, or no such way to log in.")
+            raise LoginRefusedError(400, "The cluster or the mechanism does not exist.")
         if not user or not password or max(len(user), len(password)) > _LONGEST:
             raise LoginRefusedError(400, "Type a user and a password.")
         loop = asyncio.get_running_loop()
         wait_s = self._guesses.wait_s(address, user, loop.time())
         if wait_s > 0:
-            raise LoginRefusedError(429, f"There were too many wrong passwords: wait {math.ceil(wait_s)} s.")
+            raise LoginRefusedError(429, f"Too many wrong passwords: wait {math.ceil(wait_s)} s.")
         self._guesses.begin(address, user)
         is_right = False
         try:
@@ -78,8 +78,8 @@ class Logins:
         except BarnabasError as error:
             await cluster.close()
             if isinstance(error, KafkaError) and error.code is ErrorCode.SASL_AUTHENTICATION_FAILED:
-                raise LoginRefusedError(401, "The cluster does not know this user with this password.") from None
-            raise LoginRefusedError(503, f"The cluster can't be asked: {reason(error)}") from None
+                raise LoginRefusedError(401, "The user or the password is wrong.") from None
+            raise LoginRefusedError(503, f"The cluster is not reachable: {reason(error)}") from None
         except asyncio.CancelledError:
             await cluster.close()
             raise

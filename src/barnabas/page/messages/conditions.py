@@ -98,7 +98,7 @@ def keys_of(text: str, kind: str) -> tuple[bytes, ...]:
             case "hex":
                 return (bytes.fromhex(text),)
     except (ValueError, OverflowError):
-        raise ConditionError(f"the key {text} is no {kind}") from None
+        raise ConditionError(f"the key {text} is not a valid {kind}") from None
     return (text.encode(errors="replace"),)
 
 

@@ -71,7 +71,7 @@ def named_right(error: KafkaError, topic: str) -> KafkaError:
     """Name the missing right in an authorization error."""
     if error.code is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return error
-    return KafkaError(error.code, f"the records of topic {topic} are for those who have READ and DESCRIBE on it")
+    return KafkaError(error.code, f"the records of topic {topic} require the rights READ and DESCRIBE")
 
 
 async def spans(admin: OffsetAdmin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Span]:

@@ -39,9 +39,9 @@ Batches = AsyncGenerator[tuple[BatchHeader, memoryview, Fate]]
 class State(Enum):
     """The state of a search."""
 
-    RUNNING = "is searching"
-    DONE = "has looked through all"
-    FULL = f"has found {MOST_HITS}, and stopped"
+    RUNNING = "is running"
+    DONE = "is complete"
+    FULL = f"has found {MOST_HITS} records, and stopped"
     STOPPED = "was stopped"
     FAILED = "failed"
 
@@ -133,7 +133,7 @@ class Search:
                 *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, limit=_LONGEST_LINE
             )
         except OSError as error:
-            self._state, self._note = State.FAILED, f"its process can't be started: {error.strerror}"
+            self._state, self._note = State.FAILED, f"its process cannot be started: {error.strerror}"
             return
         feeding = asyncio.create_task(self._feed(process))
         try:
@@ -155,7 +155,7 @@ class Search:
             self._state = State.FULL
         elif code:
             self._state = State.FAILED
-            self._note = "its process ended: something among these records takes more memory than a search may have"
+            self._note = "its process ended: the records need more memory than a search may use"
         elif self._state is State.RUNNING:
             self._state = State.FAILED
             try:
@@ -220,7 +220,7 @@ class Search:
     async def _rest(self, size: int) -> None:
         """Limit the read rate, and pause without viewers."""
         if asyncio.get_running_loop().time() - self._seen_s > _NOBODY_LOOKS_S:
-            self._state, self._note = State.STOPPED, "nobody has looked at it for a minute"
+            self._state, self._note = State.STOPPED, "it had no viewer for a minute"
             raise BrokenPipeError
         if self._rate:
             await asyncio.sleep(size / self._rate)

@@ -107,13 +107,13 @@ def answer_to(seen: Seen, form: Form) -> tuple[str, Finding | None]:
     if not form.user:
         return "", None
     if form.operation not in OPERATIONS:
-        return f"There is no operation {form.operation or 'without a name'}.", None
+        return f"The operation {form.operation or '(empty)'} does not exist.", None
     if form.resource_type not in _RESOURCE_TYPES:
-        return f"There is no resource {form.resource_type or 'without a type'}.", None
+        return f"The resource type {form.resource_type or '(empty)'} does not exist.", None
     resource_type = ResourceType[form.resource_type.upper().replace(" ", "_")]
     if not OPERATIONS_OF[resource_type] >> OPERATIONS[form.operation] & 1:
         there_are = ", ".join(each for each, code in OPERATIONS.items() if OPERATIONS_OF[resource_type] >> code & 1)
-        return f"Nobody does {form.operation} on a {form.resource_type}: there are {there_are}.", None
+        return f"{form.operation} does not apply to a {form.resource_type}; use {there_are}.", None
     if not form.name and resource_type is not ResourceType.CLUSTER:
         return f"Name the {form.resource_type}.", None
     name = CLUSTER if resource_type is ResourceType.CLUSTER else form.name

@@ -70,7 +70,7 @@ async def build(asked: Asked) -> Clients:
     seen = await asked.cluster.see(_QUESTION)
     told = known(seen)
     if not seen.tellers:
-        told = told._replace(not_told=(*told.not_told, "who uses how much, and who is held: no broker tells"))
+        told = told._replace(not_told=(*told.not_told, "usage and throttling: no broker reports them"))
     first = asked._replace(query={"find": asked.query.get("find", "")})
     holds = cut(sorted(hold_rows(seen), key=lambda row: -row.last_ms), first, lambda row: f"{row.user} {row.client_id}")
     return Clients(

@@ -185,7 +185,7 @@ async def read_one(admin: OffsetAdmin, topic: str, query: Link) -> Found:
     except KafkaError as error:
         raise named_right(error, topic) from error
     if not page.found or page.found[0].record.offset != offset:
-        text = f"partition {partition} has no record {offset}: it is from {span.begin} up to {span.end}"
+        text = f"partition {partition} has no record {offset}: its offsets are from {span.begin} up to {span.end}"
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, text)
     return page.found[0]
 

@@ -94,7 +94,7 @@ def kind(desk: Desk, directory: Path) -> ViewKind:
         runs = [each for each in told if topics.keys() >= set(each.topics) and (each.topics or not asked.cluster.user)]
         not_told = [f"{len(told) - len(runs)} runs: their topics may not be seen"] if len(runs) < len(told) else []
         if not await asyncio.to_thread(directory.is_dir):
-            not_told.append(f"runs: there is no directory {directory} (--pipeline)")
+            not_told.append(f"runs: directory {directory} does not exist (--pipeline)")
         last: dict[str, list[Record]] = {}
         for name in sorted(name for name in topics if name.endswith(_LETTERS) or name == _ALERTS):
             try:

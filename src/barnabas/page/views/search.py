@@ -79,7 +79,7 @@ async def begin(desk: Desk, asked: Asked) -> None:
     if desk.searches.get(key) is not None:
         return
     if not query.get("topic") or not any(query.get(each) for each in _WISHES):
-        raise ConditionError("say in which topic to search, and for what: a key, a text, a header or fields")
+        raise ConditionError("name a topic, and a key, a text, a header or fields to search for")
     try:
         await _begin(desk, asked, query, key)
     except KafkaError as error:
@@ -100,7 +100,7 @@ def _key(asked: Asked, query: Mapping[str, str]) -> Key:
 async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -> None:
     """Start a search. Raises ConditionError, KafkaError."""
     if desk.searches.is_full_for(key):
-        raise ConditionError("too many searches run at once: stop one, or wait until one has ended")
+        raise ConditionError("too many searches are running: stop one, or wait for the end of one")
     topic = query["topic"]
     sight = desk.sight(topic, query)
     admin = asked.cluster.admin(OffsetAdmin)
@@ -121,7 +121,7 @@ async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -
         {str(each.partition): start for each, start in starts.items()},
     )
     if desk.searches.is_full_for(key):
-        raise ConditionError("too many searches run at once: stop one, or wait until one has ended")
+        raise ConditionError("too many searches are running: stop one, or wait for the end of one")
     is_committed = query.get("all") != "yes"
     search = Search(
         admin, job, found, desk.max_read_rate, is_committed=is_committed, closed=asked.cluster.closed
@@ -132,7 +132,7 @@ async def _begin(desk: Desk, asked: Asked, query: Mapping[str, str], key: Key) -
 def _keys(sight: Sight, query: Mapping[str, str]) -> tuple[bytes, ...]:
     text = query.get("key", "")
     if text and hides_keys(sight.masks):
-        raise ConditionError("keys of this topic are hidden, and can't be looked for")
+        raise ConditionError("keys of this topic are hidden and cannot be searched")
     return keys_of(text, sight.key_as) if text else ()
 
 

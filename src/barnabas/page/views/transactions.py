@@ -106,7 +106,7 @@ def end_rows(seen: Seen) -> Iterator[EndRow]:
                 row["outcome"],
                 why_aborted(row)
                 if row["outcome"] == "aborted"
-                else "its producer committed it, and it is not over yet",
+                else "its producer committed it, and markers are still missing",
                 row["count"],
                 row["first_ms"],
                 row["at_ms"],

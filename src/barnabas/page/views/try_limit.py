@@ -94,10 +94,10 @@ def _wanted(query: Mapping[str, str]) -> tuple[Entity, QuotaKind, float]:
     user = DEFAULT if "other_users" in query else query.get("user") or None
     client_id = DEFAULT if "other_clients" in query else query.get("client_id") or None
     if user is None and client_id is None:
-        raise BarnabasError("say for whom: a user, a client id, or both")
+        raise BarnabasError("name a user, a client id, or both")
     kind = KINDS_BY_KEY.get(query.get("name", ""))
     if kind is None:
-        raise BarnabasError(f"there is no such limit; there are {', '.join(KINDS_BY_KEY)}")
+        raise BarnabasError(f"the quota does not exist; use one of {', '.join(KINDS_BY_KEY)}")
     try:
         return Entity(user, client_id).kept(), kind, kind.parse(query["value"])
     except ValueError as error:
