@@ -77,7 +77,7 @@ class FetchRequest(NamedTuple):
     Attributes:
         topic, partition: Of which.
         offset: The first message's.
-        max_size: How many bytes at the most; 0: `fetch.message.max.bytes`.
+        max_size: How many bytes at most; 0: `fetch.message.max.bytes`.
     """
 
     topic: str
@@ -113,7 +113,7 @@ class AsyncSimpleConsumer:
         env: The world; the machine's own by default.
 
         Raises:
-            ConfigError: A setting that cannot be.
+            ConfigError: A setting is invalid.
         """
         settings = SETTINGS.read(config or {})
         timeout_ms = settings.integer("socket.timeout.ms")

@@ -87,8 +87,8 @@ class BrokerConnection:
     ) -> None:
         """Args:
         timeout_ms: How long to wait for a connection, and for an answer.
-        buffer_size: Bytes that the system may hold of what was received; -1: as it sees fit.
-        broker_version: What the broker is, where it can't be asked; None: it is asked, and who hangs up then is a
+        buffer_size: Receive buffer in bytes; -1: the system's default.
+        broker_version: The version of a broker before 0.10; None: ApiVersions is sent, and a broker that hangs up is a
             0.8.2.
 
         Raises:
@@ -134,7 +134,7 @@ class BrokerConnection:
         """Return whether the broker supports a version of a request.
 
         Raises:
-            BrokerError: It can't be asked.
+            BrokerError: It cannot be reached.
             ClosedError: The connection was closed.
         """
         try:

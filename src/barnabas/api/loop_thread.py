@@ -31,11 +31,11 @@ class LoopThread:
         """Run a coroutine on the loop and wait for its result. Any number of threads may call this at once.
 
         Returns:
-            What it returns.
+            The coroutine's result.
 
         Raises:
             ClosedError: The thread was stopped, before or meanwhile.
-            BaseException: What it raises; or Ctrl-C, which cancels it.
+            BaseException: The coroutine's error; or Ctrl-C, which cancels it.
         """
         with self._lock:
             if self._is_stopped:

@@ -11,7 +11,7 @@ that is compressed, or record batches of magic 2. The broker may cut the last on
 Invariants:
 
 - Nothing is decoded, unpacked or checked before it is asked for; a set may be iterated any number of times.
-- A message is given whole, after its checksum was compared, or not at all; what is cut off at the end is left out.
+- A message is returned whole, with a verified checksum, or not at all; a cut-off end is left out.
 - Offsets ascend, and none is below the one that was asked for: what a compressed message or a batch holds before it is
   left out. So are the markers of transactions, which are no messages; what aborted transactions wrote is not.
 
@@ -47,9 +47,9 @@ class Message(NamedTuple):
     """One message.
 
     Attributes:
-        key: None: it has none.
+        key: None: the message has no key.
         payload: None: it is null, which deletes its key in a compacted topic.
-        timestamp_ms: When it was made or, as the topic says, appended; -1 in magic 0, which knows no times.
+        timestamp_ms: When it was created or, by the topic's setting, appended; -1 in magic 0, which has no times.
         headers: Names and values; only magic 2 has them.
         magic: The version of the format that it is kept in.
     """
@@ -67,7 +67,7 @@ class MessageAndOffset(NamedTuple):
     Attributes:
         offset: Its own.
         next_offset: Where to go on reading behind it.
-        message: What it is.
+        message: The message.
     """
 
     offset: int

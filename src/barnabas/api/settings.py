@@ -11,7 +11,7 @@ Each API has one table. A setting has one name, the newest that is documented (0
 Invariants:
 
 - A name that no table has is refused, and so is one that is documented but cannot be done here.
-- What is given by both of a setting's names is the same value, or refused.
+- If both names of a setting are given, the values must be equal.
 - No value of a setting is in an error unless it can't be a secret: logins and key stores are checked by
   `barnabas.clients.security`.
 
@@ -44,12 +44,12 @@ class Declared(NamedTuple):
     Attributes:
         name: The newest documented.
         type: boolean, short, int, long, double, list, string; class: a dotted path, or the object itself.
-        default: None: it has none.
-        description: What it does here, for the documents: a sentence or two, with the unit.
-        aliases: What it was called before.
+        default: None: there is no default.
+        description: Its effect, for the documents: a sentence or two, with the unit.
+        aliases: Its earlier names.
         least, greatest: Bounds of a number, both included.
         choices: All that it may be, where that is a list of words.
-        refusal: Why it can't be given at all, and what to do instead; empty: it can.
+        refusal: Why it is not supported, and the alternative; empty: it is supported.
     """
 
     name: str
@@ -151,7 +151,7 @@ class SettingsTable:
                 if it were not there.
 
         Raises:
-            ConfigError: A name is unknown, a value cannot be, or two names of one setting disagree.
+            ConfigError: A name is unknown, a value is invalid, or two names of one setting disagree.
         """
         values: dict[str, object] = {each.name: each.setting.default_value for each in self.settings}
         security: dict[str, str] = {}
@@ -211,8 +211,8 @@ def load(name: str, value: object, known: Mapping[str, object]) -> object:
 
     Args:
         name: Of the setting, for errors.
-        value: An object is what it is; text is a dotted path, `package.module.Name`.
-        known: What goes by a name of its own: Java's names of what is built in, for properties files that have them.
+        value: An object, or a dotted path as text, `package.module.Name`.
+        known: Built-in classes by their Java names, for properties files.
 
     Raises:
         ConfigError: There is no such module, or no such name in it.

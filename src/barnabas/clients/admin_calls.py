@@ -61,7 +61,7 @@ class AdminCalls:
 async def retry(attempt: Callable[[], Awaitable[T]], timeout_ms: int, not_healed: Sequence[ErrorCode] = ()) -> T:
     """Call `attempt` until it succeeds; raise an error that is not in RETRIABLE, or the last one before the timeout.
 
-    UnreachableError (nobody listens at any bootstrap address) is raised at once.
+    UnreachableError (no bootstrap address accepts connections) is raised at once.
 
     Args:
         timeout_ms: No attempt is begun later than this.

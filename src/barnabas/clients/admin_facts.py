@@ -27,12 +27,12 @@ class FactsAdmin(AdminCalls):
         """Return a broker's diagnostic events on a subject (`explain/facts.json`).
 
         Args:
-            names: Of which groups, topics, transactional ids or client ids; None: of all.
-            since_ms: Only what happened since; -1: all that is kept.
+            names: The groups, topics, transactional ids or client ids; None: all.
+            since_ms: Only events since this time; -1: all recorded events.
 
         Raises:
             KafkaError: CLUSTER_AUTHORIZATION_FAILED; UNSUPPORTED_VERSION of a broker that does not know the request;
-                UNKNOWN_SERVER_ERROR: its answer is no JSON; what tells that it can't be reached.
+                UNKNOWN_SERVER_ERROR: its answer is not JSON; a code of an unreachable broker.
         """
         channel = await self.pool.broker(node_id)
         request = FactsRequest(subject, None if names is None else list(names), since_ms)

@@ -64,7 +64,7 @@ class GroupAdmin(AdminCalls):
         """Return the cluster's groups in order: (state, protocol type) by name; old brokers report "" as state.
 
         Args:
-            states: Only groups in one of these, all when there is none.
+            states: Only groups in one of these states; empty: all.
 
         Raises:
             KafkaError: UNSUPPORTED_VERSION: states, of a broker before 2.6.
@@ -153,7 +153,7 @@ class GroupAdmin(AdminCalls):
         seen, is left out.
 
         Raises:
-            KafkaError: The broker can't be asked, or can't list its groups now.
+            KafkaError: The broker cannot be reached, or can't list its groups now.
         """
 
         async def attempt() -> list[tuple[GroupDescription, dict[TopicPartition, int]]]:

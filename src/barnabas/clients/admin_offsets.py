@@ -28,7 +28,7 @@ class OffsetAdmin(AdminCalls):
         """Return the start (EARLIEST), the end (LATEST) or the first offset of a timestamp (-1: none) of partitions.
 
         Args:
-            partitions: Which ones.
+            partitions: The partitions.
             timestamp_ms: See above.
             is_read_committed: The end is the last stable offset: no transaction is open below it.
 
@@ -74,7 +74,7 @@ class OffsetAdmin(AdminCalls):
             Where each partition begins now, or why its records were not deleted.
 
         Raises:
-            KafkaError: A partition's leader can't be asked.
+            KafkaError: A partition's leader cannot be reached.
         """
         from barnabas.wire.protocol.messages.delete_records import (
             DeleteRecordsPartition,

@@ -129,7 +129,7 @@ class QuotaStateAdmin(AdminCalls):
 
         Args:
             view: PACE_READS or PACE_WRITES: of which limit.
-            lasting_s: For so many seconds, 10 at the most, unless it is said again; 0: no more. Until then they are
+            lasting_s: For so many seconds, 10 at most, unless it is said again; 0: no more. Until then they are
                 in the `pacer_count` of all who share that limit.
         """
         return await self._ask(ExplainQuotasRequest(view, None, None, lasting_s))

@@ -102,14 +102,14 @@ class ReplicaAdmin(AdminCalls):
         """Start moving a broker's replicas between its log directories; the moves continue in the background.
 
         Args:
-            broker_id: Whose.
+            broker_id: The broker.
             directories: Where each replica shall be; one that the broker has not yet is created there.
 
         Returns:
             NONE, or why not, for each.
 
         Raises:
-            KafkaError: The broker can't be asked.
+            KafkaError: The broker cannot be reached.
         """
         from barnabas.wire.protocol.messages.alter_replica_log_dirs import (
             AlterReplicaLogDir,
@@ -182,7 +182,7 @@ class ReplicaAdmin(AdminCalls):
             NONE, or why not, for each.
 
         Raises:
-            KafkaError: The controller can't be asked.
+            KafkaError: The controller cannot be reached.
         """
         from barnabas.wire.protocol.messages.alter_partition_reassignments import (
             AlterPartitionReassignmentsRequest,
@@ -217,7 +217,7 @@ class ReplicaAdmin(AdminCalls):
         """Elect leaders of partitions.
 
         Args:
-            election_type: Who may become leader; a broker before 2.4 knows preferred replicas alone.
+            election_type: The election type; a broker before 2.4 supports only PREFERRED.
             partitions: Of which partitions; of all when None.
 
         Returns:
@@ -225,7 +225,7 @@ class ReplicaAdmin(AdminCalls):
             say.
 
         Raises:
-            KafkaError: The controller can't be asked, or refuses all of it.
+            KafkaError: The controller cannot be reached, or refuses all of it.
         """
         from barnabas.wire.protocol.messages.elect_leaders import (
             ElectLeadersRequest,

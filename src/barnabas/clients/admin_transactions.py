@@ -81,7 +81,7 @@ class TransactionAdmin(OffsetAdmin):
         What coordinators only have in mind is not there: a change that is on its way into the log.
 
         Raises:
-            KafkaError: `__transaction_state` can't be read.
+            KafkaError: `__transaction_state` cannot be read.
             ProtocolError: It has records that are none of its own.
         """
 
@@ -110,10 +110,10 @@ class TransactionAdmin(OffsetAdmin):
 
         Args:
             partitions: Where to look.
-            tell: Is told which partition of how many is read.
+            tell: Receives the progress: the current partition and their number.
 
         Raises:
-            KafkaError: A partition can't be read.
+            KafkaError: A partition cannot be read.
         """
         wanted = sorted(partitions)
         # In this order: what becomes stable between the two is not read in vain, what begins is found the next time.
@@ -133,7 +133,7 @@ class TransactionAdmin(OffsetAdmin):
         """Return the open transactions that no coordinator will end.
 
         Raises:
-            KafkaError: A partition, or `__transaction_state`, can't be read.
+            KafkaError: A partition, or `__transaction_state`, cannot be read.
         """
         seen = list(suspects)
         if not seen:
@@ -157,7 +157,7 @@ class TransactionAdmin(OffsetAdmin):
         """Return the hanging transaction of a partition that `is_meant` selects.
 
         Raises:
-            BarnabasError: There is none, or it does not hang.
+            BarnabasError: It does not exist, or does not hang.
         """
         found = await self.open_transactions([partition])
         for each in found:
@@ -187,7 +187,7 @@ class TransactionAdmin(OffsetAdmin):
         """Write the marker that aborts a transaction into its partition. See `uncoordinated` first.
 
         Args:
-            transaction: Which one.
+            transaction: The hanging transaction.
             coordinator_epoch: The epoch that the marker bears. None: the least that the partition accepts, which is
                 that of the producer's last marker there; a larger one would shut out the producer's coordinator.
 

@@ -40,7 +40,7 @@ async def read_batches(
     """Yield the batches of magic 2 in a range of offsets; skip older formats, which have no producer ids.
 
     Args:
-        admin: Whose cluster, and how long a fetch may be tried again.
+        admin: The cluster, and the timeout of retries.
         partition: Of which partition.
         start_offset: The first batch has it, or what comes after it.
         end_offset: No batch begins here or later. At most the high watermark.
@@ -49,7 +49,7 @@ async def read_batches(
             last stable offset.
 
     Raises:
-        KafkaError: The partition can't be read, or its high watermark stays below `end_offset`.
+        KafkaError: The partition cannot be read, or its high watermark stays below `end_offset`.
         CorruptRecordsError: An answer that is no run of batches.
     """
     position = start_offset

@@ -116,15 +116,15 @@ class Channel:
         Args:
             timeout_ms: How long the connection and the answer to the question for versions may take together.
             env: The world; the machine's own by default.
-            security: How; None: in the clear, and as nobody.
+            security: TLS and login; None: neither.
             request_timeout_ms: How long to wait for the answer to a request that does not say so itself.
-            versions: What the broker knows; None: it is asked. Those before Kafka 0.10 can't be.
+            versions: The broker's API versions; None: ask the broker, which Kafka before 0.10 does not support.
 
         Raises:
             HungUpError: It was asked, and hung up.
-            KafkaError: NETWORK_EXCEPTION (nobody there, no answer, another protocol, a certificate that is refused);
+            KafkaError: NETWORK_EXCEPTION (unreachable, no answer, another protocol, a rejected certificate);
                 says which address. SASL_AUTHENTICATION_FAILED and others: the login failed.
-            ConfigError: A store of keys can't be used.
+            ConfigError: A keystore is unusable.
         """
         env = env or machine_environment()
         context = None if security is None else security.context()
@@ -168,7 +168,7 @@ class Channel:
         """Return the version in which requests of this API are sent.
 
         Args:
-            max_version: What the caller can fill in; Kafka 2.7's highest when None.
+            max_version: The highest version that the caller supports; Kafka 2.7's highest when None.
 
         Raises:
             KafkaError: UNSUPPORTED_VERSION, when the ranges do not meet.
@@ -396,7 +396,7 @@ def parse_servers(text: str) -> list[tuple[str, int]]:
     """Parse `host:port,host:port`.
 
     Raises:
-        BarnabasError: Not of this form; says what it should look like.
+        BarnabasError: The text has another form; the error shows the right one.
     """
     servers = []
     for item in text.split(","):

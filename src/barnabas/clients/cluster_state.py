@@ -21,10 +21,10 @@ class Broker(NamedTuple):
 
     Attributes:
         address: None when it is not registered.
-        software: What it runs, as far as it tells; None when it does not answer.
+        software: Its name and version, as far as reported; None when it does not answer.
         protocol_version: Its inter.broker.protocol.version; None when it does not answer.
         failure: Why it does not answer; empty when it does.
-        rack: None: it has none, or that is not known.
+        rack: None: it has no rack, or the rack is unknown.
     """
 
     broker_id: int

@@ -94,14 +94,14 @@ class Consumer:
         """Wait for records.
 
         Returns:
-            What came first, batch by batch; nothing when `timeout_ms` passed without any.
+            The first records, batch by batch; empty after `timeout_ms` without any.
 
         Raises:
-            KafkaError: An error that time does not heal, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` and
+            KafkaError: A permanent error, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` and
                 CORRUPT_MESSAGE for a batch that its CRC does not fit among them. What other partitions gave is
                 returned first.
             CorruptRecordsError: A batch that cannot be read.
-            ProtocolError: An answer that is none.
+            ProtocolError: A malformed answer.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_ms / 1000

@@ -30,7 +30,7 @@ class ClientEnvironment:
     """The environment of clients.
 
     Attributes:
-        clock: The time of records; how old what is known of the cluster is.
+        clock: The time of records, and of cached metadata.
         dice: Which partition records without a key go to.
         dial: Opens a connection to a host and port; raises OSError.
         dial_tls: The same, with TLS.

@@ -122,7 +122,7 @@ class GroupMember:
         """Commit the next offsets to read; partitions that are not assigned are skipped.
 
         Raises:
-            KafkaError: REBALANCE_IN_PROGRESS and the like, when the group is no longer what it was.
+            KafkaError: REBALANCE_IN_PROGRESS and the like, after the group has changed.
         """
         self.raise_failure()
         by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}

@@ -52,7 +52,7 @@ def decode_offsets_record(record: KeyAndValue) -> tuple[str, str]:
     """Return the text of a record of `__consumer_offsets`.
 
     Raises:
-        ProtocolError: It is none.
+        ProtocolError: The value is invalid.
     """
     key_type, key = _split(record.key, "its key")
     if key_type in _OFFSET_KEY_TYPES:
@@ -69,7 +69,7 @@ def decode_transaction_record(record: KeyAndValue) -> tuple[str, str]:
     """Return the text of a record of `__transaction_state`.
 
     Raises:
-        ProtocolError: It is none.
+        ProtocolError: The value is invalid.
     """
     version, key = _split(record.key, "its key")
     transaction_key, _ = TransactionLogKey.decode(version, key)

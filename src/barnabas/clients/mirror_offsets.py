@@ -1,4 +1,4 @@
-"""The offset table of a mirror: how far it is, and which target offset stands for which source offset.
+"""The offset table of a mirror: its progress, and the mapping of source offsets to target offsets.
 
 It is a compacted topic of one partition in the target. Its records are written in the transactions that write what is
 mirrored, so that place, translation and data are one commit. Keys and values are JSON without blanks, in UTF-8:
@@ -20,7 +20,7 @@ Invariants:
 
 - All source offsets from a place's `begin` up to its `position`, that one not included, are accounted for: mirrored, or
   rightly left out (a marker, an aborted record, one that compaction took, one that came from the target). What is below
-  `begin` was never mirrored, or is forgotten, also where a segment of it is still there: the target was made anew.
+  `begin` was never mirrored, or is forgotten, also where a segment of it is still there: the target was recreated.
 - A run is source offsets without a gap that are target offsets without a gap. As a transaction's marker takes a target
   offset, no run goes beyond a transaction.
 - A place bears the newest runs. When there are more than RUNS_PER_SEGMENT, they go into a segment. When the source's
@@ -79,7 +79,7 @@ class ProducerPath(NamedTuple):
     """The clusters that batches of a producer have passed.
 
     Attributes:
-        source: Whose partition it writes.
+        source: The partition that it writes.
         path: Ids of clusters: their origin first, the one last that they were mirrored from.
         end_offset: All its batches are below it in the target; None: it may write more.
     """
@@ -99,7 +99,7 @@ class Place:
         generation: Of the mirror's run that wrote it.
         runs: The newest ones.
         begin: The source offset from which on the table accounts for everything.
-        batch: The last batch read; None where none was.
+        batch: The last batch read; None: none was read.
     """
 
     target_topic: str
@@ -146,7 +146,7 @@ class Translation(NamedTuple):
     """The target offset that corresponds to a source offset.
 
     Attributes:
-        offset: None: the table knows no mirrored record, so that the end of the target stands for it.
+        offset: None: the table has no mirrored record, so the end of the target applies.
         coverage: How sure that is.
     """
 

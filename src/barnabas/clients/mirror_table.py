@@ -31,7 +31,7 @@ async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> in
 
     Args:
         pool: The target's.
-        offsets: What is known; is brought up to date.
+        offsets: The known content, which is updated.
         from_offset: Where to read on; the log's start where that is above it, or where it is beyond the log's end.
 
     Returns:
@@ -39,8 +39,8 @@ async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> in
         is no table.
 
     Raises:
-        KafkaError: The table can't be read.
-        CorruptRecordsError: It holds what is no batch of records.
+        KafkaError: The table cannot be read.
+        CorruptRecordsError: It contains invalid batches.
     """
     admin = Admin(pool)
     try:

@@ -68,7 +68,7 @@ async def plan_reset(
         tell: Told of each offset that had to be another one.
 
     Raises:
-        BarnabasError: There are none such.
+        BarnabasError: No such offsets exist.
     """
     committed = await admin.committed_offsets(name)
     partitions = sorted(committed) if topics is None else await topic_partitions(admin, topics)

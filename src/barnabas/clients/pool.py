@@ -75,7 +75,7 @@ class Pool:
     """One cluster's connections, for at most one member of any group; also an async context manager.
 
     Attributes:
-        client_id: What the brokers see.
+        client_id: The client id.
         env: The world.
         metadata_max_age_ms: How old a leader may be before it is asked for again.
         request_timeout_ms: How long an answer may take, where a request does not say so itself.
@@ -304,7 +304,7 @@ class Pool:
         """Return a topic's metadata, from the cache if it is recent enough.
 
         Raises:
-            KafkaError: What the broker says of the topic, for example UNKNOWN_TOPIC_OR_PARTITION.
+            KafkaError: The topic's error, for example UNKNOWN_TOPIC_OR_PARTITION.
         """
         known = self._topics.get(name)
         if known is not None and self._clock.monotonic_ms() - known[0] < self.metadata_max_age_ms:

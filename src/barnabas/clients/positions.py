@@ -106,14 +106,14 @@ def lost_ranges(
     """Return the losses of a run at `positions`.
 
     Args:
-        positions: Where the run stands.
-        extents: What the partitions hold; one that is not in it is not there.
+        positions: The positions of the run.
+        extents: The offsets in the partitions; missing ones do not exist.
         marks: The last record that the run has read of each partition.
-        found: What stands at the offsets of `marks` now; one that could not be read is not in it.
+        found: The marks now at those offsets; unreadable ones are missing.
         is_same_cluster: Whether the cluster's id is still the one that was read.
 
     Returns:
-        One for each partition that has lost something, in order; none when all can be read on.
+        One for each partition with a loss, in order; empty if all can continue.
     """
     return list(_lost(positions, extents, marks, found, is_same_cluster))
 

@@ -129,7 +129,7 @@ class Producer:
         Returns:
             Where it was written, once it was. Its exception is a BarnabasError: the KafkaError that the broker gave in
             the end, REQUEST_TIMED_OUT after `delivery_timeout_ms`, UNKNOWN_SERVER_ERROR with its cause for what could
-            not be sent at all, or ProtocolError for an answer that is none.
+            not be sent at all, or ProtocolError for a malformed answer.
 
         Raises:
             KafkaError: The topic is not there (and is not created), or has no such partition.

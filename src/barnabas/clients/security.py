@@ -33,8 +33,8 @@ class ClientSecurity:
     """The security settings that all connections of a client share.
 
     Attributes:
-        tls: None: it speaks in the clear.
-        mechanism, login: How and as whom it logs in; empty, None: not at all.
+        tls: None: no TLS.
+        mechanism, login: The mechanism and credentials of the login; empty, None: no login.
     """
 
     tls: "TlsSettings | None" = None
@@ -46,7 +46,7 @@ class ClientSecurity:
         """Return the TLS context, created on first use; None: no TLS.
 
         Raises:
-            ConfigError: A store can't be used.
+            ConfigError: A store cannot be used.
         """
         if self.tls is not None and self._context is None:
             from barnabas.wire.security.tls.contexts import client_context
@@ -75,10 +75,10 @@ def client_security(values: Mapping[str, str]) -> ClientSecurity | None:
         values: By Kafka's names; others are not looked at.
 
     Returns:
-        None: in the clear, and nobody logs in.
+        None: neither TLS nor a login.
 
     Raises:
-        ConfigError: They can't be; it names the setting, and holds no secret.
+        ConfigError: A setting is invalid; the error names it, and contains no secret.
     """
     protocol = values.get("security.protocol", PLAINTEXT).upper()
     if protocol not in PROTOCOLS:

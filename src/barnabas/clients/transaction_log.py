@@ -45,8 +45,8 @@ class TransactionState(NamedTuple):
 
     Attributes:
         log_partition: The partition of `__transaction_state` that has it; that one's leader is the coordinator.
-        partitions: Those that take part; empty in a transaction that is over.
-        started_ms: When the transaction began; -1: there has been none.
+        partitions: The partitions in the transaction; empty after its end.
+        started_ms: When the transaction began; -1: there was none.
     """
 
     transactional_id: str
@@ -64,7 +64,7 @@ def replay(records: Iterable[Record], log_partition: int, states: dict[str, Tran
     """Apply records of the log, in their order.
 
     Raises:
-        ProtocolError: A record that is none of a transaction log's.
+        ProtocolError: A record does not belong to a transaction log.
     """
     for record in records:
         transactional_id = _transactional_id(record)

@@ -56,7 +56,7 @@ def zookeeper_options(
         dice: For a login by SASL.
 
     Raises:
-        ConfigError: One can't be, or a store can't be used; it names it, and no secret.
+        ConfigError: A setting is invalid, or a store is unusable; the error names it, and contains no secret.
     """
     enable = values.get(ENABLE, "false").lower()
     if enable not in ("true", "false"):

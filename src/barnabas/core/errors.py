@@ -33,7 +33,7 @@ class StorageError(BarnabasError):
     """The disk failed: the log directory goes offline.
 
     Attributes:
-        path: The file or directory that can't be used; None where it is not known.
+        path: The file or directory that cannot be used; None where it is not known.
     """
 
     def __init__(self, message: str, path: "Path | None" = None) -> None:
@@ -61,7 +61,7 @@ class ConfigValueError(ConfigError):
     """A value is invalid for an existing setting.
 
     Attributes:
-        shown: What of the value it is about, where that is not the text itself.
+        shown: The part of the value that is invalid, if not the whole text.
     """
 
     def __init__(self, message: str, shown: str | None = None) -> None:
@@ -78,8 +78,8 @@ class KafkaError(BarnabasError):
 
     Attributes:
         code: The protocol's code.
-        message: What a person should read; the code's name when nothing better is known, and empty where Kafka's
-            clients are told the code alone (None was given).
+        message: The readable message; by default the code's name, and empty where Kafka's
+            clients get only the code (None was given).
     """
 
     def __init__(self, code: ErrorCode, message: str | None = "") -> None:

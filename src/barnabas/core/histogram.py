@@ -1,7 +1,7 @@
 """Histograms with logarithmic buckets: quantiles of frequent events at the cost of one addition each.
 
 A histogram is a list of `BUCKET_COUNT` ints, so that the hot path makes no call. Each power of two is divided in eight
-buckets; a bucket is at most an eighth as wide as its values, so a quantile is wrong by 6 % at the most:
+buckets; a bucket is at most an eighth as wide as its values, so a quantile is wrong by 6 % at most:
 
     value += SHIFT
     bits = value.bit_length()

@@ -11,7 +11,7 @@ def listening_socket(host: str, port: int, backlog: int | None = None) -> socket
         backlog: How many may wait to be met; None: as many as Python lets.
 
     Raises:
-        OSError: The name is unknown, or the address can't be listened on.
+        OSError: The name is unknown, or the address cannot be listened on.
     """
     found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, _, _, _, address = found[0]

@@ -14,7 +14,7 @@ def on_one_line(text: str, most_characters: int | None = None) -> str:
     """Show a text on one line.
 
     Args:
-        most_characters: Where what is shown is cut; its end then says how long the text is. None: nowhere.
+        most_characters: The length limit; a cut text ends with its full length. None: no limit.
     """
     shown = text if most_characters is None else text[:most_characters]
     if not shown.isprintable():

@@ -28,10 +28,10 @@ class Pending(Generic[T]):
     """A value that is set once, later, or an error in its place.
 
     Attributes:
-        is_done: Whether it has ended: with a value, with an error, or because nobody wants it any more; read-only.
+        is_done: Whether it has ended: with a value, with an error, or because it was cancelled; read-only.
         error: Why it failed; None while it is pending, and where there is a value.
-        on_cancel: Called when nobody wants the value any more (the connection closed); the domain sets it to
-            drop what it keeps for this answer.
+        on_cancel: Called when the answer is cancelled (the connection closed); the domain sets it to
+            release the state of this answer.
     """
 
     __slots__ = ("_callback", "_failed", "_value", "error", "is_done", "on_cancel")
@@ -50,7 +50,7 @@ class Pending(Generic[T]):
         """Return the value; call only if `is_done`.
 
         Raises:
-            BaseException: What it failed with.
+            BaseException: The error.
         """
         if not self.is_done:
             raise RuntimeError("the answer is still pending")
@@ -188,7 +188,7 @@ class Spawner:
 
     def __init__(self, on_error: Callable[[BaseException], object]) -> None:
         """Args:
-        on_error: Told of an exception that a coroutine let out: a bug, to be logged.
+        on_error: Receives an uncaught exception of a coroutine: a bug, to be logged.
         """
         # In the order of their beginnings: they are cancelled in that order.
         self._tasks: dict[asyncio.Task[Any], None] = {}

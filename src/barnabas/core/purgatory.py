@@ -51,15 +51,15 @@ class Purgatory:
     """The waiting operations. Belongs to the event loop's thread.
 
     Attributes:
-        most_bytes: What all that wait may keep.
-        kept_bytes: What they keep, as far as it is counted.
+        most_bytes: The memory limit of all waiting operations.
+        kept_bytes: The memory that they use, as far as it is counted.
     """
 
     def __init__(
         self, timers: Timers, defer: Callable[[Callable[[], object]], object], most_bytes: int = 1 << 28
     ) -> None:
         """Args:
-        defer: Calls back later in this turn of the loop or in the next, so that whoever made the change is answered
+        defer: Calls back later in this iteration of the loop or in the next, so that the change is answered
             first (`Turns.add_check`).
         """
         self._timers = timers
@@ -82,7 +82,7 @@ class Purgatory:
         """Wait for a change under one of `keys` that completes the operation, at most `timeout_ms`.
 
         Args:
-            kept_bytes: What the operation keeps until then; 0: too little to be counted.
+            kept_bytes: The memory of the operation until then; 0: too little to count.
         """
         watched = _Watched(operation, tuple(keys))
         for key in watched.keys:

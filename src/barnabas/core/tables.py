@@ -7,7 +7,7 @@ def column_widths(columns: Sequence[str], rows: Sequence[Sequence[str]], availab
     """Return the widths of columns whose cells are wrapped between words.
 
     Args:
-        available: What all columns together may take, without what separates them.
+        available: The total width of all columns, without separators.
 
     Returns:
         None if the longest words of the columns do not fit beside each other.

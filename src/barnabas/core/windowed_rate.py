@@ -17,10 +17,10 @@ class Windows:
     """Sums in windows of time.
 
     Attributes:
-        sums: What each window holds.
-        current: The one that counts now.
-        total: What all of them hold together as of the last event or question.
-        due_ms: Before this time no window ends and none is too old: what is counted is added to the current window and
+        sums: The sum of each window.
+        current: The current window.
+        total: The sum of all windows at the last event or query.
+        due_ms: Before this time no window ends or becomes too old: events are added to the current window and
             to the total, and nothing else happens.
     """
 
@@ -40,7 +40,7 @@ class Windows:
 
         Args:
             now_ms: By a clock that never goes back.
-            value: What it adds; less than 0 takes back what was counted.
+            value: The amount to add; a negative one subtracts.
         """
         # hot path: benchmarks/load (every request of a client that has a quota)
         if now_ms >= self.due_ms:
@@ -133,7 +133,7 @@ class SimpleRate(Windows):
     def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
         """Return the pause in ms after which the rate is back at its limit; 0: it does not exceed the limit.
 
-        That is until the oldest window is forgotten at the most: then it is to be asked again.
+        That is until the oldest window is forgotten at most: then it is to be asked again.
         """
         # hot path: every throttled partition of a follower's fetch
         self.forget_old(now_ms)

@@ -37,8 +37,8 @@ class Asking:
 
     def __init__(self, pool: Pool, patience_s: float, seen: Seen) -> None:
         """Args:
-        patience_s: How long one broker may take for one answer.
-        seen: Where is noted who was silent, and what was refused.
+        patience_s: The time limit for one answer of a broker.
+        seen: The snapshot, which also records silent brokers and refusals.
         """
         self.pool = pool
         self.seen = seen

@@ -19,8 +19,8 @@ class Severity(IntEnum):
 class Certainty(StrEnum):
     """The certainty of a finding.
 
-    MEASURED: a broker said so. INFERRED: it follows from what brokers said, if nothing else is at work. UNKNOWN: no
-    broker that answered tells it.
+    MEASURED: a broker reported it. INFERRED: it follows from reports, if nothing else is at work. UNKNOWN: no
+    broker that answered reports it.
     """
 
     MEASURED = "measured"
@@ -33,14 +33,14 @@ class Finding:
     """One result of a rule.
 
     Attributes:
-        subject: What it is about: `group billing`, `partition views-3`, `broker 2`.
-        verdict: What is so, in a word that stays the same; scripts may rely on it.
-        text: The same as a sentence, with its figures, for people.
-        since_ms: Since when, in wall milliseconds; None: it is not known.
+        subject: The subject: `group billing`, `partition views-3`, `broker 2`.
+        verdict: The fact, as a stable word on which scripts may rely.
+        text: The fact as a sentence with its figures, for people.
+        since_ms: The start of the fact, in wall milliseconds; None: unknown.
         figures: Numbers and names behind the text, by name with their units.
-        causes: What it follows from, the weightiest first.
-        commands: What to run to see more or to mend it; each is a command line.
-        silent: Brokers that did not answer and could have told more.
+        causes: The causes, the most important first.
+        commands: Command lines that show more or fix the problem.
+        silent: Brokers that did not answer and might know more.
     """
 
     subject: str

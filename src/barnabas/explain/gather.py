@@ -52,9 +52,9 @@ _OWN: Final = ("holds", "refusals", "requests")
 class Part(Enum):
     """A part of the snapshot.
 
-    LOGS are those of partitions that groups read, LAG is what lies ahead of them there, too. READERS are the logs of
-    the topic that is asked about, and all groups as they are now: any of them may read it. USE is what clients use, and
-    all limits that are set.
+    LOGS are the logs of partitions that groups read, LAG adds the records ahead of them. READERS are the logs of
+    the topic that is asked about, and all groups, any of which may read it. USE is the usage of clients, and
+    all quotas.
     """
 
     GROUPS = auto()
@@ -76,8 +76,8 @@ class Gatherer:
     def __init__(self, pool: Pool, timeout_ms: int, asked: Asked, window_ms: int) -> None:
         """Args:
         pool: The cluster's.
-        timeout_ms: How long one broker may take for one answer.
-        asked: What is asked about.
+        timeout_ms: The time limit for one answer of a broker.
+        asked: The subject of the question.
         window_ms: How far back events count.
         """
         self._pool = pool
@@ -96,11 +96,11 @@ class Gatherer:
         """Collect the wanted parts.
 
         Args:
-            parts: What to see beside the cluster.
-            facts: Of which subjects to ask our brokers for what happened.
+            parts: The parts besides the cluster.
+            facts: The subjects of diagnostic events to read.
 
         Raises:
-            KafkaError: No broker can be asked, or what is asked about does not exist.
+            KafkaError: No broker is reachable, or the subject does not exist.
         """
         now_ms = self._pool.env.clock.now_ms()
         seen = self._begin(Seen(now_ms, now_ms - self._window_ms, self._asked))

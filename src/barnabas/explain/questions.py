@@ -22,9 +22,9 @@ class Question(NamedTuple):
     """A question.
 
     Attributes:
-        text: What it asks.
-        parts: What has to be seen, beside the cluster.
-        facts: Of which subjects brokers are asked for facts.
+        text: The question.
+        parts: The required parts of the snapshot, besides the cluster.
+        facts: The required subjects of diagnostic events.
         rule: Answers it.
     """
 

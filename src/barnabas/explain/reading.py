@@ -24,7 +24,7 @@ class RecordCount:
         """Count the records of the next batch.
 
         Raises:
-            CorruptRecordsError: It is none.
+            CorruptRecordsError: The batch is invalid.
         """
         if header.is_control:
             marker = read_marker(next(iter(iterate_records(batch))))

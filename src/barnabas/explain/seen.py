@@ -42,9 +42,9 @@ class Group:
 
     Attributes:
         state: Stable, Empty, PreparingRebalance, CompletingRebalance or Dead.
-        coordinator_id: The broker that told it.
+        coordinator_id: The broker that reported it.
         committed: Offsets by partition; of those that have one.
-        commits: What was committed when, by partition; ends with what is so now.
+        commits: The committed offsets over time, by partition; the last point is current.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Log(NamedTuple):
     Attributes:
         stable_offset: Below it no transaction is open.
         end_offset: The high watermark.
-        ends: The ends that were seen when; ends with what is so now.
+        ends: The ends over time; the last point is current.
     """
 
     start_offset: int
@@ -81,7 +81,7 @@ class Ahead(NamedTuple):
     Attributes:
         first_ms: The timestamp of the first record that can be read; None: there is none, or it has none.
         record_count: Records that can be read: no markers, nothing aborted.
-        is_whole: All of it was looked at; else the rest, which is larger than what is looked at, may hold more.
+        is_whole: All of it was read; otherwise the rest, beyond the read limit, may contain more.
     """
 
     first_ms: int | None
@@ -108,10 +108,10 @@ class Directory(NamedTuple):
     """A log directory of a broker.
 
     Attributes:
-        failure: Why it can't be used; empty: it can.
+        failure: Why it is unusable; empty: it works.
         logs: Bytes by partition.
         behind: How many records a replica is behind its partition's high watermark.
-        total_bytes, free_bytes: Of its disk; None where it is not told.
+        total_bytes, free_bytes: Of its disk; None: unknown.
     """
 
     broker_id: int
@@ -151,17 +151,17 @@ class Seen:
     """The snapshot.
 
     Attributes:
-        now_ms: The asker's wall clock.
+        now_ms: The local wall clock.
         since_ms: Events before it do not count.
         tellers: Brokers that answered `Facts`.
         silent: Why a broker did not answer, by its id.
-        refused: What the asker may not see, in parts of a sentence.
-        rules: Access rules; None: they were not told.
-        limits: What ExplainQuotas told, by broker.
-        configured: All limits that are set, by whom they are for, from the first level to the last.
-        fetched: Bytes in each of the last 30 s that a broker gave all clients of an id; of the largest ones.
-        use: What clients used of late as ExplainQuotas told it, the largest first, by broker.
-        round_trips_ms: How long a request that waits for nothing took, by broker.
+        refused: The data that the user may not see, as parts of a sentence.
+        rules: Access rules; None: not visible.
+        limits: The answers of ExplainQuotas, by broker.
+        configured: All quotas by entity, from the first level to the last.
+        fetched: Bytes sent in each of the last 30 s by a broker to all clients of an id; the largest ones.
+        use: Recent usage of clients from ExplainQuotas, in descending order, by broker.
+        round_trips_ms: The round trip of a trivial request, by broker.
     """
 
     now_ms: int

@@ -21,7 +21,7 @@ def since_ms(told: Mapping[str, object]) -> int:
 def fitting(subject: str, rows: object) -> tuple[list[dict[str, Any]], str]:
     """Return the rows that match `facts.json`, and the error of the first other one; empty: none.
 
-    What a row has beside that is let be: a later release may tell more.
+    Additional fields of a row are kept: a later release may have more.
     """
     if not isinstance(rows, list):
         return [], f"{subject}: {rows!r} is not an array"

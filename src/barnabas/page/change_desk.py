@@ -47,7 +47,7 @@ class ChangeDesk:
 
     def __init__(self, settings: Settings, render: Render) -> None:
         """Args:
-        render: Makes a page: of a template, a request, and what the template wants.
+        render: Renders a page from a template, a request, and the template's variables.
         """
         self._settings = settings
         self._render = render

@@ -28,7 +28,7 @@ class Cluster:
 
     Attributes:
         name: As it was given at the start.
-        user: Who is logged in; empty: nobody, or whoever the page itself logs in as.
+        user: The logged-in user; empty: nobody, or the page's own user.
         pool: Connections; they end with `close`.
         closed: Set when that was called: nothing is asked for any more.
     """
@@ -51,7 +51,7 @@ class Cluster:
         """Collect the snapshot for a question; movement is known from the second snapshot on.
 
         Raises:
-            KafkaError: No broker can be asked, or what is asked about does not exist.
+            KafkaError: No broker is reachable, or the subject does not exist.
         """
         if self.closed.is_set():
             raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "the session has ended")

@@ -35,10 +35,10 @@ class Moment:
     """A view's value at one time.
 
     Attributes:
-        number: Rises with each.
-        view: None: it could never be had.
-        failure: Why what is shown is old, or missing.
-        good_for_s: How long it need not be made anew.
+        number: Increases with each value.
+        view: None: no computation has succeeded.
+        failure: Why the value is old or missing.
+        good_for_s: How long the value stays valid.
     """
 
     number: int
@@ -119,7 +119,7 @@ class Live:
         """Yield a view each time it is computed, until the page stops, the session ends, or the stream makes room.
 
         Args:
-            owner: Whose share of all streams it counts for.
+            owner: The owner in whose share of streams it counts.
         """
         shared, ended = self._of(kind, asked), asyncio.Event()
         if len(self._streams) >= MOST_STREAMS:

@@ -27,7 +27,7 @@ _LAST_MS: Final = 221_845_392_000_000
 def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
     """Return the lag of the partitions that are furthest behind; None if no lag is known.
 
-    Our brokers tell how ends and commits moved in the last hour. Of a Kafka it is what was seen while somebody looked.
+    Barnabas's brokers report the last hour of ends and commits. For Kafka, the data is what the page saw itself.
     """
     known = [name for name in group.commits if group.commits[name] and name in seen.logs]
     behind = nlargest(_MOST_LOOKED_AT, known, lambda name: seen.logs[name].end_offset - group.committed[name])

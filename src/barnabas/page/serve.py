@@ -103,7 +103,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
         say: Told one line for each address, once it can be opened.
 
     Raises:
-        ConfigError: An address can't be listened on, or the certificate can't be used.
+        ConfigError: An address cannot be listened on, or the certificate cannot be used.
     """
 
     class Protocol(_Protocol):

@@ -28,16 +28,16 @@ class Settings:
     """The settings of a page.
 
     Attributes:
-        clusters: Where each cluster's brokers are (`host:port,...`), by name.
+        clusters: The addresses of each cluster's brokers (`host:port,...`), by name.
         listeners: Addresses and ports that it listens on.
-        security: How brokers are reached, and without logins, as whom; None: in the clear.
-        mechanisms: How users may log in, the first one unless they say otherwise; empty: nobody logs in.
-        tls: Files of the certificate and its key; None: it speaks in the clear.
-        trusted_proxy: The address of the proxy that browsers come by; None: they come by themselves.
-        root_path: What the proxy takes off paths; links begin with it.
+        security: TLS to the brokers and, without users' logins, the page's own login; None: neither.
+        mechanisms: The mechanisms of users' logins, the default first; empty: no logins.
+        tls: Files of the certificate and its key; None: no TLS.
+        trusted_proxy: The address of the proxy; None: browsers connect directly.
+        root_path: The path prefix that the proxy strips; links begin with it.
         host_names: Names by which browsers reach it, beside localhost and addresses.
-        allows_changes: Whether it changes anything when a user asks for it.
-        masks: What nobody may see of records.
+        allows_changes: Whether users may make changes.
+        masks: The hidden parts of records.
         max_read_rate: Bytes that a search may read in a second; 0: as fast as it can.
         pipeline: Where the pipeline's checkpoints are; None: it is not shown.
     """

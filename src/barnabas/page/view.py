@@ -25,8 +25,8 @@ class Asked(NamedTuple):
     """The query of a window.
 
     Attributes:
-        cluster: As its user sees it.
-        query: What stands behind the `?`, each name once.
+        cluster: The cluster as its user sees it.
+        query: The parameters of the query, each name once.
     """
 
     cluster: Cluster
@@ -38,9 +38,9 @@ class View:
     """The fields that all views have.
 
     Attributes:
-        now_ms: When it was seen.
+        now_ms: The time of the snapshot.
         silent: Why a broker did not answer, by its id.
-        not_told: What the user may not see, and what right that takes.
+        not_told: The data that the user may not see, with the required right.
     """
 
     now_ms: int
@@ -60,9 +60,9 @@ class ViewKind(NamedTuple):
         path: Below the cluster's; `/` is its first one.
         title: Of the page, and in the menu.
         template: In templates/.
-        build: Makes the value. Raises KafkaError: it can't be seen now.
-        every_s: How long a value is good; it is made anew then for as long as somebody looks.
-        menu: Which entry of the menu it belongs to: a path; empty: none.
+        build: Computes the value. Raises KafkaError: it is not available now.
+        every_s: How long a value is good; it is recreated then for as long as somebody looks.
+        menu: The path of its menu entry; empty: none.
     """
 
     path: str
@@ -79,8 +79,8 @@ class Cut(Generic[T]):
 
     Attributes:
         begin: The number of the first one shown, from 0.
-        count: How many match what is looked for.
-        find: What is looked for in names.
+        count: The number of matches.
+        find: The text searched for in names.
     """
 
     rows: tuple[T, ...]

@@ -47,16 +47,16 @@ class Broker(ServerProcess):
             wants them. The rest is as for one broker without a file.
         host: The address to listen on.
         port: 0 lets the system choose.
-        security_protocol: What the listener speaks; with SSL and SASL_SSL the broker has a certificate for localhost
+        security_protocol: The listener's protocol; with SSL and SASL_SSL the broker has a certificate for localhost
             and its address, which `ca_path` vouches for, unless `config` says which.
         data_dir: Where the logs are kept; it stays when the broker is closed. Without it they live in a temporary
             directory, which does not.
         log_level: debug, info, warning or error.
         start_timeout_s: How long `start` waits.
-        prefix: What its command line begins with, such as `("taskset", "-c", "0")`.
+        prefix: The start of its command line, such as `("taskset", "-c", "0")`.
 
         Raises:
-            ValueError: `config` sets what an argument is for.
+            ValueError: `config` sets a setting that has its own argument.
         """
         super().__init__(host, port, data_dir, start_timeout_s, prefix)
         self._settings = _write_settings(config or {})

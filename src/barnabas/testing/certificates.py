@@ -98,8 +98,8 @@ class Authority:
         """Sign a certificate for a new key.
 
         Args:
-            name: Whose it is: a common name, or all of a distinguished name.
-            hosts: Names and addresses that it stands for.
+            name: The subject: a common name, or a whole distinguished name.
+            hosts: The host names and addresses in the certificate.
             valid_days: From when to when, in days from now; (-2, -1) has expired.
         """
         key: Key = rsa.generate_private_key(65537, 2048) if is_rsa else ec.generate_private_key(ec.SECP256R1())

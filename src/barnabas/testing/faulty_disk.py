@@ -46,7 +46,7 @@ class FaultyDisk(LocalFileSystem):
 
     Attributes:
         free_bytes: What record files may still take before the disk is full; None without a limit.
-        fails_to_read: Record files can't be read any more.
+        fails_to_read: Record files cannot be read any more.
         fails_to_read_under: Nor can whole files in this directory; None for none.
         fails_to_sync: Every fsync fails.
         fails_to_sync_under: So does every fsync in this directory; None for none.

@@ -19,7 +19,7 @@ class Cluster:
     def __init__(self, registry: Registry, new_pool: Callable[[str], Pool], security_protocol: str) -> None:
         """Args:
         new_pool: Makes a pool that finds its cluster at `host:port,...`.
-        security_protocol: Whose endpoints of the brokers are meant.
+        security_protocol: The protocol whose endpoints are used.
         """
         self._registry = registry
         self._new_pool = new_pool

@@ -57,7 +57,7 @@ class ConsumerConnector:
             config: By documented names, see `settings.py`; group.id and zookeeper.connect are required.
 
         Raises:
-            ConfigError: A setting is unknown, missing or can't be.
+            ConfigError: A setting is unknown, missing or invalid.
             StartupError: No ZooKeeper answers within zookeeper.connection.timeout.ms.
         """
         self._settings = TABLE.read(config)

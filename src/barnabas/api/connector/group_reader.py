@@ -33,8 +33,8 @@ class GroupReader:
         """Args:
         subscription: The member's own.
         excludes_internal: exclude.internal.topics.
-        note_change: Told when the group or a topic changes, or the list of topics where somebody has a list.
-        note_brokers: Told when brokers come or go.
+        note_change: Called when the group, a topic or (with topic filters) the list of topics changes.
+        note_brokers: Called when brokers come or go.
         """
         self._registry = registry
         self._ids = paths.consumer_ids(group_id)
@@ -48,7 +48,7 @@ class GroupReader:
 
         Raises:
             RegistryError: Something could not be read.
-            MalformedError: A topic's node is none.
+            MalformedError: A topic's node is invalid.
         """
         brokers = await self._registry.children(paths.BROKER_IDS, self._note_brokers)
         subscriptions = await self._subscriptions()

@@ -16,8 +16,8 @@ class GroupView:
     """A snapshot of the registry.
 
     Attributes:
-        subscriptions: What each registered consumer reads.
-        topics: All topics of the cluster; needed where somebody has a list.
+        subscriptions: The subscription of each registered consumer.
+        topics: All topics of the cluster; needed if a member has a topic filter.
         partitions: The partitions of the topics that this member reads.
         has_brokers: Whether a broker is registered at all.
     """
@@ -32,12 +32,12 @@ def topics_of(subscription: Subscription, topics: Collection[str], excludes_inte
     """Return the topics that a consumer reads now, with its number of streams.
 
     Args:
-        subscription: What it subscribed to; topics that it names need not be there.
+        subscription: Its subscription; named topics need not exist.
         topics: All topics of the cluster.
         excludes_internal: Whether no list covers internal topics (exclude.internal.topics).
 
     Raises:
-        ConfigError: An expression that can't be told in Python.
+        ConfigError: An expression cannot be translated to Python.
     """
     if subscription.pattern is Pattern.STATIC:
         return dict(subscription.streams)
@@ -65,7 +65,7 @@ def share_of(consumer: str, view: GroupView, strategy: str, excludes_internal: b
         strategy: A value of partition.assignment.strategy.
 
     Raises:
-        UnevenSubscriptionsError: The rule can't be applied to this group.
+        UnevenSubscriptionsError: The rule does not apply to this group.
         ConfigError: As from `topics_of`.
     """
     owners = STRATEGIES[strategy](view.partitions, threads_of(view, consumer, excludes_internal))

@@ -29,7 +29,7 @@ class MemberState:
     """The state of one member.
 
     Attributes:
-        epoch: Which session it is, counted from 0. What was begun in one is void in the next.
+        epoch: The number of the session, from 0. Work begun in one session is void in the next.
     """
 
     def __init__(self, max_retries: int) -> None:
@@ -102,7 +102,7 @@ class MemberState:
         """Note that a registration or rebalance begun in this session failed.
 
         Returns:
-            Whether that was once too often. It is begun again all the same, and counted anew.
+            Whether the retries are used up. The step is tried again anyway, with a new count.
         """
         self._is_stale = True
         self._is_rebalancing = False

@@ -36,7 +36,7 @@ class MessageAndMetadata(Generic[K, V]):
         offset: Its own; a program that reads on later begins at `next_offset`.
         raw_key, raw_message: As they came; None: null.
         timestamp_ms: When it was made or appended; -1: not known.
-        headers: Names and values, in their order; what was made before Kafka 0.11 has none.
+        headers: Names and values, in their order; records from before Kafka 0.11 have none.
     """
 
     __slots__ = (
@@ -189,7 +189,7 @@ class OwnedPartition:
         name: Which.
         sink: Where its messages go.
         fetch_offset: The next to be fetched; -1: where auto.offset.reset says.
-        consumed_offset: The next to be given to the program, which is what is stored; -1: not known yet.
+        consumed_offset: The next to return to the program, which is stored; -1: not known yet.
         is_released: It is another's, or may be.
         is_failed: It is not read any more.
     """
@@ -250,7 +250,7 @@ class KafkaStream(Sink, Generic[K, V]):
         Raises:
             StopIteration: The connector was shut down.
             ConsumerTimeoutError: None came in time; the stream goes on.
-            BrokerError: A partition can't be read; the stream goes on with others.
+            BrokerError: A partition cannot be read; the stream continues with others.
         """
         taken = self._take(self._timeout_s)
         if taken is None:

@@ -35,7 +35,7 @@ class TopicFilter:
     """A filter of topic names; use `WhiteList` or `BlackList`.
 
     Attributes:
-        regex: As it stands in the registry.
+        regex: The form in the registry.
         pattern: Which of both it is.
     """
 
@@ -46,7 +46,7 @@ class TopicFilter:
         text: A regular expression of Java's. `,` stands for `|`; blanks, and quotes around it, are left out.
 
         Raises:
-            ConfigError: It is none, or none that can be told in Python.
+            ConfigError: It is invalid, or cannot be translated to Python.
         """
         regex = text.strip().replace(",", "|").replace(" ", "").lstrip("\"'").rstrip("\"'")
         self.regex = regex

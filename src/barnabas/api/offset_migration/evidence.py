@@ -58,7 +58,7 @@ class PartitionEvidence:
     """The last offsets of one partition, and the stores to which its owner commits.
 
     Attributes:
-        owner: The consumer that had it at last; None: nobody.
+        owner: The last owner; None: none.
         zookeeper, kafka: What each side holds; None: nothing.
         commits: Where commits were seen.
         is_behind_in_kafka: Kafka lacks what ZooKeeper has, and not only because a commit is under way.

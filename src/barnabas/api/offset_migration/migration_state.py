@@ -74,7 +74,7 @@ class ConsumerState:
 
     Attributes:
         registered_ms: When it registered, by its own clock; None: its node does not tell.
-        partition_count: What it owns.
+        partition_count: The number of partitions that it owns.
         commits: Where it was seen to commit.
     """
 
@@ -90,7 +90,7 @@ class MigrationState:
 
     Attributes:
         reasons: Why the next step is not safe.
-        doubts: What cannot be told, and makes it not safe unless somebody knows better.
+        doubts: Unknowns, which make the step unsafe unless a person rules them out.
     """
 
     to: Side
@@ -158,10 +158,10 @@ def migration_state(
 
     Args:
         registered: The consumers at the end of the watch, each with when it registered.
-        partitions: What each partition tells; those of topics that are gone are left out.
+        partitions: The evidence of each partition of an existing topic.
         to: Where the offsets are to be.
         new_members: Members that Kafka's coordinator has in a group of this name: they are newer consumers.
-        allows_silence: Who committed nothing, and what nobody reads, is no doubt: somebody knows better.
+        allows_silence: Silent consumers and unread partitions are no doubts, because a person has ruled them out.
     """
     consumers = tuple(
         ConsumerState(

@@ -30,7 +30,7 @@ class Watched:
 
     Attributes:
         samples: In the order of time.
-        registered: The consumers at last, each with when it registered, in ms by its own clock; None: not told.
+        registered: The consumers at last, each with when it registered, in ms by its own clock; None: unknown.
         problems: What could not be read at last.
     """
 
@@ -51,13 +51,13 @@ async def watch(
 
     Args:
         registry: Where the group's consumers live.
-        kafka: Whom to ask for what it has in Kafka.
+        kafka: Access to its offsets in Kafka.
         group: Its name.
-        sample_count: How many samples at the most; together they should cover the interval of commits.
+        sample_count: How many samples at most; together they should cover the interval of commits.
         wait: Between two of them.
 
     Raises:
-        BarnabasError: One of the sides can't be asked.
+        BarnabasError: One of the sides cannot be reached.
     """
     watched = Watched([], {}, [])
     while True:

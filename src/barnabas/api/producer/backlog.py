@@ -19,7 +19,7 @@ class Backlog:
 
     Attributes:
         size: How many messages it takes.
-        queued: How many nobody has taken.
+        queued: How many are still in the queue.
         unsettled: How many were taken, and have no answer.
     """
 

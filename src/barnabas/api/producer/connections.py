@@ -25,12 +25,12 @@ class Connections:
     """The connections to the brokers, made when they are first needed.
 
     Attributes:
-        trouble: What librdkafka last said of the connections since somebody set this to None.
+        trouble: librdkafka's last error about the connections; callers reset it to None.
     """
 
     def __init__(self, config: ProducerConfig, servers: Callable[[], str], clock: Clock) -> None:
         """Args:
-        servers: Whom to ask for the brokers, when connections are made.
+        servers: Returns the brokers, when connections are made.
         """
         self._config = config
         self._servers = servers

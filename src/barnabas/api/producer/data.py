@@ -12,7 +12,7 @@ class ProducerData:
     """Messages that go to one partition of a topic, in this order.
 
     Attributes:
-        key: What the partition is chosen by, and what the messages are stored with; None: there is none.
+        key: The key of partitioning and of the stored messages; None: no key.
         messages: What `serializer.class` makes bytes of; None is a message without a value, which compaction takes for
             the end of its key.
     """

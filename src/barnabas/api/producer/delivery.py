@@ -70,7 +70,7 @@ class Delivery:
     ) -> None:
         """Args:
         dice: Which partition messages without a key go to.
-        pause: Waits for so many seconds.
+        pause: Sleeps for a number of seconds.
         """
         self._connections = connections
         self._metadata = metadata
@@ -116,7 +116,7 @@ class Delivery:
         """Hand chunks to librdkafka; `finish` reports those that fail at once.
 
         Args:
-            may_raise: What the partitioner raises is raised, and nothing is handed over; else its chunk has failed.
+            may_raise: Raise the partitioner's errors and hand nothing over; otherwise its chunk fails.
 
         Raises:
             PartitionerError: The partitioner takes no such key, or names no partition.

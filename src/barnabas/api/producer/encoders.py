@@ -63,7 +63,7 @@ def new_encoder(name: str, value: object, config: Mapping[str, object]) -> Encod
     """Return the encoder that a setting names, or the setting itself if it is an encoder.
 
     Raises:
-        ConfigError: It is none.
+        ConfigError: The value is invalid.
     """
     made = instance(load(name, value, JAVA_NAMES), config)
     if not isinstance(made, Encoder):

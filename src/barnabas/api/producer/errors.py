@@ -31,7 +31,7 @@ class SendError(ApiError):
     Attributes:
         failed: The messages that were not acknowledged, keys and values as their encoders gave them. Those of a call
             that are not among them were.
-        reason: What was the matter with the last of them.
+        reason: The error of the last of them.
     """
 
     def __init__(self, failed: Sequence["ProducerData"], reason: str, tries: int) -> None:

@@ -93,7 +93,7 @@ class EventQueue:
         """Wait for the next batch: a full one, or one whose wait time is over; after `close`, the rest.
 
         Args:
-            patience_ms: How long to wait at the most; None: as long as it takes.
+            patience_ms: How long to wait at most; None: as long as it takes.
 
         Returns:
             The batch; empty when there was none in time, or the queue is closed and empty.

@@ -28,7 +28,7 @@ class MetadataError(ApiError):
     """No broker returned the partitions of a topic.
 
     Attributes:
-        code: What the broker said; LEADER_NOT_AVAILABLE where nobody said anything.
+        code: The broker's error; LEADER_NOT_AVAILABLE without any answer.
     """
 
     def __init__(self, message: str, code: int = KafkaError.LEADER_NOT_AVAILABLE) -> None:
@@ -98,7 +98,7 @@ class Metadata:
     ) -> None:
         """Args:
         connections: Where the brokers are asked.
-        pause: Waits for so many seconds.
+        pause: Sleeps for a number of seconds.
         """
         self._pause = pause
         self._refresh_ms = config.settings.integer("topic.metadata.refresh.interval.ms")
@@ -115,7 +115,7 @@ class Metadata:
         """Return a topic's partitions; brokers with automatic topic creation create the topic.
 
         Raises:
-            MetadataError: No broker answers, or the topic has none.
+            MetadataError: No broker answers, or the topic has no partitions.
         """
         if (changes := self._view.change_count()) != self._changes_seen:
             self._known.clear()

@@ -59,7 +59,7 @@ def hash_code(key: object) -> int:
     """Return Java's hash of a key, as 32 bits without sign.
 
     Raises:
-        PartitionerError: Of that type there is none: Python's own differs from process to process.
+        PartitionerError: The type is not supported: Python's own hash differs from process to process.
     """
     if isinstance(key, str | bytes):
         return _sequence_hash(key)

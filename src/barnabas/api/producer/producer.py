@@ -42,10 +42,10 @@ class Producer:
         config: Documented settings by name, of 0.7's or 0.8's spelling; see docs/clients/producer.md.
 
         Raises:
-            ConfigError: A setting is unknown, can't be, or contradicts another.
+            ConfigError: A setting is unknown, invalid, or contradicts another.
             MissingExtraError: librdkafka is not installed.
             StartupError: No ZooKeeper answers at zookeeper.connect.
-            NoBrokersError: It knows no brokers.
+            NoBrokersError: No broker is known.
         """
         self._config = ProducerConfig(config)
         settings = self._config.settings
@@ -120,7 +120,7 @@ class Producer:
             SendError: Sync: the brokers refused messages, or are away, after all retries.
             QueueFullError: Async: the queue had no room in time.
             EncodingError, MessageTooLargeError, PartitionerError: Sync: nothing was sent. Async: `on_failure` of
-                callback.handler is told.
+                callback.handler is called.
             ClosedError: The producer is closed.
             TypeError: It was called in neither way.
         """

@@ -43,7 +43,7 @@ class Sender:
     ) -> None:
         """Args:
         handler: Disposes of batches in place of this; None: they are sent.
-        sends: What it is given for that.
+        sends: The sender that the handler receives.
         """
         self._queue = queue
         self._delivery = delivery

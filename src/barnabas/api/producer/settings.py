@@ -247,7 +247,7 @@ class ProducerConfig:
     Attributes:
         given: The mapping that it was made of, for encoders and partitioners.
         settings: Every setting's value.
-        servers: `host:port,...` of metadata.broker.list; empty: zookeeper.connect says who there is.
+        servers: `host:port,...` of metadata.broker.list; empty: ZooKeeper lists the brokers.
         codec: none, gzip, snappy or lz4.
         compressed_topics: Empty: all.
     """
@@ -259,7 +259,7 @@ class ProducerConfig:
         config: By documented names.
 
         Raises:
-            ConfigError: One is unknown, can't be, or contradicts another.
+            ConfigError: One is unknown, invalid, or contradicts another.
         """
         self.given = config
         self.settings: Settings = TABLE.read(config)

@@ -39,7 +39,7 @@ class ZooKeeperView:
         """Connect, and read the brokers.
 
         Args:
-            protocol: What is spoken to the brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL.
+            protocol: The protocol of connections to brokers: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL.
             read_retries: zk.read.num.retries.
             sync_time_s: zookeeper.sync.time.ms in seconds.
 

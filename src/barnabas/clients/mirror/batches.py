@@ -93,14 +93,14 @@ def find_batches(
     """Split fetched data into batches; an incomplete last one is dropped.
 
     Args:
-        partition: Where it is from.
-        data: As it was fetched.
-        aborted: Producer ids and first offsets of the transactions that were aborted, as the broker told them.
+        partition: The source partition.
+        data: The fetched data.
+        aborted: Producer ids and first offsets of the transactions that were aborted, as reported by the broker.
         position: The first offset that is wanted.
         end_offset: Nothing is wanted that begins here or later.
 
     Raises:
-        CorruptRecordsError: Something in it can't be: names the partition and the offset.
+        CorruptRecordsError: The data is invalid; names the partition and the offset.
     """
     begins = sorted(aborted, key=lambda each: each[1], reverse=True)
     is_aborted: set[int] = set()
@@ -167,7 +167,7 @@ def outgoing(batch: FoundBatch, position: int, rewritten_bytes: int | None = Non
     Args:
         batch: Of the source.
         position: Records from this offset on are wanted.
-        rewritten_bytes: Write it anew in batches that end when they are so large; None: where it must be.
+        rewritten_bytes: Rewrite it in batches of about this size; None: rewrite only if necessary.
 
     Raises:
         CorruptRecordsError: It had to be unpacked, and holds other things than its header says.
@@ -205,7 +205,7 @@ def stamp(batch: bytearray, producer_id: int, producer_epoch: int, base_sequence
 def mark_at(data: memoryview, offset: int) -> BatchMark | None:
     """Return the current mark of the batch at an offset.
 
-    None: it can't be told, as compaction has taken it or has been in it.
+    None: unknown, because compaction has removed or rewritten it.
 
     Args:
         data: Batches from there on, the first of them whole.

@@ -39,8 +39,8 @@ class MirrorFigures:
     """Progress figures of a mirror.
 
     Attributes:
-        run: What it is called.
-        record_count, payload_bytes: Of what it has brought into the target.
+        run: Its name.
+        record_count, payload_bytes: Of the records mirrored to the target.
         skipped_count: Records that it has left out, as they have been in the target.
         lag: Offsets that are still to be mirrored, as it was looked last.
         restart_count: How often it has failed, and was started again.
@@ -74,11 +74,11 @@ class Mirror:
         Args:
             plan: What to mirror.
             report: Called with the figures when something was mirrored.
-            warn: Told in one line what a person should know.
+            warn: Receives warnings for people, one line each.
             give_up_s: How long a cluster may be away.
 
         Raises:
-            BarnabasError: An option or an address can't be.
+            BarnabasError: An option or an address is invalid.
         """
         self.figures = MirrorFigures(plan.run)
         self._plan = plan
@@ -97,9 +97,9 @@ class Mirror:
         Raises:
             RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
             MirrorFencedError: another process mirrors the source under the same name.
-            UnmirrorableError: something of the source can't be in the target.
-            PlanError: it can't be as asked.
-            KafkaError: it was not to be done for longer than it may take.
+            UnmirrorableError: the target cannot store a source record.
+            PlanError: the plan is impossible.
+            KafkaError: a cluster was unavailable for too long.
         """
         targets: Offsets | None = None
         self._last_success_s = asyncio.get_running_loop().time()

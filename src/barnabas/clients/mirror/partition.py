@@ -24,7 +24,7 @@ class Link:
     """Connections to a source and a target, and the state of their tables.
 
     Attributes:
-        plan: What is mirrored.
+        plan: The plan of the mirror.
         source, target: Connections.
         table: The target's.
         source_id, target_id: The clusters' own ids; empty before they are known.
@@ -68,7 +68,7 @@ class Mirrored:
 
     Attributes:
         position: The next offset to be mirrored.
-        record_count, payload_bytes: Of what is in the target now: records, and bytes of their batches.
+        record_count, payload_bytes: Of records now in the target, and the bytes of their batches.
         skipped_count: Records that were left out, as they have been in the target.
     """
 
@@ -103,7 +103,7 @@ class PartitionMirror:
             is_stopped: Whether to end with the transaction under way.
 
         Raises:
-            UnmirrorableError: Something of it can't be mirrored.
+            UnmirrorableError: A record cannot be mirrored.
             MirrorFencedError: Another process has taken over.
             KafkaError: Trying again may help.
         """

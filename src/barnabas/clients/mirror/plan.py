@@ -72,8 +72,8 @@ class MirrorPlan:
     """A source cluster, a target cluster, and the options of the mirror between them.
 
     Attributes:
-        name: Who mirrors: its places in the target's table are under this name.
-        alias: What the source cluster is called.
+        name: The mirror's name, under which the target's table has its places.
+        alias: The name of the source cluster.
         source: The cluster that is read.
         target: The cluster that is written.
         topics: Of the source; a text between slashes is a pattern.
@@ -131,7 +131,7 @@ def parse_sources(texts: Sequence[str]) -> dict[str, str]:
     """Parse `[ALIAS=]HOST:PORT,...` options: the addresses by alias.
 
     Raises:
-        PlanError: one is none, or two have the same alias.
+        PlanError: an option is invalid, or two have the same alias.
     """
     found: dict[str, str] = {}
     for text in texts:

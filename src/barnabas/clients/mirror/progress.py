@@ -33,7 +33,7 @@ class MirrorProgress:
     """One source's rows in the table, claimed for this process, and the topics that they cover.
 
     Attributes:
-        extents: What the source's topics hold, as far as readers of committed records see, when it was looked last.
+        extents: The offsets in the source's topics for read_committed consumers, at the last check.
     """
 
     def __init__(self, link: Link, warn: Callable[[str], None]) -> None:
@@ -41,7 +41,7 @@ class MirrorProgress:
 
         Args:
             link: The clusters.
-            warn: Told in one line what a person should know.
+            warn: Receives warnings for people, one line each.
         """
         self.extents: Extents = {}
         self._link = link
@@ -59,7 +59,7 @@ class MirrorProgress:
         Raises:
             RecordsLostError: records are gone before they were mirrored, and the plan says to stop.
             MirrorFencedError: another process has come later.
-            PlanError: it can't be as asked.
+            PlanError: the plan is impossible.
             KafkaError: a cluster did not answer, or refused.
         """
         source_id, self._link.target_id = await _cluster_id(self._source), await _cluster_id(self._target)
@@ -251,7 +251,7 @@ class MirrorProgress:
     async def _write_starts(self, starts: Offsets) -> None:
         """Store the start offsets of partitions without a place; existing places are kept.
 
-        So a moment that was asked for is that of the first start, also for who starts again before anything came.
+        So a start time counts from the first start, also after a restart before the first record.
         """
         for topic, partitions in starts.items():
             for number, offset in partitions.items():

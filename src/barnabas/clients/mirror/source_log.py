@@ -35,13 +35,13 @@ async def read_log(
 
     Args:
         pool: The source's.
-        partition: Which one.
+        partition: The partition.
         position: The first offset that is wanted.
         end_offset: At most the last stable offset.
 
     Raises:
-        KafkaError: It can't be read.
-        CorruptRecordsError: What was read can't be.
+        KafkaError: The partition cannot be read.
+        CorruptRecordsError: The data is invalid.
     """
     if position >= end_offset:
         return

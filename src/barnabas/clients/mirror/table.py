@@ -14,7 +14,7 @@ class OffsetTable:
     """Reads the offset table of one cluster.
 
     Attributes:
-        offsets: What the table says, as far as it was read.
+        offsets: The content of the table, as far as it was read.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -33,7 +33,7 @@ class OffsetTable:
         """Check that no other process claimed the source later.
 
         Raises:
-            MirrorFencedError: somebody has.
+            MirrorFencedError: another process has.
         """
         owner = self.offsets.latest_owner(mirror, alias, cluster_id)
         if owner is not None and owner.generation > generation:

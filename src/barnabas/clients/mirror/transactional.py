@@ -60,7 +60,7 @@ class TransactionalProducer:
 
         Args:
             pool: The cluster's.
-            transactional_id: Whoever has it next ends what this one has begun.
+            transactional_id: The next producer with this id ends the open transaction.
             timeout_ms: How long a transaction may be open.
         """
         self.transactional_id = transactional_id

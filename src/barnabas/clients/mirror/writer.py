@@ -87,7 +87,7 @@ class Route:
 
     Attributes:
         source: Of the mirror, the partition that is read.
-        alias: What the source cluster is called.
+        alias: The name of the source cluster.
         target: The partition that is written.
         generation: Of the process that mirrors.
         timeout_ms: How long a transaction may be open.
@@ -110,7 +110,7 @@ class PartitionWriter:
     """One partition's producers, and their committed progress.
 
     Attributes:
-        path: Of the transaction that is open; None: none is.
+        path: The path of the open transaction; None: none is open.
     """
 
     def __init__(self, route: Route, pool: Pool, table: OffsetTable) -> None:
@@ -179,7 +179,7 @@ class PartitionWriter:
 
         Raises:
             RefusedBatchError: The target does not take it, or one before it.
-            KafkaError: It was not written; this writer is done with.
+            KafkaError: It was not written; this writer must not be used any more.
         """
         if self.path is None:
             producer = await self._producer(path)
@@ -203,8 +203,8 @@ class PartitionWriter:
             forgotten: Segments to be dropped from the table, by first source offset and end.
 
         Raises:
-            RefusedBatchError: The target did not take what was added.
-            KafkaError: It may be committed or not; this writer is done with.
+            RefusedBatchError: The target rejected a batch.
+            KafkaError: It may be committed or not; this writer must not be used any more.
         """
         source = self._route.source
         runs: list[Run] = []
@@ -227,7 +227,7 @@ class PartitionWriter:
 
         Args:
             position: Where to go on; None: the partition is no more, and is forgotten.
-            segments: Of the partition in the table, by first source offset: they speak of what was before.
+            segments: The partition's old segments in the table, by first source offset.
 
         Raises:
             KafkaError: It may have happened or not.

@@ -145,7 +145,7 @@ class TimePlot(NamedTuple):
 
 
 def buckets(first: datetime, last: datetime, finest: timedelta = _HOUR) -> tuple[datetime, timedelta, int]:
-    """Divide the time between two moments into columns, as fine as is readable, and as `finest` at the most.
+    """Divide the time between two moments into columns, as fine as is readable, and as `finest` at most.
 
     Returns:
         Start of the first column, length of each, how many.

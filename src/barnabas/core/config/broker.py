@@ -68,15 +68,15 @@ class BrokerConfig(BrokerFields):
     """All settings of one broker.
 
     Attributes:
-        explicit: What is set, as text, by name; the rest has its default.
-        given: The names that a person set, in a file or as overrides.
-        default_overrides: What was set for all brokers while this one runs, as text, by name; see `LiveConfig`.
-        broker_overrides: What was set for this broker while it runs.
-        endpoints: Where to listen.
-        advertised_endpoints: What clients are told; an empty host stands for the machine's own name, and a port 0
-            for the one that the system chose.
-        inter_broker_listener: The name of the listener on which brokers meet.
-        control_plane_listener: That on which the controller and the brokers reach each other; mostly the same.
+        explicit: The given settings, as text, by name; others have their default.
+        given: The names set by a person, in a file or as overrides.
+        default_overrides: The dynamic defaults of all brokers, as text, by name; see `LiveConfig`.
+        broker_overrides: The dynamic settings of this broker.
+        endpoints: The addresses to listen on.
+        advertised_endpoints: The addresses for clients; an empty host means the machine's own name, and a port 0
+            the one that the system chose.
+        inter_broker_listener: The name of the listener for requests between brokers.
+        control_plane_listener: The listener between controller and brokers; mostly the same.
     """
 
     __slots__ = (
@@ -146,13 +146,13 @@ class BrokerConfig(BrokerFields):
         """Check and combine settings; unknown ones are kept without an effect.
 
         Args:
-            properties: Texts by name; what is not there has Kafka's default.
+            properties: Texts by name; missing settings have Kafka's default.
             lines: The line of each that came from a file.
             source: The file's name, for errors.
 
         Raises:
             InvalidSettingsError: Values are invalid, or a name that begins with `barnabas.` is unknown; a line for
-                each names file, line, setting and what is allowed.
+                each names file, line, setting and the allowed values.
         """
         problems = _Problems(properties, lines or {}, source)
         own: dict[str, Value] = {}
@@ -199,10 +199,10 @@ class BrokerConfig(BrokerFields):
         """Restrict writing to the formats that a version of Kafka reads, unless settings require others.
 
         Returns:
-            Which settings ask for something else, and what that Kafka can't read then; one clause each.
+            The settings that require newer formats, as `name=value`.
 
         Raises:
-            ConfigError: The settings can't be together any more.
+            ConfigError: The settings contradict each other now.
         """
         for name in (INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION):
             if name not in self.given:

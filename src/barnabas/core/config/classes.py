@@ -19,7 +19,7 @@ class ClassSetting(NamedTuple):
 
     Attributes:
         accepted: Kafka's classes that Barnabas replaces.
-        requirement: What the value must be, and what to use instead of another class.
+        requirement: The required value, and the alternative to another class.
     """
 
     accepted: tuple[str, ...]

@@ -76,7 +76,7 @@ def parse_addresses(items: list[str], example: str) -> list[tuple[str, int]]:
     """Parse `barnabas.http.listeners` and the like: `host:port`, or a port alone, which means this machine only.
 
     Args:
-        example: One, for who gives none.
+        example: An example for the error text.
     """
     addresses: list[tuple[str, int]] = []
     for item in items:
@@ -163,10 +163,10 @@ def choose_control_plane_listener(
     Args:
         name: control.plane.listener.name, if it is set.
         protocols: listener.security.protocol.map.
-        inter_broker_listener: Where brokers meet, which nothing else may be said for; used where no name is set.
+        inter_broker_listener: The inter-broker listener, which must differ; used if no name is set.
 
     Raises:
-        ConfigError: No such listener is advertised, or brokers meet there anyway.
+        ConfigError: No such listener is advertised, or it is the inter-broker listener.
     """
     if name is None:
         return inter_broker_listener

@@ -33,8 +33,8 @@ class TopicConfig(TopicFields):
     """All settings of one topic.
 
     Attributes:
-        broker: The broker's settings, on which these stand.
-        overrides: What the topic itself sets, as text, by name.
+        broker: The broker's settings, which provide the defaults.
+        overrides: The topic's own settings, as text, by name.
     """
 
     __slots__ = ("broker", "overrides")

@@ -167,7 +167,7 @@ def _causes(subject: str, kept: Sequence[Row], severity: Severity, moves: Mappin
     """Yield each reason once, the most frequent first, with count, members and last time.
 
     Args:
-        moves: What a reason is likely to come of.
+        moves: The probable cause of a reason.
     """
     reasons = [each for rebalance in kept for each in _reasons(rebalance)]
     counts = Counter(str(each["reason"]) for each in reasons)

@@ -21,11 +21,11 @@ class Behind(NamedTuple):
     """A partition that a group has not read to its end.
 
     Attributes:
-        committed: None: nothing was.
-        log: None: nobody tells.
-        lag: Offsets; None: it is not known.
-        age_ms: Of the first record that is not committed; None: there is none, or it is not known.
-        incoming, outgoing: Records per second that come, and that are committed; None: it is not known.
+        committed: None: no offset was committed.
+        log: None: unknown.
+        lag: Offsets; None: unknown.
+        age_ms: The age of the first uncommitted record; None: there is none, or it is unknown.
+        incoming, outgoing: Records per second that arrive, and that are committed; None: unknown.
     """
 
     name: TopicPartition

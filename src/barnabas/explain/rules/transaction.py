@@ -43,9 +43,9 @@ def of_open(seen: Seen, partitions: Collection[TopicPartition] | None, producer_
     """Return findings about open transactions, with their producers and end times.
 
     Args:
-        seen: What was seen.
-        partitions: Where; None: anywhere.
-        producer_id: Whose; None: anybody's.
+        seen: The snapshot.
+        partitions: The partitions; None: all.
+        producer_id: The producer; None: any.
     """
     by_producer: dict[int, list[Open]] = {}
     for each in seen.open_transactions:

@@ -16,11 +16,11 @@ class Field(NamedTuple):
     """A field of a form.
 
     Attributes:
-        name: In addresses, too, which fill in forms.
-        help: How to write it.
-        choices: What can be chosen, the first one unless another is; empty: anything can be typed.
+        name: Also the name of the query parameter that fills in the field.
+        help: The format.
+        choices: The choices, the default first; empty: free text.
         is_optional: Whether it may stay empty.
-        value: What stands there at first.
+        value: The initial value.
         is_secret: It is not shown while it is typed, nor afterwards.
     """
 
@@ -46,12 +46,12 @@ class Plan:
     """A previewed change.
 
     Attributes:
-        rows: What it does.
-        command: The same as a command of ours, without where the cluster is; it holds no secrets.
-        carry_out: Does it; returns what was done, in a sentence. Raises BarnabasError.
-        notes: What else there is to know.
-        loses: What is lost; empty: nothing.
-        name: What has to be typed where something is lost.
+        rows: Its effect.
+        command: The equivalent command, without the cluster's address; it contains no secrets.
+        carry_out: Executes it; returns the result as a sentence. Raises BarnabasError.
+        notes: Further notes.
+        loses: A warning about a loss; empty: nothing is lost.
+        name: The text to type if something is lost.
     """
 
     rows: tuple[Row, ...]
@@ -67,10 +67,10 @@ class Change(NamedTuple):
 
     Attributes:
         path: Below the cluster's.
-        title: What it does: "Create a topic".
+        title: The action: "Create a topic".
         fields: Of its form.
-        preview: Looks at what is asked for; changes nothing. Raises BarnabasError: it can't be done.
-        menu: Which entry of the menu it belongs to.
+        preview: Computes the plan; changes nothing. Raises BarnabasError: it is impossible.
+        menu: Its entry of the menu.
     """
 
     path: str

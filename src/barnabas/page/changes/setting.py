@@ -45,7 +45,7 @@ async def preview_of_broker(asked: Asked) -> Plan:
 
 async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, whose: Word) -> Plan:
     """Args:
-    own: Where it stands if it is set there.
+    own: The source of a value set at this level.
     whose: The option that names it in a command.
     """
     name, value = needed(asked, _SETTING), text(asked, _VALUE.name)

@@ -38,10 +38,10 @@ class Logins:
 
         Args:
             name: One of the clusters.
-            address: Where he is.
+            address: The client's address.
 
         Raises:
-            LoginRefusedError: He is not who he claims to be, or that can't be found out now.
+            LoginRefusedError: The login failed, or cannot be verified now.
         """
         if name not in self._settings.clusters or mechanism not in self._settings.mechanisms:
             raise LoginRefusedError(400, "The cluster or the mechanism does not exist.")

@@ -19,7 +19,7 @@ class Shown(NamedTuple):
     """Bytes in their shown form.
 
     Attributes:
-        kind: What they were taken for; `null` where there are none.
+        kind: The detected or chosen kind; `null` for no bytes.
         text: As much as is shown.
         size: In bytes, of all.
         is_cut: Whether there is more than is shown.

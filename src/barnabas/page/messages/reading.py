@@ -90,7 +90,7 @@ async def batches_with_fates(
     """Read batches from an offset to the span's end, with their transactions' fates; OPEN may end later.
 
     Raises:
-        KafkaError: The partition can't be read.
+        KafkaError: The partition cannot be read.
         CorruptRecordsError: An answer that is no run of batches.
     """
     told: list[AbortedTransaction] = []
@@ -117,7 +117,7 @@ async def read_on(
     """Read the next records from an offset on; with `is_committed`, only those visible to read_committed.
 
     Raises:
-        KafkaError: The partition can't be read.
+        KafkaError: The partition cannot be read.
         CorruptRecordsError: An answer that is no run of batches.
     """
     span = span._replace(end=min(span.end, span.stable)) if is_committed else span

@@ -51,7 +51,7 @@ class Access(View):
     """Users, access rules, and the answer to the question.
 
     Attributes:
-        problem: Why what is asked has no answer; empty: it has one, or nothing is asked.
+        problem: Why the question has no answer; empty: it has one, or there is no question.
         answer: Whether the user may; None: nothing is asked.
         rules: As `barnabas acls --list` has them.
     """

@@ -21,7 +21,7 @@ class UseRow(NamedTuple):
         rates: By the names of limits, of ten seconds.
         parts: How much of a limit that is in force is used by all who share it, over its windows; 1 is all of it.
         held_count: How many connections are held now.
-        throttle_ms: How long who asks now would be held.
+        throttle_ms: The delay of a request sent now.
     """
 
     broker_id: int

@@ -23,7 +23,7 @@ class Hit(NamedTuple):
     """A named thing; for a client, `user` is the user logged in with it, if known.
 
     Attributes:
-        group: That it is a member of, as somebody may get there from here.
+        group: The group of a member, for the link.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Found(View):
     """The search results.
 
     Attributes:
-        hits: The first ones: names that are what is looked for, then those that begin so, then all others.
+        hits: The first hits: exact names, then names that begin with the text, then all others.
         hit_count: How many there are in all.
     """
 

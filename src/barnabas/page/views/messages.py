@@ -33,11 +33,11 @@ class Messages(View):
     """Records, the newest first.
 
     Attributes:
-        topic: Empty: none was chosen; `topics` are those that there are.
+        topic: Empty: none was chosen; `topics` are the existing ones.
         partition: None: of all.
-        span: What the partition has, where it is one.
+        span: The offsets of a single partition.
         passed_count: Partitions that were not looked at, as there are too many.
-        older: What of the query makes the records before these; None: there are none, or they are of many partitions.
+        older: The parameters for older records; None: there are none, or there are several partitions.
         newer: The same for those after these.
     """
 

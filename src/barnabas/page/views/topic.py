@@ -40,7 +40,7 @@ class PartitionRow(NamedTuple):
     """A partition; unknown figures are None.
 
     Attributes:
-        leader_id: None: there is none.
+        leader_id: None: there is no leader.
         adding: Replicas that a reassignment adds.
         stable_offset: As far as transactions have ended.
         rate_per_s: Of records and markers, of the last half minute.

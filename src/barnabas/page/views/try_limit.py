@@ -35,8 +35,8 @@ class BrokerTry(NamedTuple):
 
     Attributes:
         seconds: Of how many anything is known.
-        held_count, sender_count: How many clients would have been held, and for how many it would have been in force.
-        is_longer_than_clients_wait: Whether one of them would have been held for so long that it gives up before.
+        held_count, sender_count: The number of throttled clients, and of clients under the quota.
+        is_longer_than_clients_wait: Whether a delay exceeds the clients' timeout.
         unknown_part: Which part of the traffic was of clients that have no history of their own.
         senders: Those first that would have been held longest; not all of very many.
     """

@@ -70,7 +70,7 @@ class Entity(NamedTuple):
     """The user and client id to which a quota applies.
 
     Attributes:
-        user: A user's name, as it logs in; None: the limit is for client ids, whoever the user is.
+        user: A user's name, as it logs in; None: the quota is for client ids, whatever the user.
         client_id: A client id, as it is sent; None: for all of a user's clients together.
     """
 

@@ -35,9 +35,9 @@ class Resolution(NamedTuple):
     """The quota in force for a client.
 
     Attributes:
-        limit: None: there is none.
-        level: Where the limit stands; None: there is none.
-        entity: Whose it is; None also for the static default.
+        limit: None: no quota.
+        level: The level of the quota; None: no quota.
+        entity: The entity of the quota; None also for the static default.
     """
 
     tags: Tags
@@ -50,8 +50,8 @@ class LevelLimit(NamedTuple):
     """One of the levels, from a client's view.
 
     Attributes:
-        entity: Whose limit may stand there; None for the static default.
-        limit: None: none is set.
+        entity: The entity of this level; None for the static default.
+        limit: None: no quota is set.
     """
 
     level: Level
@@ -63,7 +63,7 @@ class Limits:
     """The quotas of one kind, for all entities.
 
     Attributes:
-        is_enabled: Whether there is any: without, nobody is measured.
+        is_enabled: Whether there is any quota: otherwise nothing is measured.
     """
 
     __slots__ = ("_by_entity", "_forms", "_static", "is_enabled")

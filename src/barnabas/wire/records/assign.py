@@ -79,8 +79,8 @@ class AppendTarget:
         max_message_bytes: Its max.message.bytes.
         base_offset: The log end offset, the first that is given out.
         leader_epoch: For the headers of batches.
-        rules: What the records are checked against.
-        max_bytes: How large the records of a batch may become when they are decompressed or written anew.
+        rules: The rules for the records.
+        max_bytes: How large the records of a batch may become when they are decompressed or rewritten.
         has_zstd: Whether zstd may be written.
     """
 
@@ -101,8 +101,8 @@ class Assigned(NamedTuple):
         data: The bytes; the start of the buffer that was given, or new ones.
         record_count: Records in it; 0 where there was not a single whole batch.
         last_offset: Of its last record.
-        max_timestamp_ms: Its largest timestamp, or the append time; -1 where there is none.
-        offset_of_max_timestamp: The offset for the time index; -1 where there is none.
+        max_timestamp_ms: Its largest timestamp, or the append time; -1 if there is none.
+        offset_of_max_timestamp: The offset for the time index; -1 if there is none.
         is_rewritten: Whether `data` is new.
     """
 
@@ -123,7 +123,7 @@ class _Produced:
         header: The first one's.
         batch_count: How many there are.
         source_codec: The last codec that is one.
-        walked: What their records came to, where it is known already.
+        walked: The result for their records, if it is known already.
     """
 
     data: View

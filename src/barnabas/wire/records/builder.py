@@ -44,7 +44,7 @@ class BatchBuilder:
     Attributes:
         max_timestamp_ms: Their largest timestamp; 0 before the first.
         record_count: Records so far.
-        uncompressed_bytes: What the batch takes without compression so far, header included.
+        uncompressed_bytes: The uncompressed size of the batch so far, header included.
     """
 
     __slots__ = (
@@ -113,7 +113,7 @@ class BatchBuilder:
         Args:
             data: Handed over: one record after the other, their offset deltas 0, 1, 2...
             record_count: How many.
-            base_timestamp_ms: What their timestamp deltas are added to.
+            base_timestamp_ms: The base of their timestamp deltas.
             max_timestamp_ms: The largest of their timestamps.
         """
         self._payload = data

@@ -37,7 +37,7 @@ class Written(NamedTuple):
         data: One batch, one wrapper, or a run of messages.
         record_count: Records in it.
         last_offset: Of its last record.
-        max_timestamp_ms: Its largest timestamp, or the append time; -1 where there is none.
+        max_timestamp_ms: Its largest timestamp, or the append time; -1 if there is none.
         offset_of_max_timestamp: As Kafka's time index wants it: the last offset of what holds that timestamp.
     """
 

@@ -199,7 +199,7 @@ def to_record(message: Message) -> Record:
     """Return key and value of a message, copied.
 
     Raises:
-        CorruptRecordsError: A length in it cannot be.
+        CorruptRecordsError: A length in it is invalid.
     """
     key, position = _read_bytes(message.data, _key_position(message.magic))
     value, _ = _read_bytes(message.data, position)
@@ -259,7 +259,7 @@ def wrapped_value(message: Buffer, header: MessageHeader) -> memoryview:
     """Return the compressed value of a wrapper.
 
     Raises:
-        CorruptRecordsError: There is none, or the codec is not one of message sets.
+        CorruptRecordsError: The value is missing, or message sets do not support the codec.
     """
     data = whole_message(message, header).data
     if header.codec > Codec.LZ4:

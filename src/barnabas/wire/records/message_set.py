@@ -29,8 +29,8 @@ class MessageSetBuilder:
         record_count: Records so far.
         last_offset: Offset of the last one; -1 before the first.
         max_timestamp_ms: Largest timestamp so far, -1 in magic 0.
-        offset_of_max_timestamp: Offset of the first record that has it, -1 where there is none.
-        uncompressed_bytes: What the messages take without compression and wrapper.
+        offset_of_max_timestamp: Offset of the first record that has it, -1 if there is none.
+        uncompressed_bytes: The size of the messages without compression and wrapper.
     """
 
     __slots__ = (

@@ -41,8 +41,8 @@ def walk_message(message: Buffer, rules: WalkRules, now_ms: int, max_bytes: int)
     """Check one message with its content; see `walk.walk_batch`.
 
     Raises:
-        CorruptMessageError: A message in it is none, or has a wrong CRC.
-        CorruptRecordsError, IndexError: It can't be read.
+        CorruptMessageError: A message in it is invalid, or has a wrong CRC.
+        CorruptRecordsError, IndexError: It is unreadable.
     """
     header = read_message_header(message)
     if header.codec == Codec.NONE:

@@ -28,7 +28,7 @@ def needs_no_walk(batch: Buffer, rules: WalkRules, now_ms: int) -> bool:
     Its CRC and what else its header says have not been looked at: the short way does that.
 
     Args:
-        batch: What was produced.
+        batch: The produced data.
         rules: The topic's settings.
         now_ms: What timestamps are compared with.
     """

@@ -80,7 +80,7 @@ def read_payload(batch: Buffer, header: BatchHeader, max_bytes: int = MAX_UNCOMP
     """Return the records of a batch as one run of bytes, decompressed.
 
     Raises:
-        CorruptRecordsError: The header cannot be, or the compressed data is damaged or larger than `max_bytes`.
+        CorruptRecordsError: The header is invalid, or the compressed data is damaged or larger than `max_bytes`.
     """
     size = header.size_in_bytes
     if header.magic != MAGIC:
@@ -175,7 +175,7 @@ def read_varint(data: bytes, position: int, longest: int) -> tuple[int, int]:
     """Return the number at `position` and the position after it.
 
     Args:
-        data: What it stands in.
+        data: The data.
         position: Where it begins.
         longest: `LONGEST_INT32` or `LONGEST_INT64`.
 

@@ -71,9 +71,9 @@ class Walked(NamedTuple):
 
     Attributes:
         record_count: How many there are.
-        max_timestamp_ms: The largest timestamp, -1 where there is none; magic 0 has none.
+        max_timestamp_ms: The largest timestamp, -1 if there is none; magic 0 has none.
         index_of_max_timestamp: The first record that has it, -1 where none has.
-        least_timestamp_ms: The smallest timestamp, -1 where there is none.
+        least_timestamp_ms: The smallest timestamp, -1 if there is none.
         is_numbered: Whether their offsets are 0, 1, 2... in the batch as it was sent.
         has_headers: Whether a record has a header.
         payload: The records, decompressed, or the messages where they are as usual (`transcode`); else None.

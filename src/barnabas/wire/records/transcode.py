@@ -84,9 +84,9 @@ class MessageRun(NamedTuple):
     """Messages converted from records.
 
     Attributes:
-        data: One after the other; empty where there is none.
+        data: One after the other; empty if there is none.
         message_count: How many.
-        first_offset, last_offset: Of the records; -1 where there is none.
+        first_offset, last_offset: Of the records; -1 if there is none.
         max_timestamp_ms: -1 in magic 0.
         offset_of_max_timestamp: The first one that has it; -1 where that is -1.
     """
@@ -218,7 +218,7 @@ def newest_starts(data: Buffer, base_offset: int, count: int) -> list[tuple[int,
     Args:
         data: Nothing but whole messages, numbered.
         base_offset: The first one's.
-        count: How many of them at the most.
+        count: How many of them at most.
     """
     unpack_start = _START.unpack_from
     starts: list[tuple[int, int]] = []
@@ -327,8 +327,8 @@ def messages_of_records(
     Args:
         payload: The records, decompressed.
         record_count: How many.
-        base_offset: What their offset deltas are added to.
-        base_timestamp_ms: What their timestamp deltas are added to.
+        base_offset: The base of their offset deltas.
+        base_timestamp_ms: The base of their timestamp deltas.
         magic: 0 or 1.
         append_time_ms: With log append time, the time for all.
         first_offset: Records below it are left out.

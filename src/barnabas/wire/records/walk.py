@@ -1,4 +1,4 @@
-"""The walk over every record of what a client produced, in whatever format.
+"""Checks every record of a client's produced data, in any format.
 
 Batches whose records break no rule (`record_rules`) cost one pass over their bytes in which no record is made; only one
 that breaks a rule is walked again to list each record that does.
@@ -63,11 +63,11 @@ def walk_batch(
         batch: One whole batch or message whose header and CRC have been checked.
         rules: The topic's settings.
         now_ms: What timestamps are compared with.
-        is_rebuilt: The batch is numbered anew afterwards: offset deltas are reported, not refused.
+        is_rebuilt: The batch is renumbered afterwards: offset deltas are reported, not refused.
         max_bytes: How large the records may become when they are decompressed.
 
     Returns:
-        What was found, or why the batch is refused.
+        The result, or the reason why the batch is rejected.
     """
     try:
         if batch[MAGIC_POSITION] < MAGIC:
@@ -94,10 +94,10 @@ def walk_payload(
         header: The batch's header.
         rules: The topic's settings.
         now_ms: What timestamps are compared with.
-        is_rebuilt: The batch is numbered anew afterwards: offset deltas are reported, not refused.
+        is_rebuilt: The batch is renumbered afterwards: offset deltas are reported, not refused.
 
     Returns:
-        What was found, or why the batch is refused.
+        The result, or the reason why the batch is rejected.
     """
     try:
         scan = scan_payload(payload, header.record_count)

@@ -60,7 +60,7 @@ class Author(NamedTuple):
 
     Attributes:
         session_id: The owner of the ephemeral nodes that it makes.
-        identities: Whom its connection was found to be; None: the broker, whom no list stops.
+        identities: The identities of its connection; None: the broker, which needs no permission.
     """
 
     session_id: int
@@ -73,7 +73,7 @@ def may(acls: Acls, permission: int, identities: Sequence[Identity] | None) -> b
     Args:
         acls: The node's list; empty: open to all.
         permission: A sum of permissions, of which one is enough.
-        identities: Who asks; None: the broker.
+        identities: The client's identities; None: the broker.
     """
     if not acls or identities is None or SUPER in identities:
         return True
@@ -120,7 +120,7 @@ def super_users(text: str) -> frozenset[Identity]:
     """Return the identities in `barnabas.registry.super.users`.
 
     Raises:
-        ConfigError: One is none; what is said of it holds no digest.
+        ConfigError: An identity is invalid; the error contains no digest.
     """
     found = set()
     for number, each in enumerate(filter(None, map(str.strip, text.split(";"))), 1):

@@ -149,8 +149,8 @@ async def register_broker(registry: Registry, broker: BrokerRegistration, previo
 
     Args:
         registry: The session.
-        broker: What to announce.
-        previous_session: One of this process that expired: a node that it left is made anew. 0: there was none.
+        broker: The registration.
+        previous_session: An expired session of this process: its node is replaced. 0: there was none.
 
     Returns:
         The broker epoch.

@@ -54,10 +54,10 @@ class ConsumerGroup:
     """One group, as read from the tree; its parts were read one after the other.
 
     Attributes:
-        members: The registered consumers by name, each with what it reads; None: its node can't be read.
+        members: The registered consumers by name, with their subscriptions; None: unreadable.
         owners: The consumer's thread (`<consumer>-<n>`) that owns each partition.
-        offsets: What was committed.
-        problems: What could not be read, a line each.
+        offsets: The committed offsets.
+        problems: The unreadable nodes, a line each.
     """
 
     name: str
@@ -121,7 +121,7 @@ async def delete_group(registry: Registry, name: str) -> None:
     """Delete a group and all its offsets.
 
     Raises:
-        NoNodeError: There is none.
+        NoNodeError: The group does not exist.
         GroupInUseError: It has members.
     """
     path = paths.consumer_group(name)

@@ -27,7 +27,7 @@ class DigestMd5:
     """One exchange, from the client's side.
 
     Attributes:
-        complete: The server showed that it knows the password, too.
+        complete: The server proved that it knows the password, too.
     """
 
     def __init__(self, username: str, password: str, uri: str, cnonce: str) -> None:
@@ -46,7 +46,7 @@ class DigestMd5:
         """Return the next message to send; empty when the login is complete.
 
         Args:
-            challenge: What the server sent; None at the beginning.
+            challenge: The server's message; None at the beginning.
 
         Raises:
             DigestError: It makes no sense.

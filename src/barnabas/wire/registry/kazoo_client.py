@@ -1,4 +1,4 @@
-"""kazoo's client, with what it needs to reach a server: back-off, TLS, a login.
+"""kazoo's client, configured with back-off, TLS and a login.
 
 kazoo works in threads of its own. Answers and watch events go through one queue here: kazoo gives each a thread, and
 they could overtake each other.
@@ -30,7 +30,7 @@ def new_client(options: ZooKeeperOptions) -> Any:
     """Return a client that is not started.
 
     Raises:
-        StartupError: The address is none.
+        StartupError: The address is invalid.
     """
     handler = SequentialThreadingHandler()
     handler.dispatch_callback = lambda callback: handler.completion_queue.put(lambda: callback.func(*callback.args))

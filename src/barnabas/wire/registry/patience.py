@@ -113,7 +113,7 @@ class PatientRegistry:
         self, ops: Sequence[Op], ask: Callable[[], Awaitable[T]], result_of: Callable[[list[Stat | None]], T]
     ) -> T:
         """Args:
-        ops: What is asked for.
+        ops: The operations.
         result_of: Makes the answer from the stats of the nodes as they are after it.
         """
         was_lost = False

@@ -150,7 +150,7 @@ Found: TypeAlias = "tuple[bytes | None, Stat] | None"
 class CreateOp(NamedTuple):
     """Create a node; with `is_sequence`, append the parent's counter to the path in ten digits.
 
-    Who may do what with it is in `acls`; empty: everybody everything.
+    `acls` has its permissions; empty: all permissions for everybody.
     """
 
     path: str

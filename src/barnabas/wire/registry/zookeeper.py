@@ -125,7 +125,7 @@ class ZooKeeperRegistry:
             connect: How; as text, zookeeper.connect: `host:port,host:port/chroot`. The chroot need not exist.
 
         Raises:
-            StartupError: Nobody answers in time, or the text cannot be, or the login is refused.
+            StartupError: No server answers in time, the text is invalid, or the login fails.
         """
         options = ZooKeeperOptions(connect) if isinstance(connect, str) else connect
         client = new_client(options)

@@ -29,13 +29,13 @@ class ZooKeeperTls:
     """TLS to a server.
 
     Attributes:
-        keystore: PEM file with the key and certificate of this side; None: it has none.
+        keystore: PEM file with the key and certificate of this side; None: it has no keystore.
         keystore_password: Of the key.
         truststore: PEM file with the certificates that are trusted; None: those of the system.
         protocols: The versions that may be used, as Java names them.
         ciphers: As OpenSSL names them; empty: its own choice.
         checks_host: The certificate has to be of the host.
-        context: What a connection is made with, where the stores were read already; then all else says nothing.
+        context: The ready context, if the stores were read already; it overrides the other fields.
     """
 
     keystore: str | None = None
@@ -56,10 +56,10 @@ class ZooKeeperOptions:
         session_timeout_ms: zookeeper.session.timeout.ms; also how long an answer may take.
         connection_timeout_ms: zookeeper.connection.timeout.ms: how long to wait for a server at the start.
         most_in_flight: zookeeper.max.in.flight.requests.
-        sets_acl: zookeeper.set.acl: what is created may be changed by its creator alone (`access.py`).
-        login: None: nobody logs in.
-        tls: None: there is none.
-        digest: user:password of ZooKeeper's scheme digest; None: there is none.
+        sets_acl: zookeeper.set.acl: only its creator may change a node (`access.py`).
+        login: None: no login.
+        tls: None: no TLS.
+        digest: user:password of ZooKeeper's scheme digest; None: not used.
     """
 
     connect: str

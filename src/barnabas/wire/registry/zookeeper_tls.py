@@ -22,7 +22,7 @@ def new_context(tls: ZooKeeperTls) -> ssl.SSLContext:
     """Create a connection's TLS context.
 
     Raises:
-        StartupError: A file can't be read, or there are no such ciphers.
+        StartupError: A file cannot be read, or a cipher does not exist.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     versions = sorted(VERSIONS[name] for name in tls.protocols)

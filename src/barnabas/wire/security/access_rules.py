@@ -13,7 +13,7 @@ Hosts are compared in their canonical form (`core/addresses.py`), however a rule
 Sets of operations are bits, `1 << operation`, as in the protocol.
 
 Rules are found by hash: the literal ones by name, the prefixed ones by each length of a prefix. So the cost of a lookup
-grows with the number of distinct lengths (249 for topics at the most), not with the number of rules.
+grows with the number of distinct lengths (249 for topics at most), not with the number of rules.
 
 Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.authorizeAction.
 """

@@ -90,7 +90,7 @@ class Authorizer(Protocol):
     """Authorizes principals.
 
     Attributes:
-        allows_everything: There are no rules, and there will be none: no need to ask for each of many partitions.
+        allows_everything: There are no rules and will be none, so callers need not ask for each partition.
     """
 
     allows_everything: bool
@@ -107,7 +107,7 @@ class Authorizer(Protocol):
         """Return whether a principal from `host` may perform an operation on a resource; never waits.
 
         Args:
-            request: What it is for; only who writes a line to the log asks for its name.
+            request: The request; only the log needs its name.
         """
         ...
 

@@ -68,10 +68,10 @@ def parse_jaas(text: str, mechanism: str) -> JaasEntry:
     """Parse a `sasl.jaas.config`.
 
     Args:
-        mechanism: What it is for.
+        mechanism: The mechanism of the entry.
 
     Raises:
-        ConfigError: It is none, or not of that mechanism; the reason alone.
+        ConfigError: The value is invalid, or not of that mechanism; the reason alone.
     """
     entries = _entries(_tokens(text))
     if not entries:
@@ -90,7 +90,7 @@ def parse_jaas_file(text: str) -> dict[str, list[JaasEntry]]:
     """Parse a file of `java.security.auth.login.config`: the entries of each section.
 
     Raises:
-        ConfigError: It is none; the reason alone.
+        ConfigError: The value is invalid; the reason alone.
     """
     sections: dict[str, list[JaasEntry]] = {}
     tokens = list(_tokens(text))

@@ -26,7 +26,7 @@ def parse_principal(text: str) -> Principal:
     """Parse a principal such as `User:alice`; only the first colon counts.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The text is invalid.
     """
     kind, colon, name = text.partition(":")
     if not colon:

@@ -16,7 +16,7 @@ def decode_election(data: bytes | None) -> list[TopicPartition]:
     """Return the partitions, each once.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     return list(dict.fromkeys(partition for partition, _ in _entries(data)))
 
@@ -25,7 +25,7 @@ def decode_reassignment(data: bytes | None) -> dict[TopicPartition, list[int]]:
     """Return the new brokers of each partition.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     wanted = {}
     for partition, entry in _entries(data):

@@ -79,7 +79,7 @@ def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
     """Return the last assigned block; None: there was none.
 
     Raises:
-        MalformedError: Which ids were handed out can't be told.
+        MalformedError: The assigned ids cannot be determined.
     """
     if not data:
         return None

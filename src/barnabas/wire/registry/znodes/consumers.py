@@ -36,8 +36,8 @@ class Subscription:
 
     Attributes:
         streams: Topic, or with a list the one regular expression, to the number of streams, which is above 0.
-        pattern: What the keys of `streams` are.
-        timestamp_ms: When the consumer registered; -1: not told.
+        pattern: The kind of the keys of `streams`.
+        timestamp_ms: When the consumer registered; -1: unknown.
         is_of_0_7: Whether it was written as Kafka 0.7 does, whose partitions belong to brokers.
     """
 
@@ -112,7 +112,7 @@ def decode_owner(data: bytes | None) -> ConsumerThread:
     """Return the thread that owns a partition.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     consumer, dash, number = _text(data).rpartition("-")
     if not (consumer and dash and _is_number(number)):
@@ -140,7 +140,7 @@ def decode_partition(element: str) -> int | BrokerPartition:
     """Return the partition named by the last element of a path below owners or offsets.
 
     Raises:
-        MalformedError: It is none, neither as 0.8 nor as 0.7 writes it.
+        MalformedError: The value is invalid, neither as 0.8 nor as 0.7 writes it.
     """
     broker_id, dash, partition = element.rpartition("-")
     if not _is_number(partition) or (dash and not _is_number(broker_id)):

@@ -35,7 +35,7 @@ def load_strictly(data: bytes | None) -> JsonObject:
     """Decode an object; reject anything else.
 
     Raises:
-        MalformedError: It is none.
+        MalformedError: The value is invalid.
     """
     try:
         value = json.loads(data or b"")

@@ -35,7 +35,7 @@ class PartitionStateNode:
     """A partition's leader, epochs and in-sync replicas, as stored in the tree.
 
     Attributes:
-        leader: Broker id; -1: nobody.
+        leader: Broker id; -1: none.
         leader_epoch: Raised with every election.
         isr: In-sync replicas, the leader among them.
         controller_epoch: Of the controller that wrote it.

@@ -40,7 +40,7 @@ def new_client(
         token: An OAUTHBEARER token from elsewhere, instead of one that is made here.
 
     Raises:
-        ConfigError: The entry lacks what the mechanism needs.
+        ConfigError: The entry lacks an option that the mechanism requires.
     """
     options = entry.options
     if mechanism not in MECHANISMS:
@@ -65,7 +65,7 @@ def unsecured_token(options: Mapping[str, str], now_ms: int) -> str:
     """Return an unsigned token with the claims of a JAAS entry; it proves nothing.
 
     Raises:
-        ConfigError: There is no `sub`, or a number is none.
+        ConfigError: `sub` is missing, or a number is invalid.
     """
     claims: dict[str, object] = {}
     principal_claim = options.get("unsecuredLoginPrincipalClaimName", "sub")

@@ -47,7 +47,7 @@ def decode_credential(text: str) -> ScramCredential:
     """Parse a credential.
 
     Raises:
-        ConfigError: It is none; tells nothing of what stands there.
+        ConfigError: The text is invalid; the error contains none of it.
     """
     fields = dict(item.split("=", 1) for item in text.split(",") if "=" in item)
     if fields.keys() != _FIELDS or text.count(",") != len(_FIELDS) - 1:

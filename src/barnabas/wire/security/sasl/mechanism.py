@@ -45,8 +45,8 @@ class Identity(NamedTuple):
 
     Attributes:
         name: The user.
-        token_id: The delegation token that it was done with; empty: none.
-        expires_ms: When what it was proved with runs out, in milliseconds since the epoch; None: never.
+        token_id: The delegation token of the login; empty: none.
+        expires_ms: When its proof expires, in milliseconds since the epoch; None: never.
     """
 
     name: str
@@ -58,11 +58,11 @@ class SaslServer(Protocol):
     """The broker's side of one login.
 
     Attributes:
-        most_response_bytes: What the client says is no longer than that: whoever it is, it is not known yet.
+        most_response_bytes: The size limit of responses from the still unknown client.
         is_complete: Whether it succeeded; no further response is expected.
         is_lost: Whether it will fail, and the challenge says so.
-        identity: Who it is, once complete.
-        known_user: A user that there is, in whose name it is tried; empty where that is not known.
+        identity: The user, once complete.
+        known_user: The existing user whose name is used; empty if unknown.
     """
 
     known_user: str
@@ -87,10 +87,10 @@ class SaslClient(Protocol):
         while not client.is_complete:
             response = client.answer(challenge that the server gave for response)
 
-    What is given with the call that completes it is empty and not sent any more.
+    The response of the completing call is empty and is not sent.
 
     Attributes:
-        is_complete: Whether the server has accepted it and, where the mechanism allows, proved who it is itself.
+        is_complete: Whether the server has accepted it and, where the mechanism allows, proved its own identity.
     """
 
     is_complete: bool
@@ -103,6 +103,6 @@ class SaslClient(Protocol):
         """Return the next response.
 
         Raises:
-            LoginError: The server is not who it claims to be, or says what makes no sense.
+            LoginError: The server did not prove its identity, or sent an invalid challenge.
         """
         ...

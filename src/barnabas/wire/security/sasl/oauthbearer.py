@@ -29,7 +29,7 @@ class InvalidTokenError(BarnabasError):
     """A token is invalid.
 
     Attributes:
-        status: What the client is told, `invalid_token` or `insufficient_scope`.
+        status: The status for the client, `invalid_token` or `insufficient_scope`.
         scope: The scope that it would need.
     """
 
@@ -104,7 +104,7 @@ class OAuthBearerClient:
 
     def __init__(self, token: str, extensions: Mapping[str, str] | None = None) -> None:
         """Args:
-        extensions: What else the server is told (`logicalCluster`, ...).
+        extensions: Extensions for the server (`logicalCluster`, ...).
         """
         self._token = token
         self._extensions = dict(extensions or {})

@@ -84,8 +84,8 @@ class KnownUser(NamedTuple):
     """The user behind a SCRAM name.
 
     Attributes:
-        identity: The user itself; of a delegation token, its owner; None: nobody, whatever the proof.
-        has_expired: A delegation token whose time is over: it logs nobody in, and who proves to have it is told why.
+        identity: The user itself; of a delegation token, its owner; None: no user, whatever the proof.
+        has_expired: An expired delegation token: its login fails, and a client that proves to have it gets the reason.
     """
 
     credential: ScramCredential
@@ -121,7 +121,7 @@ class ScramServer:
         nonce: str,
     ) -> None:
         """Args:
-        find: The user of a name; with True, the delegation token of an id; there is always one, or nobody in its place.
+        find: Returns the user of a name; with True, the delegation token of an id; unknown names get a dummy.
         nonce: This side's, for this login alone.
         """
         self.most_response_bytes = _MOST_RESPONSE_BYTES

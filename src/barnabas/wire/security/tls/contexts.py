@@ -31,7 +31,7 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
     """Create a listener's context. Reads files, and computes: a few milliseconds.
 
     Raises:
-        ConfigError: Something can't be used; one line that says what.
+        ConfigError: A setting or file is unusable; one line that names it.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     pair = key_pair_of(settings)

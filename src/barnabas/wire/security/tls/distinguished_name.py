@@ -47,7 +47,7 @@ def subject(certificate: bytes) -> str:
         certificate: DER.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is invalid.
     """
     outer = _value(certificate, 0, len(certificate), _SEQUENCE)
     inner = _value(certificate, outer.content, outer.end, _SEQUENCE)
@@ -63,7 +63,7 @@ def name(data: bytes) -> str:
     """Return a distinguished name in DER as text.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The value is invalid.
     """
     return _name(data, _value(data, 0, len(data), _SEQUENCE))
 

@@ -61,7 +61,7 @@ class PrincipalMapping:
         text: `ssl.principal.mapping.rules`.
 
         Raises:
-            ConfigError: A rule is none; the reason alone.
+            ConfigError: A rule is invalid; the reason alone.
         """
         self._text = text
         self._rules = [rule for item in _SPLITTER.finditer(text.strip()) if (rule := _parse(item[1])) is not None]

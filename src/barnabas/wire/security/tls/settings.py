@@ -40,7 +40,7 @@ class TlsSettings:
     Attributes:
         client_auth: Of a server: none, requested or required.
         checks_host: Of a client: the certificate must be for the host that was dialled.
-        crl_location: Certificates that are valid no more; empty: nobody asks.
+        crl_location: The file of revoked certificates; empty: not checked.
     """
 
     keystore_location: str = ""
@@ -70,10 +70,10 @@ def read_settings(text: Callable[[str], str | None]) -> TlsSettings:
     """Build the settings.
 
     Args:
-        text: What is set of a setting, by Kafka's name; None: nothing.
+        text: Returns the value of a setting, by Kafka's name; None: not set.
 
     Raises:
-        ConfigError: They can't be together, or one can't be; it names the setting.
+        ConfigError: A setting is invalid or contradicts another; the error names it.
     """
 
     def of(name: str, default: str = "") -> str:

@@ -47,11 +47,11 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
 
     Args:
         kind: `ssl.keystore.type`.
-        password: Of the file; None where it has none.
+        password: The file's password; None: it has none.
         key_password: Of the key.
 
     Raises:
-        ConfigError: It can't be read; one line with the file's name.
+        ConfigError: The file is unreadable; one line with its name.
     """
     data = read_store(location)
     if _is_pem(data, location, kind):
