@@ -75,9 +75,9 @@ class FetchRequest(NamedTuple):
     """A request to fetch from one partition.
 
     Attributes:
-        topic, partition: Of which.
-        offset: The first message's.
-        max_size: How many bytes at most; 0: `fetch.message.max.bytes`.
+        topic, partition: The partition.
+        offset: The offset of the first message.
+        max_size: The maximum size in bytes; 0: `fetch.message.max.bytes`.
     """
 
     topic: str

@@ -5,18 +5,18 @@
         ...
     offset = messages.next_offset
 
-The bytes are those of the broker's log, in whatever format it keeps: messages of magic 0 and 1, alone or many in one
-that is compressed, or record batches of magic 2. The broker may cut the last one where the fetch size ends.
+The bytes are those of the broker's log, in any of its formats: messages of magic 0 and 1, single or several in a
+compressed one, or record batches of magic 2. The broker may cut off the last one at the fetch size.
 
 Invariants:
 
-- Nothing is decoded, unpacked or checked before it is asked for; a set may be iterated any number of times.
+- Nothing is decoded, decompressed or checked before iteration; a set may be iterated any number of times.
 - A message is returned whole, with a verified checksum, or not at all; a cut-off end is left out.
-- Offsets ascend, and none is below the one that was asked for: what a compressed message or a batch holds before it is
-  left out. So are the markers of transactions, which are no messages; what aborted transactions wrote is not.
+- Offsets ascend from the requested one: earlier messages of a compressed message or batch are left out. So are
+  transaction markers, which are no messages; records of aborted transactions are included.
 
-Source: implementation document, messages and message sets; legacy-0.7.md (a fetch ends in a partial message);
-log format facts.
+Source: implementation document, messages and message sets; legacy-0.7.md (a fetch ends in a partial message); log
+format facts.
 """
 
 from collections.abc import Iterable, Iterator

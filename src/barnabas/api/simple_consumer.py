@@ -119,7 +119,7 @@ class SimpleConsumer:
 
         Args:
             request: Which; or the topic, and the arguments behind it.
-            max_size: How many bytes at most; 0: `fetch.message.max.bytes`. It grows for a message that does not
+            max_size: The maximum size in bytes; 0: `fetch.message.max.bytes`. It grows for a message that does not
                 fit.
             max_wait_ms: How long the broker may wait for `min_bytes`; `fetch.wait.max.ms` by default.
             min_bytes: `fetch.min.bytes` by default.
@@ -165,7 +165,7 @@ class SimpleConsumer:
 
         Args:
             time: In ms since 1970; or `LATEST_TIME`, with which the end of the log is the first, or `EARLIEST_TIME`.
-            max_offsets: How many at most.
+            max_offsets: The maximum number of offsets.
 
         Returns:
             In descending order; empty if everything was written later.

@@ -128,9 +128,9 @@ class QuotaStateAdmin(AdminCalls):
         """Like `explain` for this connection's own clients and one quota; announce that they pace themselves.
 
         Args:
-            view: PACE_READS or PACE_WRITES: of which limit.
-            lasting_s: For so many seconds, 10 at most, unless it is said again; 0: no more. Until then they are
-                in the `pacer_count` of all who share that limit.
+            view: PACE_READS or PACE_WRITES: the quota.
+            lasting_s: Duration in seconds, at most 10, unless it is announced again; 0: end it. Until then the
+                clients are in the `pacer_count` of all clients that share the quota.
         """
         return await self._ask(ExplainQuotasRequest(view, None, None, lasting_s))
 

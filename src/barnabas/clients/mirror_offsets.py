@@ -1,7 +1,7 @@
 """The offset table of a mirror: its progress, and the mapping of source offsets to target offsets.
 
-It is a compacted topic of one partition in the target. Its records are written in the transactions that write what is
-mirrored, so that place, translation and data are one commit. Keys and values are JSON without blanks, in UTF-8:
+It is a compacted topic of one partition in the target. Its records are written in the transactions of the mirrored
+records, so that place, translation and data are one commit. Keys and values are JSON without blanks, in UTF-8:
 
     place    key    ["place", mirror, source cluster's id, topic, partition]
              value  {"target": topic, "position": n, "begin": b, "generation": g, "runs": [...],
@@ -13,23 +13,24 @@ mirrored, so that place, translation and data are one commit. Keys and values ar
     owner    key    ["owner", mirror, alias of the source]
              value  {"generation": g, "cluster": its id, "host": name, "pid": n, "started_ms": n}
 
-Runs are a flat list, three numbers for each: the source offsets left out since the end of the run before, the target
-offsets likewise (both from 0 for the first), and how many records there are.
+Runs are a flat list with three numbers each: the source offsets skipped since the end of the previous run, the target
+offsets likewise (both from 0 for the first), and the number of records.
 
 Invariants:
 
-- All source offsets from a place's `begin` up to its `position`, that one not included, are accounted for: mirrored, or
-  rightly left out (a marker, an aborted record, one that compaction took, one that came from the target). What is below
-  `begin` was never mirrored, or is forgotten, also where a segment of it is still there: the target was recreated.
-- A run is source offsets without a gap that are target offsets without a gap. As a transaction's marker takes a target
-  offset, no run goes beyond a transaction.
-- A place bears the newest runs. When there are more than RUNS_PER_SEGMENT, they go into a segment. When the source's
-  log start has passed a segment's `end`, it gets a tombstone: what the table holds is bounded by what the source holds.
-- A path says which clusters all batches of a producer id in this cluster have passed, their origin first. It is
-  committed, and its transaction complete, before the first of these batches is written. When another producer has taken
-  the place of one, its path gets the `end` of the target's log; when the log start has passed that, a tombstone.
+- All source offsets from a place's `begin` up to its `position`, excluded, are accounted for: mirrored, or rightly
+  skipped (a marker, an aborted record, one that compaction removed, one that came from the target). Offsets below
+  `begin` were never mirrored, or are forgotten, even if a segment of them still exists: the target was recreated.
+- A run maps contiguous source offsets to contiguous target offsets. As a transaction's marker takes a target offset, no
+  run extends beyond a transaction.
+- A place contains the newest runs. When there are more than RUNS_PER_SEGMENT, they go into a segment. When the source's
+  log start has passed a segment's `end`, the segment gets a tombstone: so the size of the source limits the size of the
+  table.
+- A path names the clusters that all batches of a producer id in this cluster have passed, origin first. It is
+  committed, and its transaction complete, before the first of these batches is written. When another producer has
+  replaced one, its path gets the `end` of the target's log; when the log start has passed that, a tombstone.
 
-A record of a kind that is not known, or that is no such JSON, is passed over: a later version may have written it.
+Records of an unknown kind or with other JSON are skipped: a later version may have written them.
 
 Source: ours. The offset syncs of MirrorMaker 2 (KIP-382) answer the same question, less exactly.
 """

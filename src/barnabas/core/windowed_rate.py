@@ -133,7 +133,7 @@ class SimpleRate(Windows):
     def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
         """Return the pause in ms after which the rate is back at its limit; 0: it does not exceed the limit.
 
-        That is until the oldest window is forgotten at most: then it is to be asked again.
+        It ends at the latest when the oldest window is dropped; then ask again.
         """
         # hot path: every throttled partition of a follower's fetch
         self.forget_old(now_ms)

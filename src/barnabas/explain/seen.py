@@ -242,7 +242,7 @@ class Seen:
 def rate_per_s(series: Series, now_ms: int) -> float | None:
     """Return how fast offsets rose in the last 30 to 40 s; None: the samples cover less than a second.
 
-    What changed its pace is told so soon; and brokers look every ten seconds, at the same moments.
+    So a change of the rate shows within that time; brokers sample every ten seconds, at the same times.
     """
     begin_ms = (now_ms - PACE_S * 1_000) // _LOOKS_APART_MS * _LOOKS_APART_MS
     first = None

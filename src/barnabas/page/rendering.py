@@ -1,7 +1,7 @@
-"""Views as HTML: templates that escape all that comes from a cluster.
+"""Views as HTML: templates that escape all text from a cluster.
 
-A name may be any text. Beside HTML's marks, what can't be printed in it is shown as `\\n` or `\\u202e`, as in a
-terminal: a line break would hide, and a mark that turns the writing round would make it look like another.
+A name may be any text. Besides HTML's special characters, unprintable ones are shown as `\\n` or `\\u202e`, as in a
+terminal: a line break would be hidden, and a bidirectional mark would make one name look like another.
 """
 
 from collections.abc import Mapping

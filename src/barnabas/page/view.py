@@ -61,7 +61,7 @@ class ViewKind(NamedTuple):
         title: Of the page, and in the menu.
         template: In templates/.
         build: Computes the value. Raises KafkaError: it is not available now.
-        every_s: How long a value is good; it is recreated then for as long as somebody looks.
+        every_s: How long a value is valid; with viewers, it is computed again then.
         menu: The path of its menu entry; empty: none.
     """
 

@@ -47,8 +47,8 @@ class OffsetTable:
 class SourcePaths:
     """Looks up, by producer id of a source batch, the clusters that the batch has passed.
 
-    A path is committed before its producer's first batch is written. So what the table does not say when it is read
-    after a batch was seen is so for good: the producer is one of the source's own.
+    A path is committed before its producer's first batch is written. So if the table, read after a batch was seen, has
+    no path of its producer, that is final: the producer belongs to the source itself.
     """
 
     def __init__(self, table: OffsetTable) -> None:

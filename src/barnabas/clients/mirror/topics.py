@@ -53,11 +53,11 @@ class TargetTopics:
     async def prepare(self, ends: Mapping[str, Mapping[int, int]]) -> None:
         """Create or grow the target topics, so that they have all partitions of the source.
 
-        A topic that a pattern has taken gets its target when it has had a record: mirrors both ways whose patterns take
-        each other's topics would make topics of topics without end.
+        A topic that matches a pattern gets its target after its first record: otherwise mirrors in both directions,
+        whose patterns match each other's topics, would create topics without end.
 
         Args:
-            ends: Where topics of the source end: by topic and partition, what follows the last record ever.
+            ends: The ends of the source's topics, by topic and partition: the offset after the last record ever.
 
         Raises:
             PlanError: a topic that is there would put its own timestamps.

@@ -1,23 +1,23 @@
 """Writes one partition's batches into the target, each once.
 
     a fresh writer:    fence main ─► read the table ─► fence the producers of its paths ─► read the table: its place
-    each transaction:  batches that have passed the same clusters ─► the place behind them, into the table ─► commit
+    each transaction:  batches that have passed the same clusters ─► the place after them, into the table ─► commit
 
-Which clusters a batch has passed is told in the target by its producer id: a partition has a transactional producer for
-each path of clusters that its batches have come by. The one of what was sent to the source itself is the main one; its
-transactions also write down the paths, its own included, and move the place where there is nothing to write.
+In the target, a batch's producer id identifies the clusters that the batch has passed: a partition has one
+transactional producer for each path of clusters. The producer of records sent to the source directly is the main one.
+Its transactions also store the paths, its own included, and move the place if there is nothing to write.
 
 Invariants:
-- What is committed is batches and the place behind them, or nothing. A place is therefore never behind or ahead of what
-  the target's readers see.
-- A path is in the table, and complete with all markers, before its producer's first batch: whoever sees the batch can
-  know the path.
-- Who was fenced can't commit. Say an old writer holds on to what a new one has fenced, or fences a path's producer anew
-  after that. It can't write down another path, as its main producer is fenced. And it has read its place after it
-  fenced the producers that it uses: so what follows that place was either committed before it looked, or waits for just
-  the producer that belongs to the batch which comes next. That one can be fenced by either writer, not used by both.
-  Whoever loses it gives up; nothing behind that batch can be committed without it.
-- What fails in any way is not gone on with: the next writer finds out what was committed.
+- A commit contains batches and the place after them, or nothing. So a place always matches what the target's readers
+  see.
+- A path is in the table, and complete with all markers, before its producer's first batch: every reader of the batch
+  can know the path.
+- A fenced writer cannot commit. Suppose an old writer still runs, or fences a path's producer again after a new writer
+  did. It cannot store another path, because its main producer is fenced. It read its place after it fenced its
+  producers, so the records after that place were either committed before that read, or need the producer of the next
+  batch. Either writer can fence that producer, but not both can use it. The writer that loses it gives up; nothing
+  after that batch can be committed without it.
+- A writer stops after any error: the next writer finds out what was committed.
 
 Source: KIP-98.
 """

@@ -3,12 +3,12 @@
     TOPIC_PATTERN:PATH,...      hide these
     TOPIC_PATTERN:!PATH,...     hide all others
 
-A path leads through the fields of JSON (`customer.email`) from the top, past lists as if they were not there, or is
+A path names nested fields of JSON (`customer.email`) from the top, where lists are transparent, or is
 `@key`, `@value`, `@headers` or `@headers.NAME`. Names match without case, and a field whose name has dots
 (`"customer.email"`) matches like nested fields. A hidden value is shown as `***`.
 
-Invariants: the whole value is hidden if no path can be looked for in it (it is not JSON, or not an object). A text, a
-key or a header is hidden if it may itself hold a hidden field, such as JSON in a string.
+Invariants: the whole value is hidden if it cannot be searched for paths (it is not JSON, or not an object). A text, a
+key or a header is hidden if it may itself contain a hidden field, such as JSON in a string.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Checks every record of a client's produced data, in any format.
 
-Batches whose records break no rule (`record_rules`) cost one pass over their bytes in which no record is made; only one
-that breaks a rule is walked again to list each record that does.
+Batches whose records break no rule (`record_rules`) cost one pass over their bytes without record objects; only a batch
+that breaks a rule is walked again, to list its wrong records.
 
-Invariant: whatever the bytes say, the walk costs memory in proportion to them and `max_bytes`, and raises nothing.
+Invariant: whatever the bytes contain, the walk uses memory in proportion to them and `max_bytes`, and raises nothing.
 
 # differs from Kafka (offset-deltas): offset deltas that are not 0, 1, 2... in a batch of magic 2 that needs no
 # rebuilding are refused with INVALID_RECORD (Kafka appends them without a codec, UNKNOWN_SERVER_ERROR with one), and so
