@@ -61,7 +61,7 @@ class MemberState:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the member owns its share, as far as it knows."""
+        """Return whether the member owns its share, as far as it knows."""
         return self._is_connected and not self._is_rebalancing and self.next_step is Step.NOTHING
 
     def note_change(self) -> None:

@@ -102,7 +102,7 @@ class Sink:
 
     @property
     def has_room(self) -> bool:
-        """Whether more may be fetched; if not, `note_room` will be called."""
+        """Return whether more may be fetched; if not, `note_room` will be called."""
         if self._chunks.qsize() < self._most_chunks:
             return True
         # In this order: the program may take one between.

@@ -103,7 +103,7 @@ class MigrationState:
 
     @property
     def is_safe(self) -> bool:
-        """Whether the next step is safe."""
+        """Return whether the next step is safe."""
         return not self.reasons and not self.doubts
 
 

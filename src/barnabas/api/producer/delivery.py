@@ -99,7 +99,7 @@ class Delivery:
 
     @property
     def is_in_trouble(self) -> bool:
-        """Whether `finish` must do more than wait: a message failed, or no answers come."""
+        """Return whether `finish` must do more than wait: a message failed, or no answers come."""
         if self._failures:
             return True
         unsettled = self._connections.unsettled
