@@ -77,7 +77,7 @@ def test_a_view_that_takes_long_is_begun_at_once_and_comes_in_the_same_answer() 
         answer = connection.getresponse()
         begun = answer.read1().decode()
         whole = begun + answer.read().decode()
-    assert ("being looked at" in begun, 'role="alert"' in begun, "<main" in begun) == (True, False, True)
+    assert ("Loading" in begun, 'role="alert"' in begun, "<main" in begun) == (True, False, True)
     assert ('role="alert"' in whole, whole.rstrip().endswith("</html>")) == (True, True)
 
 

@@ -10,7 +10,7 @@ from barnabas.explain.asking import MOST_READ, Asking, some_at_once
 from barnabas.explain.reading import RecordCount
 from barnabas.explain.seen import Ahead
 
-# Of one partition, and of all of them together.
+# The limits for one partition, and for all partitions together.
 _READ_BYTES: Final = 1 << 20
 _ALL_READ_BYTES: Final = 4 << 20
 

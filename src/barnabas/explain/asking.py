@@ -16,10 +16,10 @@ from barnabas.explain.seen import Log, Seen
 A = TypeVar("A")
 T = TypeVar("T")
 
-# One attempt: a broker that does not answer is named, and not waited for.
+# One attempt: a broker that does not answer is named instead of retried.
 _ONCE_MS: Final = 1
 _AT_ONCE: Final = 6
-# So many partitions make a request: 10 ms of computing here.
+# The number of partitions in a request, which takes 10 ms of computation here.
 _LOGS_AT_ONCE: Final = 500
 REFUSED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
@@ -97,7 +97,7 @@ class Asking:
             led, logs = by_leader[broker_id], dict[TopicPartition, Log]()
             for begin in range(0, len(led), _LOGS_AT_ONCE):
                 some = led[begin : begin + _LOGS_AT_ONCE]
-                # In this order: what is written or becomes stable meanwhile only makes the lag larger.
+                # In this order, records that are written or become stable meanwhile only increase the lag.
                 start = await admin.offsets(some, EARLIEST)
                 stable = await admin.offsets(some, LATEST, is_read_committed=True)
                 end = await admin.offsets(some, LATEST)

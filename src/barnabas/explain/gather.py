@@ -35,16 +35,16 @@ from barnabas.explain.seen import PACE_S, Asked, Directory, Group, Member, Row, 
 from barnabas.explain.told import fitting, since_ms
 from barnabas.wire.security.acls import BindingFilter
 
-# Without facts the cluster is looked at twice, so long apart.
+# The time between the two samples of a cluster without diagnostic events.
 _LOOKS_APART_S: Final = 2.0
 _MOST_LOOKS: Final = 60
-# What is told of a partition begins when something changes there: how fast it goes now is seen by looking.
+# Recorded offsets of a partition begin with a change; the current rate comes from samples.
 _LOOKS_OF_TELLERS_MS: Final = 45_000
-# So many are looked at before others are served.
+# The number of rows processed before other tasks run.
 _ROWS_AT_ONCE: Final = 200
 _GROUPS_AT_ONCE: Final = 10
 _USE_OF_LAST_S: Final = 10
-# What a broker tells of the asker's own client.
+# The subjects that a broker reports about the caller's own client.
 _FETCHED: Final = "consumer_byte_rate"
 _OWN: Final = ("holds", "refusals", "requests")
 
@@ -143,10 +143,10 @@ class Gatherer:
         if Part.LIMITS in parts:
             await self._limits()
         if Part.USE in parts:
-            # A Kafka closes the connection where it is asked.
+            # Kafka closes the connection on this request.
             seen.use = await self._asking.of_each(self._use, seen.tellers)
             await see_limits(self._asking)
-        # It is large, and the caller's.
+        # It is large, and belongs to the caller.
         self._begin(Seen(0, 0))
         return seen
 
@@ -194,7 +194,7 @@ class Gatherer:
             for each in found
         ]
 
-    # --- what happened
+    # --- events
 
     async def _facts(self, subjects: Collection[str]) -> None:
         """Read diagnostic events of brokers; only the subject of the caller's own client needs no right."""
@@ -243,7 +243,7 @@ class Gatherer:
             elif error.code in REFUSED:
                 self._seen.refused.append(f"{subject}: {error.message}")
             elif error.code is ErrorCode.INVALID_REQUEST:
-                # One of ours, of a release that does not know this subject.
+                # A Barnabas broker of a release that does not know this subject.
                 self._seen.tellers.add(broker_id)
             else:
                 raise
@@ -283,11 +283,11 @@ class Gatherer:
         others = {each.coordinator_id for each in seen.groups.values()} - seen.tellers
         others |= {seen.partitions[each].leader_id for each in seen.logs} - seen.tellers
         if len(self._members) == 1 and others:
-            # They tell nothing of the time before.
+            # These brokers report no history.
             await asyncio.sleep(_LOOKS_APART_S)
             await self._look_once(with_logs=with_logs)
         seen.members_before = self._members[0]
-        # Who tells knows better what was before.
+        # Brokers that report events have the better history.
         before_ms = seen.now_ms - (self._window_ms if others else _LOOKS_OF_TELLERS_MS)
         self._ends.forget(before_ms)
         self._commits.forget(before_ms)
@@ -348,7 +348,7 @@ class Gatherer:
         """Read the effects of quotas or, if no broker reports them, the quotas alone."""
         admin, asked, seen = self._asking.admin(QuotaStateAdmin), self._asked, self._seen
         if self._without_limits:
-            # A Kafka closes the connection where it is asked, and others may wait for answers on it.
+            # Kafka closes the connection on this request, while other requests may wait for answers on it.
             seen.refused.append(self._without_limits)
         else:
             told = await self._asking.attempt("effects of quotas", admin.explain(asked.user, asked.client_id))

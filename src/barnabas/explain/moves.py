@@ -20,7 +20,7 @@ class Moves(Generic[Key]):
         """Record the current offset."""
         points = self._points.setdefault(key, [])
         while points and points[-1][0] > at_ms:
-            # The clock was set back: what is so now stands last all the same.
+            # The clock was set back: the current offset is still the last point.
             points.pop()
         if len(points) > 1 and points[-1][1] == points[-2][1] == offset:
             points.pop()

@@ -11,7 +11,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.asking import MOST_READ, Asking, some_at_once
 from barnabas.explain.seen import Log, Open
 
-# Whatever is asked for, a broker gives one batch at least.
+# Whatever the limit, a broker returns at least one batch.
 _FIRST_BATCH_BYTES: Final = 4_096
 
 
@@ -36,7 +36,7 @@ async def see_transactions(asking: Asking, where: Iterable[TopicPartition], *, w
         for partition in state.partitions
     }
     suspects = [each for each in opened if told is not None and (each.producer_id, each.partition) not in known]
-    # One that ended while its coordinator was asked has left its marker by now.
+    # A transaction that ended during the query to its coordinator has its marker now.
     again = await asking.logs({each.partition for each in suspects}) if suspects else {}
     for each in opened:
         is_suspect = each in suspects

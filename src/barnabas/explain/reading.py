@@ -17,7 +17,7 @@ class RecordCount:
         self._from_offset = from_offset
         self._count = 0
         self._first_ms: int | None = None
-        # By producer id, of what is not decided: how many records, the first one's timestamp.
+        # The undecided records by producer id: their number, and the timestamp of the first one.
         self._undecided: dict[int, tuple[int, int]] = {}
 
     def add(self, header: BatchHeader, batch: memoryview) -> None:

@@ -186,7 +186,7 @@ class Seen:
     tellers: set[int] = field(default_factory=set)
     silent: dict[int, str] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
-    # Rules look up each of thousands: for each way to look something up, how many there were, and all of them.
+    # Indexes for rules that look up thousands of rows: by kind of lookup, the row count at that time, and the index.
     _indexes: dict[tuple[str, str], tuple[int, dict[Any, list[Any]]]] = field(default_factory=dict, repr=False)
     _partitions: dict[TopicPartition, Partition] = field(default_factory=dict, repr=False)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from barnabas.explain.json_schema import complaints, quick_check
 
-# A row, its lists, their rows and what these are made of; the points of a series are what they are.
+# Checks rows, their lists, the rows in these and their fields; the points of a series are not checked.
 _DEPTH: Final = 4
 
 

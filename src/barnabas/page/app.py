@@ -40,12 +40,12 @@ from barnabas.page.views import VIEWS, messages, pipeline, search
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 _MOST_QUERY: Final = 4_096
-# Who asks sees something within so long: the view, or what is around it.
+# A response begins within this time: with the view, or with the frame.
 _SOON_S: Final = 0.1
-_PENDING: Final = '<p class="pending" role="status">It is being looked at …</p>'
-# Texts of a cluster have no such mark: they are escaped.
+_PENDING: Final = '<p class="pending" role="status">Loading …</p>'
+# Text from a cluster cannot contain this mark, because it is escaped.
 _VIEW_HERE: Final = "<!-- view -->"
-# Views may link to others that are there.
+# The paths to which views may link.
 _PATHS: Final = frozenset(kind.path for kind in VIEWS)
 _STATUSES: Final = {
     ErrorCode.GROUP_ID_NOT_FOUND: 404,
@@ -78,7 +78,7 @@ class Page:
             guest.clusters = {name: Cluster(name, servers, "", settings.security) for name, servers in clusters}
         self._sessions = Sessions(guest)
         self._logins = Logins(settings)
-        # Browsers keep one for all ports of a host.
+        # Browsers share cookies between all ports of a host.
         self._cookie = f"barnabas-page-{settings.listeners[0][1]}"
         routes = [
             Route("/", self._front),
@@ -219,7 +219,7 @@ class Page:
 
     async def _fragment(self, kind: ViewKind, asked: Asked, moment: Moment, session: Session) -> str:
         """Render a view; its value is shared by all sessions of a user, so only the form's token is of this session."""
-        # The loop has others to serve.
+        # Leaves the event loop free for other requests.
         return await asyncio.to_thread(
             self._templates.get_template("fragment.html.jinja").render,
             csrf=session.csrf,

@@ -101,7 +101,7 @@ class ChangeDesk:
         if plan.loses and asked.query.get("typed", "").strip() != plan.name:
             refusal = f"Type {plan.name} to confirm: the loss is permanent."
             return self._plan(request, change, asked, 400, plan_id, plan, refusal)
-        # Before it is done: who sends it twice has it done once.
+        # Dropped before the execution, so that a form sent twice is executed once.
         self._plans.drop(plan_id)
         done, refusal, status = "", "", 200
         try:

@@ -16,10 +16,10 @@ from barnabas.explain.seen import Asked, Seen
 A = TypeVar("A")
 
 _CLIENT_ID: Final = "barnabas-page"
-# A broker that says nothing for so long is named; who looks is to hear of it within 5 s.
+# A broker that does not answer for this long is named, so that viewers learn of it within 5 s.
 PATIENCE_MS: Final = 4_000
 WINDOW_MS: Final = 3_600_000
-# Each remembers up to 60 looks, which is what a view of a Kafka has of the time before.
+# Each keeps up to 60 samples, the only history of a Kafka cluster.
 _MOST_GATHERERS: Final = 20
 
 
@@ -73,5 +73,5 @@ class Cluster:
         for _, lock in list(self._gatherers.values()):
             async with lock:
                 pass
-        # It may have opened some again.
+        # The gatherers may have opened connections again.
         await self.pool.close()

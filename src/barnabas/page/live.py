@@ -20,10 +20,10 @@ from barnabas.page.view import Asked, View, ViewKind
 
 MOST_KEPT: Final = 100
 MOST_STREAMS: Final = 200
-# Those that take long are not asked for all the time: all that are looked at share a tenth of it.
+# Slow views are computed less often: all viewed ones together use a tenth of the time.
 _REST: Final = 10
 _LONGEST_S: Final = 60.0
-# For those who come back when nothing can be asked.
+# For viewers who return while the cluster is not reachable.
 _KEPT_S: Final = 60.0
 _FOR_GOOD_S: Final = 86_400.0
 
@@ -76,7 +76,7 @@ class _Shared:
         if self._making is None and loop.time() - self._made_s >= self.moment.good_for_s:
             self._making = loop.create_task(self._make(kind, asked, max(watched_count, 1)))
         if self._making is not None:
-            # Who goes away takes it from nobody else.
+            # A viewer that leaves must not cancel the task for others.
             await asyncio.shield(self._making)
         return self.moment
 
@@ -156,7 +156,7 @@ class Live:
 
     def _of(self, kind: ViewKind, asked: Asked) -> _Shared:
         key = (asked.cluster.name, asked.cluster.user, kind.path, tuple(sorted(asked.query.items())))
-        # What nobody looks at any more may be large.
+        # Unviewed values may be large.
         kept = ((name, each) for name, each in self._shared.items() if name == key or each.is_wanted)
         self._shared = OrderedDict(kept)
         shared = self._shared.pop(key, None) or _Shared()

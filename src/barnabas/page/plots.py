@@ -14,13 +14,13 @@ from barnabas.core.types import TopicPartition
 from barnabas.explain.seen import Group, Seen
 from barnabas.explain.seen import Series as Offsets
 
-# As many have colours that can be told from each other.
+# The number of distinguishable colours.
 MOST_LINES: Final = 6
-# Those that are most behind now; among them are looked for those that were most behind in the hour.
+# The partitions with the largest lag now; those with the largest lag of the hour are chosen among them.
 _MOST_LOOKED_AT: Final = 100
 _FINEST: Final = timedelta(seconds=10)
 _MINUTE: Final = timedelta(minutes=1)
-# In the year 9000: a broker's clock may say anything, and dates end soon after it.
+# In the year 9000: a broker's clock may have any value, and dates end soon after.
 _LAST_MS: Final = 221_845_392_000_000
 
 
@@ -42,7 +42,7 @@ def lag_plot(seen: Seen, group: Group) -> TimePlot | None:
     times = [min(first_ms + n * step_ms, seen.now_ms) for n in range(1, count + 1)]
     lags = {name: _lags(times, *of) for name, of in moves.items()}
     most = sorted(lags, key=lambda name: -max((each for each in lags[name] if each is not None), default=-1))
-    # By name, so that a partition keeps its colour when another one is more behind.
+    # By name, so that a partition keeps its colour when the order of lags changes.
     lines = [Series(str(name), f"s{n}", lags[name]) for n, name in enumerate(sorted(most[:MOST_LINES]), 1)]
     about = f"Offsets between the committed offset and the end{_of_all(len(lines), len(known))}"
     return TimePlot(about, "offsets", start, step, tuple(lines), is_stacked=False)
@@ -55,7 +55,7 @@ def _moves(seen: Seen, group: Group, names: Sequence[TopicPartition]) -> dict[To
         for row in seen.rows("groups", group=group.name)
         for each in row["commits"]
     }
-    # A broker keeps one point of what has not moved since it saw it first: a commit is then as old as it says.
+    # A broker keeps one point for an unchanged offset: for a commit, the time of that commit.
     ends_ms = seen.since_ms if seen.tellers else seen.now_ms
     return {
         name: (_from(seen.logs[name].ends, ends_ms), _from(group.commits[name], committed_ms.get(name)))
@@ -94,14 +94,14 @@ def bytes_plot(seen: Seen) -> TimePlot | None:
     went: dict[int, int] = {}
     for row in seen.rows("broker"):
         for minute in row["minutes"]:
-            # It is taken down when it is over.
+            # A minute is recorded at its end.
             at = (minute["at_ms"] - 30_000) // 60_000
             came[at] = came.get(at, 0) + minute["produced_bytes_per_s"]
             went[at] = went.get(at, 0) + minute["fetched_bytes_per_s"]
     if not came:
         return None
     last = max(came)
-    # Of a clock that is wrong an hour is shown, too.
+    # With a wrong clock, an hour is shown as well.
     minutes = range(max(min(came), last - 60), last + 1)
     lines = (
         Series("in", "s1", [came.get(each) for each in minutes]),

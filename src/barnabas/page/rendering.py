@@ -50,7 +50,7 @@ def new_environment(root_path: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_shown,
-        # The page is one release: its templates stay.
+        # Templates never change within a release.
         auto_reload=False,
     )
     made.filters |= {

@@ -45,7 +45,7 @@ class _Protocol(H11Protocol):
         self._idle = self.loop.call_later(_IDLE_S, self._close_if_idle, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # Else what it sent would be kept until then.
+        # Otherwise the received bytes would be kept until then.
         self._idle.cancel()
         super().connection_lost(exc)
 
@@ -121,7 +121,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        # Requests under way, those of connections that have just closed among them.
+        # Running requests, including those of just closed connections.
         limit_concurrency=2 * _MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
         timeout_keep_alive=_IDLE_S,
@@ -132,7 +132,7 @@ async def serve(settings: Settings, stopped: asyncio.Event, say: Callable[[str],
     try:
         config.load()
     except OSError as error:
-        # What TLS says of files is an OSError, too.
+        # TLS errors about files are OSErrors, too.
         raise ConfigError(f"--tls-certificate {certificate}, --tls-key {key}: {error}") from None
     sockets = _listen(settings)
     server = _Server(config)

@@ -17,7 +17,7 @@ from barnabas.page.cluster import Cluster
 T = TypeVar("T")
 
 MOST_ROWS: Final = 200
-# Where commands go without being told.
+# The default address of commands.
 DEFAULT_SERVER: Final = "127.0.0.1:9092"
 
 

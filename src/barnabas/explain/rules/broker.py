@@ -12,9 +12,9 @@ from barnabas.explain.finding import Figure, Finding, Severity, worst_first
 from barnabas.explain.seen import Seen
 from barnabas.explain.words import duration, silence, times
 
-# A loop that stood still for so long held up everybody.
+# A stall of the event loop of this length delays every client.
 _STALL_MS: Final = 200
-# A limit is near from this part of it on.
+# A limit is nearly reached from this share of it on.
 _NEAR: Final = 0.8
 
 

@@ -12,7 +12,7 @@ from barnabas.explain.words import amount, count, duration, listed
 _NEARLY_FULL: Final = 0.9
 _MOST_TOPICS: Final = 5
 _FOREVER: Final = "-1"
-# By the words of retention, `broker/log/retention.py`.
+# By the reasons of `broker/log/retention.py`.
 _KEPT_BY: Final = {
     "active": "it is the active segment, and empty",
     "high watermark": "not all in-sync replicas have all of it",
@@ -136,7 +136,7 @@ def _topic(seen: Seen, topic: str) -> Iterator[Finding]:
     yield Finding(f"topic {topic}", "kept", text, figures=figures, causes=tuple(causes), commands=(see,))
 
 
-# What decides on segments, by policy.
+# The settings that decide about segments, by policy.
 _SETTINGS: Final = {
     "delete": ("retention.ms", "retention.bytes", "segment.ms", "segment.bytes"),
     "compact": ("min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms"),

@@ -107,7 +107,7 @@ def _group(seen: Seen, group: Group) -> Finding:
         text += f", and interrupted its members {times(recent)} in the last 10 min"
     if disturbing:
         text += f"; reading stopped for {duration(idle_ms)}"
-    # Of a single one it would say nothing.
+    # For a single rebalance the share means nothing.
     if idle_part is not None and len(disturbing) > 1:
         text += f", {idle_part:.0%} of the time since the first one"
     text += f"; {_last(kept[-1])}"

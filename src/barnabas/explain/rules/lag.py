@@ -31,16 +31,16 @@ from barnabas.explain.rules.lag_texts import CONSUMING, Behind, between_fetches_
 from barnabas.explain.seen import Group, Member, Seen, rate_per_s, still_since_ms
 from barnabas.explain.words import count, duration
 
-# Members commit every 5 s by default: less says nothing.
+# Members commit every 5 s by default, so a shorter silence proves nothing.
 _SILENT_MS: Final = 30_000
-# Who was held, or waited for the disk, and does so no more for that long, has another reason by now.
+# A member that was throttled, or waited for the disk, longer ago than this has another reason now.
 _LATELY_MS: Final = 20_000
-# Who is no further behind than this keeps up.
+# A group with less lag than this keeps up.
 _FRESH_MS: Final = 10_000
-# One partition is told apart when it has this part of a topic's lag, and that is worth a word.
+# A partition gets its own finding from this share of a topic's lag on, if the lag is large enough.
 _MOST_OF_IT: Final = 0.8
 _MANY: Final = 100
-# Who has more to read and asks no more often works on what he has.
+# A member with more to read that fetches no more often than this is busy with processing.
 _SELDOM_S: Final = 3
 _PACES: Final = ("falls-behind", "asks-seldom", "cold", "answers-full", "catches-up", "unknown")
 _REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
@@ -135,7 +135,7 @@ def _cause(seen: Seen, group: Group, part: Behind) -> tuple[str, str]:
     if is_at_stable and part.ahead is not None and not part.ahead.record_count:
         if log.stable_offset == log.end_offset:
             return ("markers-only", "")
-        # Who reads all has no reason to stand exactly here.
+        # A consumer that reads everything has no reason to stop exactly here.
         return ("open-transaction", _opener(seen, name))
     return _of_members(seen, group, part)
 

@@ -184,7 +184,7 @@ def _refusal(seen: Seen, row: Row) -> Finding:
         case "login":
             text = f"a login from {where} by {row['mechanism'] or 'TLS'} on listener {row['listener']} failed {often}"
             text += f": {row['reason']}"
-            # It lists those of SCRAM alone.
+            # The command lists SCRAM users alone.
             commands = (command("users", "list"),) if str(row["mechanism"]).startswith("SCRAM") else ()
         case "acl":
             text = f"{who} ({where}) was denied {row['operation']} on {row['resource']} {row['name']} {often}"

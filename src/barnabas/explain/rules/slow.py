@@ -14,7 +14,7 @@ _STAGES: Final = {
     "remote_ms": "waited for {}",
     "send_ms": "waited for the client to receive the response",
 }
-# By the broker's words, `broker/requests/slow_requests.py`.
+# By the reasons of `broker/requests/slow_requests.py`.
 _WAITED_FOR: Final = {
     "append": "earlier records of its partition to be written",
     "controller": "the controller",

@@ -71,7 +71,7 @@ def _lacking(seen: Seen, trouble: Trouble, lacking: list[Partition]) -> Finding:
                 by_text.setdefault(why.text.partition(": ")[2], why)
         causes += by_text.values()
     causes += _missing(seen, lacking)
-    # It is why the others wait.
+    # A damaged log is the reason why the other replicas wait.
     causes.sort(key=lambda each: each.verdict != "log-damaged")
     since = [row["at_ms"] for row in seen.facts.get("leaders", ()) if _name(row) in names]
     figures: dict[str, Figure] = {

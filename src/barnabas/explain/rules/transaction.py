@@ -11,7 +11,7 @@ from barnabas.explain.finding import Certainty, Figure, Finding, Severity, worst
 from barnabas.explain.seen import Open, Row, Seen
 from barnabas.explain.words import count, duration, times
 
-# One that is open for so long is worth a word; producers commit every second or so.
+# A transaction open for this long is a problem; producers commit every second or so.
 _LONG_MS: Final = 60_000
 _REASONS: Final = {
     "producer": "its producer aborted it",

@@ -23,7 +23,7 @@ from barnabas.wire.security.acls import (
 from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, Operation, ResourceType
 from barnabas.wire.security.principals import parse_principal
 
-# As the options of `barnabas acls` are called.
+# The options of `barnabas acls`.
 _RESOURCES: Final = {
     "topic": ResourceType.TOPIC,
     "group": ResourceType.GROUP,

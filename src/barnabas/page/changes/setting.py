@@ -20,7 +20,7 @@ _BROKER: Final = Field("broker", "Broker", "Its id. Empty: the default of all br
 _HOW: Final = Field("how", "What to do", choices=("set", "unset"))
 _SETTING: Final = Field("setting", "Setting", "Such as retention.ms.")
 _VALUE: Final = Field("value", "Value", "Empty for unset.", is_optional=True)
-# By these a broker may remove records that it would have kept; of brokers, those that topics inherit.
+# With these, a broker may delete records that it would have kept; for brokers, those that topics inherit.
 _LOSING: Final = (
     *("cleanup.policy", "delete.retention.ms", "retention.bytes", "retention.ms"),
     *("log.cleanup.policy", "log.cleaner.delete.retention.ms", "log.retention.bytes", "log.retention.ms"),
@@ -51,7 +51,7 @@ async def _preview(asked: Asked, resource: ConfigResource, own: ConfigSource, wh
     name, value = needed(asked, _SETTING), text(asked, _VALUE.name)
     is_set, admin = choice(asked, _HOW) == "set", asked.cluster.admin(ConfigAdmin)
     entry = next((each for each in (await admin.describe_configs([resource], names=[name]))[resource]), None)
-    # Of what is set for all brokers nothing else is told.
+    # For the default of all brokers, only set values are reported.
     if entry is None and resource.name:
         raise BarnabasError(f"{_SETTING.label}: {resource} has no {name[:100]}")
     if entry is not None and entry.is_sensitive:

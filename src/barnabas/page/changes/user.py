@@ -41,7 +41,7 @@ async def preview(asked: Asked) -> Plan:
 
         note = "Existing connections stay logged in; quotas and access rules of the user are kept."
         return Plan((Row(what, before, "none"),), command("users", "delete", *options), take, (note,))
-    # As it was typed: blanks may be part of it.
+    # Exactly as typed: blanks may be part of a password.
     password = asked.query.get(_PASSWORD.name, "")
     if not password:
         raise BarnabasError(f"{_PASSWORD.label}: a value is required")

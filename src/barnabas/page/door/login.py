@@ -12,7 +12,7 @@ from barnabas.page.door.guesses import Guesses
 from barnabas.page.settings import Settings
 from barnabas.page.view import reason
 
-# So many are tried at the same time.
+# The number of logins verified at the same time.
 _MOST_TRIES: Final = 8
 _LONGEST: Final = 1_024
 
@@ -63,7 +63,7 @@ class Logins:
 
     async def _try(self, name: str, mechanism: str, user: str, password: str) -> Cluster:
         base = self._settings.security
-        # Not at the top: without logins nobody needs it.
+        # Not at the top, because it is needed only with logins.
         from barnabas.wire.security.jaas import JaasEntry
 
         login = JaasEntry("", {"username": user, "password": password})

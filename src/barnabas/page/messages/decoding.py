@@ -46,7 +46,7 @@ def _guess(data: bytes, most_bytes: int) -> Shown:
     if data[:1] in (b"{", b"[") and (found := _json(data, most_bytes)) is not None:
         return found
     try:
-        # Of a large one the beginning tells, which may end within a character.
+        # For a large value the beginning decides; it may end within a character.
         start = codecs.getincrementaldecoder("utf-8")().decode(data[:most_bytes], len(data) <= most_bytes)
         if all(each.isprintable() or each in "\t\r\n" for each in start):
             return Shown("text", start, len(data), len(data) > most_bytes)

@@ -12,7 +12,7 @@ MOST_CHARACTERS: Final = 1 << 20
 
 JsonValue = None | bool | str | list["JsonValue"] | dict[str, "JsonValue"]
 
-# Takes each character once, whatever there is: no quote makes it go back.
+# Reads each character once, whatever the input: no quote causes backtracking.
 _MARKS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 

@@ -120,7 +120,7 @@ def _masked_value(data: bytes | None, mask: Mask) -> bytes | None:
         return _HIDDEN_BYTES
     if not isinstance(value, dict | list):
         return _HIDDEN_BYTES
-    # A text may hold half a character (`\ud800`), which is no UTF-8.
+    # A text may contain a lone surrogate (`\ud800`), which is not valid in UTF-8.
     return write_json(_masked_json(value, (), mask._replace(paths=of_value))).encode(errors="backslashreplace")
 
 
@@ -129,7 +129,7 @@ def _masked_json(value: JsonValue, path: Path, mask: Mask) -> JsonValue:
         return [_masked_json(each, path, mask) for each in value]
     if isinstance(value, dict):
         return {name: _masked_field(each, (*path, *name.casefold().split(".")), mask) for name, each in value.items()}
-    # An element of a list beside those that have fields.
+    # An element of a list besides elements with fields.
     return HIDDEN
 
 

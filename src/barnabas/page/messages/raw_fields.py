@@ -13,10 +13,10 @@ from barnabas.page.messages.conditions import Condition
 from barnabas.page.messages.json_text import JsonValue, Number
 
 _LITERALS: Final[dict[bytes, JsonValue]] = {b"true": True, b"false": False, b"null": None}
-# A value that is longer is compared, but not remembered.
+# A longer value is compared, but not cached.
 _LONGEST_KEPT: Final = 64
 _MOST_KEPT: Final = 10_000
-# Only looked at, so that what begins within a value that is none (records stand between other bytes) is found, too.
+# A lookahead, so that a field within bytes that only look like a value is found, too.
 _VALUE: Final = rb'"\s*+:\s*+(?=(?:"([^"\\]*+)"|([-+.0-9A-Za-z]++))?)'
 
 
@@ -30,7 +30,7 @@ class RawField:
         self._fields = re.compile(b'"' + re.escape(name.encode(errors="replace")) + _VALUE)
         units = name.encode("utf-16-be", errors="replace")
         codes = {units[at : at + 2].hex().encode() for at in range(0, len(units), 2)}
-        # Nothing is an empty name's.
+        # An empty name matches nothing.
         self._escaped = re.compile(rb"\\u(?:%b)" % (b"|".join(sorted(codes)) or b"(?!)"), re.IGNORECASE)
         self._kept_holds = lru_cache(_MOST_KEPT)(self._holds)
 
@@ -50,7 +50,7 @@ class RawField:
             if literal:
                 value = _LITERALS[literal] if literal in _LITERALS else Number(literal.decode())
                 return self._condition.holds_for(value)
-            # An empty one may also be a list, an object, or have escapes.
+            # An empty value may also be a list, an object, or a text with escapes.
             return not text or self._condition.holds_for(text.decode())
         except UnicodeDecodeError:
             return True

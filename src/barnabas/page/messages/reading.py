@@ -27,7 +27,7 @@ from barnabas.wire.records.record import Record, iterate_records
 MOST_READ_BYTES: Final = 16 << 20
 MOST_UNPACKED_BYTES: Final = 32 << 20
 _FETCH_BYTES: Final = 256 << 10
-# Where compaction or aborted transactions left few, more is looked through, each time so much more.
+# If compaction or aborted transactions left few records, the range grows by this factor each time.
 _WIDER: Final = 8
 
 
@@ -78,7 +78,7 @@ async def spans(admin: OffsetAdmin, partitions: Iterable[TopicPartition]) -> dic
     """Read the starts and ends of partitions. Raises KafkaError."""
     wanted = list(partitions)
     begin = await admin.offsets(wanted, EARLIEST)
-    # In this order: what is stable is not beyond the end.
+    # In this order, the stable offset is never beyond the end.
     stable = await admin.offsets(wanted, LATEST, is_read_committed=True)
     end = await admin.offsets(wanted, LATEST)
     return {each: Span(begin[each], min(stable[each], end[each]), end[each]) for each in wanted}

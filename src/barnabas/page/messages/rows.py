@@ -63,7 +63,7 @@ class Sight:
     def _row(self, partition: int, found: Found) -> Row:
         record = found.record
         if found.is_readable:
-            # A marker is the coordinator's, and tells nothing of anybody.
+            # A marker belongs to the coordinator, and reveals nothing about anybody.
             seen = record if found.fate is Fate.MARKER else masked(record, self.masks)
             return self.row_of_masked(partition, seen, found.fate)
         value = Shown("can't be read", (record.value or b"").decode(), 0, False)
@@ -86,7 +86,7 @@ class Sight:
                 key, value = _internal_texts(self.topic, record)
                 return self._internal(key, record.key), self._internal(value, record.value)
             except ProtocolError:
-                # Anybody who may write there may have written it; it is shown as bytes are.
+                # Any client with write access may have written it, so it is shown as bytes.
                 pass
         most_key_bytes = max(self.most_bytes // 4, _MOST_KEY_BYTES)
         return decode(record.key, self.key_as, most_key_bytes), decode(record.value, self.value_as, self.most_bytes)
@@ -97,7 +97,7 @@ class Sight:
 
 def _internal_texts(topic: str, record: Record) -> tuple[str, str]:
     """Return key and value of an internal topic's record as text. Raises ProtocolError."""
-    # Not at the top: few look at them, and the page's start waits for all that is loaded.
+    # Not at the top: few users need it, and imports delay the start of the page.
     from barnabas.clients.internal_records import decode_offsets_record, decode_transaction_record
 
     return decode_offsets_record(record) if topic == GROUP_OFFSETS_TOPIC else decode_transaction_record(record)

@@ -195,7 +195,7 @@ class Search:
                     if not await self._feed_some(process, partition, batches):
                         del waiting[partition]
         except (BrokenPipeError, ConnectionResetError):
-            # It has enough, or is no more.
+            # The process has enough hits, or has ended.
             pass
         finally:
             process.stdin.close()
@@ -207,7 +207,7 @@ class Search:
         async for _, batch, fate in batches:
             self._read_bytes += len(batch)
             if fate is not Fate.MARKER and (not self._is_committed or fate in (Fate.NONE, Fate.COMMITTED)):
-                # What was open when it was read may have ended by now.
+                # A transaction that was open at the time of the read may have ended by now.
                 shown = Fate.UNKNOWN if fate is Fate.OPEN else fate
                 process.stdin.write(FRAME.pack(FATES.index(shown), partition, len(batch)))
                 process.stdin.write(batch)

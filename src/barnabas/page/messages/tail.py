@@ -50,7 +50,7 @@ class Tail:
         )
         came: list[Row] = []
         for each, page in zip(grown, pages, strict=True):
-            # It may begin before what was seen last.
+            # The batch may begin before the last shown offset.
             new = [one for one in page.found if one.record.offset >= self._positions[each]]
             self.dropped_count += max(page.begin - self._positions[each], 0)
             came += await asyncio.to_thread(self._sight.rows, each.partition, new)

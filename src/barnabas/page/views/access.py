@@ -61,7 +61,7 @@ class Access(View):
     answer: Finding | None
     users: Cut[UserRow]
     rules: Cut[Mapping[str, str]]
-    # What the form offers.
+    # The choices of the form.
     operations: ClassVar = _OPERATIONS
     resource_types: ClassVar = _RESOURCE_TYPES
 

@@ -122,7 +122,7 @@ def broker_row(seen: Seen, broker: Broker) -> BrokerRow:
     cluster, broker_id = seen.cluster, broker.broker_id
     assert cluster is not None
     failure = broker.failure or seen.silent.get(broker_id, "")
-    # Who may not see what brokers run may not see min.insync.replicas either.
+    # Users who may not see brokers' versions may not see min.insync.replicas either.
     is_known = not failure and broker.software is not None
     obstacles = tuple(cluster.obstacles(broker_id)) if is_known else ()
     return BrokerRow(

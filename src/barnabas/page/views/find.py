@@ -15,7 +15,7 @@ from barnabas.page.view import MOST_ROWS, Asked, View, ViewKind, known
 _QUESTION: Final = Question("what is there", frozenset({Part.GROUPS}), ("holds", "requests"), lambda seen: [])
 _KINDS: Final = ("topic", "group", "broker", "client")
 _LONGEST: Final = 200
-# Who used a quota so long ago is still told.
+# Clients that used a quota within this time are found.
 _OF_LATE_S: Final = 300
 
 
@@ -90,7 +90,7 @@ def clients_of(seen: Seen, used: list[Told]) -> Iterator[Hit]:
     members = {each.client_id: group.name for group in seen.groups.values() for each in group.members}
     users = {(name, ""): None for name in members}
     users |= {(row["client_id"], row["user"]): None for kind in ("holds", "requests") for row in seen.rows(kind)}
-    # All those who are too small to be told one by one are one row without a name.
+    # Clients too small for rows of their own share one row without a name.
     users |= {
         (row["client_id"], row["user"]): None for told in used for row in told["clients"] if row["user"] is not None
     }

@@ -90,7 +90,7 @@ def kind(desk: Desk, directory: Path) -> ViewKind:
         admin = asked.cluster.admin(OffsetAdmin)
         topics = {name: sorted(each.partitions) for name, each in (await admin.pool.metadata(None)).topics.items()}
         told = await asyncio.to_thread(lambda: list(run_rows(directory)))
-        # One that has read nothing yet is nobody's whose rights could be asked.
+        # A run that has read nothing yet has no topics whose rights could be checked.
         runs = [each for each in told if topics.keys() >= set(each.topics) and (each.topics or not asked.cluster.user)]
         not_told = [f"{len(told) - len(runs)} runs: their topics may not be seen"] if len(runs) < len(told) else []
         if not await asyncio.to_thread(directory.is_dir):

@@ -70,7 +70,7 @@ async def build(asked: Asked) -> TryLimit:
             entity, kind, limit = _wanted(asked.query)
             whom = str(entity)
             told = await asked.cluster.admin(QuotaStateAdmin).recorded(None, None, _LAST_S)
-            # The loop has others to serve.
+            # Leaves the event loop free for other requests.
             found = await asyncio.to_thread(lambda: [simulated(each, entity, {kind: limit}) for each in told])
             brokers = tuple(broker_try(each, kind) for each in found)
         except BarnabasError as error:
