@@ -263,7 +263,7 @@ class AsyncSimpleConsumer:
             for topic in response.topics
             for part in topic.partitions
         }
-        raise_for_any(codes, f"offsets of group {group_id} can't be committed")
+        raise_for_any(codes, f"cannot commit offsets of group {group_id}")
 
     async def fetch_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition | tuple[str, int]], *, version: int = IN_ZOOKEEPER
@@ -277,7 +277,7 @@ class AsyncSimpleConsumer:
         response = await self._broker.ask(
             OffsetFetchRequest(group_id, list(topics.values())), OffsetFetchResponse, version=version
         )
-        text = f"offsets of group {group_id} can't be fetched"
+        text = f"cannot fetch offsets of group {group_id}"
         raise_for(response.error_code, text)
         found = dict.fromkeys(wanted, OffsetAndMetadata(NO_OFFSET))
         codes: dict[TopicPartition, ErrorCode] = {}
@@ -306,7 +306,7 @@ class AsyncSimpleConsumer:
                     if leader:
                         return leader[0].host, leader[0].port
                     raise broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"{what} has no leader")
-        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no {what}")
+        raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{what} does not exist")
 
     async def find_coordinator(self, group_id: str) -> tuple[str, int]:
         response = await self._broker.ask(
@@ -328,7 +328,7 @@ def _message_set(request: FetchRequest, answer: fetching.PartitionData | None) -
         answer.records or b"",
         request.offset,
         high_watermark=answer.high_watermark,
-        error=broker_error(code, f"offset {request.offset} of {what} can't be fetched: {code.name}") if code else None,
+        error=broker_error(code, f"cannot fetch offset {request.offset} of {what}: {code.name}") if code else None,
     )
 
 

@@ -195,7 +195,7 @@ class BrokerConnection:
                 channel = await self._dial(_OF_0_8_2)
             except KafkaError:
                 raise error from None
-            log.info("%s:%d can't be asked for its versions: it is taken for Kafka 0.8.2", self.host, self.port)
+            log.info("%s:%d does not report its versions: Kafka 0.8.2 is assumed", self.host, self.port)
             self._hung_up = error
             return channel
 
@@ -233,5 +233,5 @@ def _with_buffer(env: ClientEnvironment, buffer_size: int) -> ClientEnvironment:
 
 def _as_broker_error(error: KafkaError | ProtocolError) -> BrokerError:
     if isinstance(error, ProtocolError):
-        return broker_error(ErrorCode.NETWORK_EXCEPTION, f"an answer that is none: {error}")
+        return broker_error(ErrorCode.NETWORK_EXCEPTION, f"malformed answer: {error}")
     return broker_error(error.code, error.message)

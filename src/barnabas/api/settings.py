@@ -176,9 +176,9 @@ class SettingsTable:
             known = [*self._names, *SECURITY_SETTINGS]
             by_form = {_plain_form(each): each for each in known}
             nearest = by_form[difflib.get_close_matches(_plain_form(name), by_form, 1, 0)[0]]
-            raise ConfigError(f"{name} is no setting of the {self._api}: did you mean {nearest}?")
+            raise ConfigError(f"{name} is not a setting of the {self._api}: did you mean {nearest}?")
         if declared.refusal:
-            raise ConfigError(f"{name} can't be set: {declared.refusal}")
+            raise ConfigError(f"{name} is not supported: {declared.refusal}")
         return declared
 
 

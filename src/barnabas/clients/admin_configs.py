@@ -166,7 +166,7 @@ class ConfigAdmin(AdminCalls):
             elif resource.name.isdecimal():
                 channel = await self.pool.broker(int(resource.name))
             else:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name} is no broker id: a whole number is one")
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name} is not a broker id (a whole number)")
             by_channel.setdefault(channel, []).append(resource)
         return by_channel
 

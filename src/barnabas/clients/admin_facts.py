@@ -55,5 +55,5 @@ class FactsAdmin(AdminCalls):
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"what it tells of {subject} can't be read")
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"its answer about {subject} is malformed")
         return told

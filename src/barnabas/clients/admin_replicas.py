@@ -162,7 +162,7 @@ class ReplicaAdmin(AdminCalls):
             channel = await self.pool.controller()
             timeout_ms = self.timeout_ms + _GRACE_MS
             response = await channel.send(request, ListPartitionReassignmentsResponse, timeout_ms=timeout_ms)
-            raise_for(response.error_code, response.error_message or "the reassignments can't be listed")
+            raise_for(response.error_code, response.error_message or "cannot list reassignments")
             return {
                 TopicPartition(topic.name, part.partition_index): Reassignment(
                     part.replicas, part.adding_replicas, part.removing_replicas

@@ -53,12 +53,12 @@ class UserAdmin(AdminCalls):
 
         async def attempt() -> DescribeUserScramCredentialsResponse:
             answer = await (await self.pool.any_broker()).send(request, DescribeUserScramCredentialsResponse)
-            raise_for(answer.error_code, answer.error_message or "users can't be described")
+            raise_for(answer.error_code, answer.error_message or "cannot describe users")
             return answer
 
         answer = await self.retry(attempt)
         for result in answer.results:
-            raise_for(result.error_code, result.error_message or f"user {result.user} can't be described")
+            raise_for(result.error_code, result.error_message or f"cannot describe user {result.user}")
         return {
             result.user: {_NAMES.get(info.mechanism, "?"): info.iterations for info in result.credential_infos}
             for result in answer.results

@@ -120,4 +120,4 @@ async def _fetch(
     if code is ErrorCode.OFFSET_OUT_OF_RANGE:
         return None
     admin.pool.forget(partition.topic)
-    raise KafkaError(code, f"partition {partition} can't be read: {code.name}")
+    raise KafkaError(code, f"cannot read partition {partition}: {code.name}")

@@ -332,7 +332,7 @@ class Channel:
             while True:
                 (size,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
                 if not 4 <= size <= MAX_RESPONSE_BYTES:
-                    self._fail(self._lost(f"an answer of {size} bytes is none of Kafka's"))
+                    self._fail(self._lost(f"the size of an answer, {size} bytes, is invalid"))
                     return
                 frame = memoryview(await self._reader.readexactly(size))
                 (correlation_id,) = _SIZE.unpack_from(frame)
@@ -345,7 +345,7 @@ class Channel:
         except OSError as error:
             self._fail(self._lost(_reason(error)))
         except MemoryError:
-            self._fail(self._lost("there is no memory for its answer"))
+            self._fail(self._lost("there is not enough memory for its answer"))
 
     def _lost(self, reason: str) -> KafkaError:
         return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"connection to {self.host}:{self.port} lost: {reason}")
@@ -374,7 +374,7 @@ def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
     if isinstance(error, UnicodeError) or (isinstance(error, socket.gaierror) and error.errno in _UNKNOWN_HOST):
         return f"unknown host: {host}"
     if isinstance(error, socket.gaierror):
-        return f"host {host} can't be looked up: {error.strerror}"
+        return f"cannot resolve host {host}: {error.strerror}"
     refused: str | None = getattr(error, "verify_message", None)
     if refused is not None:
         return f"the certificate of {host}:{port} is refused: {refused}"
@@ -402,6 +402,6 @@ def parse_servers(text: str) -> list[tuple[str, int]]:
     for item in text.split(","):
         host, colon, port = item.strip().rpartition(":")
         if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise BarnabasError(f"{item.strip()!r} is no server address: write host:port, for example 127.0.0.1:9092")
+            raise BarnabasError(f"{item.strip()!r} is not a server address: write host:port, such as 127.0.0.1:9092")
         servers.append((host.strip("[]"), int(port)))
     return servers

@@ -80,7 +80,7 @@ def decode_transaction_record(record: KeyAndValue) -> tuple[str, str]:
     value, _ = TransactionLogValue.decode(version, data)
     status = value.transaction_status
     if not 0 <= status < len(_STATES):
-        raise ProtocolError(f"there is no transaction status {status}")
+        raise ProtocolError(f"transaction status {status} does not exist")
     sets = [
         [TopicPartition(part.topic, partition) for partition in part.partition_ids]
         for part in value.transaction_partitions or ()

@@ -172,7 +172,7 @@ class Pool:
             await self.metadata([])
         address = self._brokers.get(node_id)
         if address is None:
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not there")
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not registered")
         return await self._channel(address)
 
     async def controller(self) -> Channel:
@@ -467,7 +467,7 @@ def _topic_message(name: str, code: ErrorCode) -> str:
         case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return f"topic {name} does not exist"
         case ErrorCode.INVALID_TOPIC_EXCEPTION:
-            return f"{name!r} is no topic name: letters, digits, '.', '_' and '-', at most 249 of them"
+            return f"{name!r} is not a valid topic name: use at most 249 letters, digits, '.', '_' and '-'"
         case ErrorCode.LEADER_NOT_AVAILABLE:
             return f"topic {name} has no leader now"
     return f"topic {name}: {code.name}"

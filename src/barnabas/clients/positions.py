@@ -51,7 +51,7 @@ class Loss(Enum):
     OVERTAKEN = "deleted by retention before it was read"
     SHORTER = "the log ends before what was read: truncated, or the topic was deleted and made anew"
     REPLACED = "another record stands where the last one was read: the topic was deleted and made anew"
-    GONE = "the partition is not there any more"
+    GONE = "the partition does not exist any more"
     OTHER_CLUSTER = "the cluster is another one than the one that was read"
 
 
@@ -274,7 +274,7 @@ def parse_time(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise PlanError(f"{text!r} is no time; write 2026-11-17T14:00, with Z or +01:00 where it is not UTC") from None
+        raise PlanError(f"{text!r} is not a time; write 2026-11-17T14:00, with +01:00 if it is not UTC") from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return round(moment.timestamp() * 1000)

@@ -82,7 +82,7 @@ def client_security(values: Mapping[str, str]) -> ClientSecurity | None:
     """
     protocol = values.get("security.protocol", PLAINTEXT).upper()
     if protocol not in PROTOCOLS:
-        raise ConfigError(f"security.protocol={protocol} is not there: {', '.join(PROTOCOLS)} are")
+        raise ConfigError(f"security.protocol={protocol} is not supported: use {', '.join(PROTOCOLS)}")
     if protocol == PLAINTEXT:
         return None
     security = ClientSecurity()
@@ -101,9 +101,9 @@ def _set_login(security: ClientSecurity, values: Mapping[str, str]) -> None:
 
     mechanism = values.get("sasl.mechanism", "GSSAPI")
     if mechanism not in MECHANISMS:
-        raise ConfigError(f"sasl.mechanism={mechanism} is not there: set one of {', '.join(MECHANISMS)}")
+        raise ConfigError(f"sasl.mechanism={mechanism} is not supported: use one of {', '.join(MECHANISMS)}")
     if "sasl.jaas.config" not in values:
-        raise ConfigError("sasl.jaas.config is missing: it says who logs in")
+        raise ConfigError("sasl.jaas.config is missing: it must contain the credentials")
     try:
         security.login = parse_jaas(values["sasl.jaas.config"], mechanism)
     except ConfigError as error:

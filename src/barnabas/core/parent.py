@@ -65,4 +65,4 @@ def _wait_for_end(pid: int) -> None:
     elif hasattr(os, "pidfd_open"):
         select.select([os.pidfd_open(pid)], [], [])
     else:
-        raise OSError("there is no way to wait for a process that is no child")
+        raise OSError("this system cannot wait for a process that is not a child")

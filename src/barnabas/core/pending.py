@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 _logger = logging.getLogger(__name__)
 
-_WAITER_FAILED = "who waited for an answer could not take it"
+_WAITER_FAILED = "the receiver of an answer raised an exception"
 
 
 class Pending(Generic[T]):

@@ -79,10 +79,10 @@ class Selection:
             handles_first: Do what was asked before: its client hears of an error although its records are written.
 
         Raises:
-            ValueError: NONE is no error.
+            ValueError: NONE is not an error.
         """
         if error_code == ErrorCode.NONE:
-            raise ValueError("NONE is no error")
+            raise ValueError("NONE is not an error")
         return self._begin(Action(Verdict(error_code=int(error_code), handles_first=handles_first)), times)
 
     def drop(self, *, times: int | None = None, handles_first: bool = False) -> "Interception":

@@ -54,7 +54,7 @@ def api_named(name: str) -> ApiKey:
     for api in ApiKey:
         if api_name(api) == name:
             return api
-    raise ValueError(f"{name!r} is no API; Kafka writes them as in Produce, Fetch, OffsetCommit")
+    raise ValueError(f"{name!r} is not an API; Kafka's names are Produce, Fetch, OffsetCommit")
 
 
 def _topics(message: Message, api_version: int) -> frozenset[str] | None:

@@ -184,7 +184,7 @@ class _LeaderFetcher:
                     await self._find_offsets(channel, ready)
                     await self._fetch(channel, [each for each in ready if each.fetch_offset >= 0])
                 except BarnabasError as error:
-                    log.info("broker %d can't be fetched from: %s", self.node_id, error)
+                    log.info("cannot fetch from broker %d: %s", self.node_id, error)
                     for partition in list(self.partitions.values()):
                         self._lose(partition)
         finally:

@@ -53,7 +53,7 @@ class TopicFilter:
         try:
             self._compiled = re.compile(_translated(regex), re.ASCII)
         except re.error as error:
-            raise ConfigError(f"{regex!r} is no regular expression of topics: {error}") from None
+            raise ConfigError(f"{regex!r} is not a valid regular expression of topics: {error}") from None
 
     def allows(self, topic: str, *, excludes_internal: bool = True) -> bool:
         """Return whether a topic is to be read."""

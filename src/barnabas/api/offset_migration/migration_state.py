@@ -40,7 +40,7 @@ class Phase(Enum):
     BOTH_AND_KAFKA = "some consumers commit to both, some to Kafka alone"
     KAFKA = "all consumers commit to Kafka alone"
     SPLIT = "some consumers commit to ZooKeeper alone, some to Kafka alone"
-    UNTOLD = "nothing was committed, so nobody can tell"
+    UNTOLD = "unknown, because nothing was committed"
     STOPPED = "no consumer is registered"
 
 
@@ -222,9 +222,9 @@ def _doubts(step: Step, consumers: Sequence[ConsumerState], partitions: Sequence
     if step not in (Step.KAFKA_ALONE, Step.ZOOKEEPER_ALONE, Step.DONE):
         return []
     doubts = [
-        f"{each.name} owns nothing: nobody can tell where it would commit"
+        f"{each.name} owns no partition: where it would commit is unknown"
         if not each.partition_count
-        else f"{each.name} was not seen to commit: nobody can tell where it would"
+        else f"{each.name} committed nothing: where it would commit is unknown"
         for each in consumers
         if each.commits is Commits.SILENT
     ]

@@ -355,6 +355,6 @@ def _servers(brokers: list[str]) -> str:
     for broker in brokers:
         match = _BROKER.fullmatch(broker)
         if match is None:
-            raise ConfigError(f"metadata.broker.list (broker.list): {broker} is no host:port, nor id:host:port")
+            raise ConfigError(f"metadata.broker.list (broker.list): {broker} must be host:port or id:host:port")
         found.append(match[1])
     return ",".join(found)

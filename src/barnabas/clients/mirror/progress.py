@@ -190,7 +190,7 @@ class MirrorProgress:
         Their places stay: should a topic come back, it is seen whether it is the same.
         """
         for topic in sorted(topics - self._left_topics):
-            self._warn(f"{self._plan.run}: topic {topic} is not there any more, and mirrored no further")
+            self._warn(f"{self._plan.run}: topic {topic} was deleted, and is not mirrored any more")
         self._left_topics = topics
 
     def _places(self) -> tuple[Offsets, dict[str, dict[int, BatchMark]]]:

@@ -121,4 +121,4 @@ async def _fetch(
         # A throttled answer has no partitions.
         is_throttled = response.throttle_time_ms > 0 and not code
     pool.forget(partition.topic)
-    raise KafkaError(code or ErrorCode.UNKNOWN_SERVER_ERROR, f"partition {partition} can't be read: {code.name}")
+    raise KafkaError(code or ErrorCode.UNKNOWN_SERVER_ERROR, f"cannot read partition {partition}: {code.name}")

@@ -77,7 +77,7 @@ def kafka_version(text: str) -> KafkaVersion:
         name = _NAMES[rank]
         if name == text or ("-" not in text and name.partition("-")[0] == release):
             return KafkaVersion(rank, name)
-    raise ConfigError(f"{text} is no version of Kafka's from {_NAMES[0]} to {NEWEST.short_name}")
+    raise ConfigError(f"{text} is not a Kafka version from {_NAMES[0]} to {NEWEST.short_name}")
 
 
 def oldest_version(can: Callable[[KafkaVersion], bool]) -> KafkaVersion:

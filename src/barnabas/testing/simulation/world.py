@@ -224,7 +224,7 @@ class MemoryHttp:
         """Request a page like an HTTP client, in the broker's own process."""
         page = None if self._pages is None else self._pages.find(path)
         if page is None:
-            return refusal(NOT_FOUND, "there is no such page")
+            return refusal(NOT_FOUND, "the page does not exist")
         found = page.ask()
         return page.write(await found.future() if isinstance(found, Pending) else found)
 

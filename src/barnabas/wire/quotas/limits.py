@@ -48,7 +48,7 @@ class QuotaKind(IntEnum):
         """
         text = text.strip()
         if not (_LONG if self.is_long else _DOUBLE).fullmatch(text):
-            raise ValueError(f"{self.key} is no {'whole number' if self.is_long else 'number'}: {text[:40]!r}")
+            raise ValueError(f"{self.key} must be a {'whole number' if self.is_long else 'number'}, got {text[:40]!r}")
         limit = float(text)
         self.check(limit)
         return limit

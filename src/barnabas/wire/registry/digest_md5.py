@@ -60,7 +60,7 @@ class DigestMd5:
             self.complete = True
             return b""
         if not said.get("nonce") or said.get("algorithm") != "md5-sess":
-            raise DigestError("the server's challenge is none of DIGEST-MD5")
+            raise DigestError("the server's challenge is not valid for DIGEST-MD5")
         if _QOP not in said.get("qop", _QOP).split(","):
             raise DigestError("the server wants more than authentication")
         realm, nonce, cnonce = said.get("realm", ""), said["nonce"], self._cnonce
@@ -83,7 +83,7 @@ def _directives(text: bytes) -> dict[str, str]:
     try:
         decoded = text.decode()
     except UnicodeDecodeError:
-        raise DigestError("the server's challenge is no text") from None
+        raise DigestError("the server's challenge is not text") from None
     found = {}
     for match in _DIRECTIVE.finditer(decoded):
         name, quoted, word = match.groups()

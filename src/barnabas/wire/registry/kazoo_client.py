@@ -51,7 +51,7 @@ def new_client(options: ZooKeeperOptions) -> Any:
         for host, _ in client.hosts:
             host.encode("idna")
     except ValueError as error:
-        raise StartupError(f"{options.connect} is no ZooKeeper address (HOST:PORT,.../CHROOT): {error}") from None
+        raise StartupError(f"{options.connect} is not a ZooKeeper address (HOST:PORT,.../CHROOT): {error}") from None
     return client
 
 

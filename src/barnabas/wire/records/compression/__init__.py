@@ -35,7 +35,7 @@ def compress(codec: int, data: Buffer) -> bytes:
             from barnabas.wire.records.compression import zstd
 
             return zstd.compress(data)
-    raise ValueError(f"there is no codec {codec}")
+    raise ValueError(f"codec {codec} does not exist")
 
 
 def decompress(codec: int, data: Buffer, max_bytes: int) -> bytes:
@@ -71,4 +71,4 @@ def decompress(codec: int, data: Buffer, max_bytes: int) -> bytes:
             from barnabas.wire.records.compression import zstd
 
             return zstd.decompress(data, max_bytes)
-    raise CorruptRecordsError(f"there is no codec {codec}")
+    raise CorruptRecordsError(f"codec {codec} does not exist")

@@ -51,9 +51,9 @@ def encode_reassignment(wanted: Mapping[TopicPartition, Sequence[int]]) -> bytes
 def _entries(data: bytes | None) -> Iterator[tuple[TopicPartition, dict[str, object]]]:
     partitions = load_strictly(data).get("partitions")
     if not isinstance(partitions, list):
-        raise MalformedError("there are no partitions")
+        raise MalformedError("it names no partitions")
     for entry in partitions:
         topic, index = (entry.get("topic"), entry.get("partition")) if isinstance(entry, dict) else (None, None)
         if not isinstance(topic, str) or type(index) is not int:
-            raise MalformedError("an entry is no partition")
+            raise MalformedError("an entry is not a partition")
         yield TopicPartition(topic, index), entry

@@ -35,7 +35,7 @@ def decode_config_strictly(data: bytes | None) -> dict[str, str]:
         raise MalformedError("no object below config")
     for key, value in config.items():
         if not isinstance(value, str):
-            raise MalformedError(f"{key[:40]!r} is no string")
+            raise MalformedError(f"{key[:40]!r} is not a string")
     return config
 
 

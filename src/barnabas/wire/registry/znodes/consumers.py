@@ -97,7 +97,7 @@ def decode_subscription(data: bytes | None) -> Subscription:
     try:
         pattern = Pattern(payload.get("pattern", Pattern.STATIC.value))
     except ValueError:
-        raise MalformedError(f"{payload.get('pattern')!r} is no pattern of topics") from None
+        raise MalformedError(f"{payload.get('pattern')!r} is not a pattern of topics") from None
     streams = _checked_streams(subscribed)
     if pattern is not Pattern.STATIC and len(streams) != 1:
         raise MalformedError(f"{len(streams)} regular expressions where there should be one")
@@ -116,7 +116,7 @@ def decode_owner(data: bytes | None) -> ConsumerThread:
     """
     consumer, dash, number = _text(data).rpartition("-")
     if not (consumer and dash and _is_number(number)):
-        raise MalformedError(f"{data!r} is no consumer's thread")
+        raise MalformedError(f"{data!r} is not a consumer's thread")
     return ConsumerThread(consumer, int(number))
 
 
@@ -132,7 +132,7 @@ def decode_offset(data: bytes | None) -> int:
     """
     text = _text(data)
     if not _is_number(text.removeprefix("-")):
-        raise MalformedError(f"{data!r} is no offset")
+        raise MalformedError(f"{data!r} is not an offset")
     return int(text)
 
 
@@ -144,7 +144,7 @@ def decode_partition(element: str) -> int | BrokerPartition:
     """
     broker_id, dash, partition = element.rpartition("-")
     if not _is_number(partition) or (dash and not _is_number(broker_id)):
-        raise MalformedError(f"{element!r} is no partition")
+        raise MalformedError(f"{element!r} is not a partition")
     return BrokerPartition(int(broker_id), int(partition)) if dash else int(partition)
 
 
@@ -155,7 +155,7 @@ def _decode_list_of_0_7(data: bytes) -> Subscription:
     text = _text(data)
     number, mark, regex = text[1:].partition(text[0])
     if not (mark and regex and _is_number(number) and int(number) > 0):
-        raise MalformedError(f"{text[:40]!r} is no list of topics")
+        raise MalformedError(f"{text[:40]!r} is not a list of topics")
     return Subscription({regex: int(number)}, _LISTS_OF_0_7[data[:1]], is_of_0_7=True)
 
 
@@ -170,7 +170,7 @@ def _text(data: bytes | None) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError:
-        raise MalformedError(f"{data!r} is no text") from None
+        raise MalformedError(f"{data!r} is not text") from None
 
 
 def _is_number(text: str) -> bool:

@@ -132,7 +132,7 @@ def _unkeyed(value: object) -> Generator[None, None, dict[int, list[int]]]:
     for key, brokers in value.items():
         partition = decimal_int32(key)
         if partition is None:
-            raise MalformedError(f"partition {key[:40]!r} is no number")
+            raise MalformedError(f"partition {key[:40]!r} is not a number")
         found[partition] = _numbers(brokers)
         yield
     return dict(sorted(found.items()))
@@ -146,7 +146,7 @@ def _numbers(value: object) -> list[int]:
 
 def _number(value: object) -> int:
     if not isinstance(value, int) or not is_int32(value):
-        raise MalformedError(f"{str(value)[:40]!r} is no number")
+        raise MalformedError(f"{str(value)[:40]!r} is not a number")
     return value
 
 
@@ -154,5 +154,5 @@ def _epoch(value: object) -> int:
     """Return an epoch that can still be incremented."""
     epoch = _number(value)
     if not 0 <= epoch < (1 << 31) - 1:
-        raise MalformedError(f"{epoch} is no epoch")
+        raise MalformedError(f"{epoch} is not a valid epoch")
     return epoch

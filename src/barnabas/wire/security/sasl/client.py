@@ -44,7 +44,7 @@ def new_client(
     """
     options = entry.options
     if mechanism not in MECHANISMS:
-        raise ConfigError(f"sasl.mechanism={mechanism} is not there: {', '.join(MECHANISMS)} are")
+        raise ConfigError(f"sasl.mechanism={mechanism} is not supported: use one of {', '.join(MECHANISMS)}")
     if mechanism == OAUTHBEARER:
         extensions = {
             name.removeprefix(_EXTENSION_PREFIX): value

@@ -211,7 +211,7 @@ class ScramClient:
         if self._signature is None:
             return self._final(text)
         if not hmac.compare_digest(text.partition(",")[0].encode(), b"v=" + b64encode(self._signature)):
-            raise LoginError("the server does not know the password either: it is not who it claims to be")
+            raise LoginError("the server did not prove that it knows the password")
         self.is_complete = True
         return b""
 
@@ -240,7 +240,7 @@ def _text(message: bytes) -> str:
     try:
         return message.decode()
     except UnicodeDecodeError:
-        raise LoginError("a SCRAM message is no UTF-8") from None
+        raise LoginError("a SCRAM message is not valid UTF-8") from None
 
 
 def _plain_name(name: str) -> str:

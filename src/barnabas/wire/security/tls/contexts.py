@@ -82,10 +82,10 @@ def _load(context: ssl.SSLContext, pair: KeyPair, where: str) -> None:
         if reason == "KEY_VALUES_MISMATCH":
             text = "its first certificate is not for its private key"
         elif "DECRYPT" in reason or "PASSWORD" in reason:
-            text = "its private key can't be decrypted: ssl.key.password is another one"
+            text = "its private key cannot be decrypted: ssl.key.password is wrong"
         else:
             text = reason.lower().replace("_", " ")
-        raise ConfigError(f"{where} can't be used: {text}") from None
+        raise ConfigError(f"{where} is unusable: {text}") from None
 
 
 def certificates_of(settings: TlsSettings) -> str:
@@ -107,7 +107,7 @@ def _trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
         else:
             context.load_default_certs()
     except (ssl.SSLError, ValueError):
-        raise ConfigError(f"{where} can't be used: a certificate in it is none") from None
+        raise ConfigError(f"{where} is unusable: it contains an invalid certificate") from None
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if settings.crl_location:
         _refuse_revoked(context, settings.crl_location)
@@ -119,9 +119,9 @@ def _refuse_revoked(context: ssl.SSLContext, location: str) -> None:
         with _as_file(data) as path:
             context.load_verify_locations(path)
     except ssl.SSLError:
-        raise ConfigError(f"{location} can't be used: it is no list of revoked certificates in PEM") from None
+        raise ConfigError(f"{location} is unusable: it is not a list of revoked certificates in PEM") from None
     if not context.cert_store_stats()["crl"]:
-        raise ConfigError(f"{location} can't be used: it holds no list of revoked certificates")
+        raise ConfigError(f"{location} is unusable: it contains no list of revoked certificates")
     context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
@@ -140,7 +140,7 @@ def _restrict(context: ssl.SSLContext, settings: TlsSettings) -> None:
             try:
                 context.set_ciphers(suite)
             except ssl.SSLError:
-                raise ConfigError(f"ssl.cipher.suites: {suite} is not there") from None
+                raise ConfigError(f"ssl.cipher.suites: {suite} does not exist") from None
         if older:
             context.set_ciphers(":".join(older))
     if not protocols:

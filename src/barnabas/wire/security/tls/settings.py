@@ -83,10 +83,10 @@ def read_settings(text: Callable[[str], str | None]) -> TlsSettings:
     protocols = tuple(split_list(of("ssl.enabled.protocols"))) or DEFAULT_PROTOCOLS
     for protocol in protocols:
         if protocol not in PROTOCOLS:
-            raise ConfigError(f"ssl.enabled.protocols: {protocol} is not there: {', '.join(PROTOCOLS)} are")
+            raise ConfigError(f"ssl.enabled.protocols: {protocol} is not supported: use {', '.join(PROTOCOLS)}")
     algorithm = of("ssl.endpoint.identification.algorithm", "https").lower()
     if algorithm not in ("", "https"):
-        raise ConfigError(f"ssl.endpoint.identification.algorithm={algorithm} is not there: https is, or nothing")
+        raise ConfigError(f"ssl.endpoint.identification.algorithm={algorithm} is not supported: use https, or nothing")
     settings = TlsSettings(
         of("ssl.keystore.location"),
         of("ssl.keystore.type", JKS),

@@ -66,7 +66,7 @@ def read_key_pair(location: str, kind: str, password: str | None, key_password: 
     try:
         key, certificate, others = pkcs12.load_key_and_certificates(data, password.encode() if password else None)
     except ValueError:
-        raise _unreadable(location, "it is no PKCS12, or its password is another one") from None
+        raise _unreadable(location, "it is not PKCS12, or its password is wrong") from None
     if key is None or certificate is None:
         raise _unreadable(location, "it holds no private key with a certificate")
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -93,7 +93,7 @@ def read_trusted(location: str, kind: str, password: str | None) -> str:
     try:
         store = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError:
-        raise _unreadable(location, "it is no PKCS12, or its password is another one") from None
+        raise _unreadable(location, "it is not PKCS12, or its password is wrong") from None
     found = [each.certificate for each in store.additional_certs]
     if store.cert is not None:
         found.append(store.cert.certificate)
@@ -113,7 +113,7 @@ def read_store(location: str) -> bytes:
 def _is_pem(data: bytes, location: str, kind: str) -> bool:
     """Return whether a store is PEM, and not PKCS12. Raises ConfigError if it is neither, or not the given type."""
     if kind.upper() not in TYPES:
-        raise _unreadable(location, f"its type {kind} is not there: {', '.join(TYPES)} are")
+        raise _unreadable(location, f"its type {kind} is not supported: use {', '.join(TYPES)}")
     if kind.upper() == PEM:
         return True
     if data[:4] in _JKS_MAGIC:
@@ -138,4 +138,4 @@ def _checked_pair(pem: bytes, password: str | None, where: str) -> KeyPair:
 
 
 def _unreadable(where: str, reason: str) -> ConfigError:
-    return ConfigError(f"{where} can't be used: {reason}")
+    return ConfigError(f"{where} is unusable: {reason}")
