@@ -119,9 +119,9 @@ class AsyncSimpleConsumer:
         timeout_ms = settings.integer("socket.timeout.ms")
         self._max_wait_ms = settings.integer("fetch.wait.max.ms")
         if self._max_wait_ms >= timeout_ms:
-            raise ConfigError(f"fetch.wait.max.ms={self._max_wait_ms} has to be below socket.timeout.ms={timeout_ms}")
+            raise ConfigError(f"fetch.wait.max.ms={self._max_wait_ms} must be below socket.timeout.ms={timeout_ms}")
         if max_message_size > _MOST_BYTES:
-            raise ConfigError(f"max_message_size={max_message_size} is above {_MOST_BYTES}, the most of one answer")
+            raise ConfigError(f"max_message_size={max_message_size} exceeds {_MOST_BYTES}, the limit of one answer")
         self._min_bytes = settings.integer("fetch.min.bytes")
         self._fetch_size = settings.integer("fetch.message.max.bytes")
         self._max_message_size = max(max_message_size, self._fetch_size)
@@ -169,9 +169,9 @@ class AsyncSimpleConsumer:
     ) -> list[MessageSet]:
         wait_ms = self._max_wait_ms if max_wait_ms is None else max_wait_ms
         if wait_ms >= self._timeout_ms:
-            raise ValueError(f"max_wait_ms={wait_ms} has to be below socket.timeout.ms={self._timeout_ms}")
+            raise ValueError(f"max_wait_ms={wait_ms} must be below socket.timeout.ms={self._timeout_ms}")
         if len({request[:2] for request in requests}) < len(requests):
-            raise ValueError("a fetch names each partition once")
+            raise ValueError("a fetch must name each partition only once")
         sized = [
             request._replace(max_size=min(request.max_size or self._fetch_size, _MOST_BYTES)) for request in requests
         ]

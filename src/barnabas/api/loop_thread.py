@@ -40,12 +40,12 @@ class LoopThread:
         with self._lock:
             if self._is_stopped:
                 coroutine.close()
-                raise ClosedError("it was closed")
+                raise ClosedError("the event loop was closed")
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
         except CancelledError:
-            raise ClosedError("it was closed meanwhile") from None
+            raise ClosedError("the event loop was closed meanwhile") from None
         except BaseException:
             future.cancel()
             raise

@@ -197,12 +197,12 @@ def _parse(declared: Declared, name: str, value: object) -> object:
     if isinstance(value, list | tuple) and declared.type == "list":
         value = ",".join(map(str, value))
     if not isinstance(value, str | int | float):
-        raise ConfigError(f"{name} has to be {declared.allowed}, and not of type {type(value).__name__}")
+        raise ConfigError(f"{name} must be {declared.allowed}, not of type {type(value).__name__}")
     text = _as_text(value)
     try:
         parsed: Value = parse(declared.setting, text)
     except ConfigError as error:
-        raise ConfigError(f"{name}={text}: {error}; it has to be {declared.allowed}") from None
+        raise ConfigError(f"{name}={text}: {error}; it must be {declared.allowed}") from None
     return parsed
 
 
@@ -224,7 +224,7 @@ def load(name: str, value: object, known: Mapping[str, object]) -> object:
     module_name, _, attribute = value.replace(":", ".").rpartition(".")
     try:
         if not module_name:
-            raise ConfigError(f"{name}={value}: it has to be a dotted path: package.module.Name")
+            raise ConfigError(f"{name}={value}: it must be a dotted path: package.module.Name")
         found: object = getattr(import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"{name}={value}: {error}") from error

@@ -36,7 +36,7 @@ class AclAdmin(AdminCalls):
             try:
                 response = await channel.send(request, DescribeAclsResponse)
             except EncodeError:
-                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker knows literal patterns only") from None
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker supports only literal patterns") from None
             raise_for(response.error_code, response.error_message or ErrorCode(response.error_code).name)
             return sorted(
                 [
@@ -118,4 +118,4 @@ def _binding(pattern: tuple[int, str, int], entry: tuple[str, str, int, int]) ->
             Entry(parse_principal(principal), host, Operation(operation), Permission(permission)),
         )
     except ValueError as error:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"an access rule that is not known here: {error}") from None
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"the access rule has an unknown form: {error}") from None

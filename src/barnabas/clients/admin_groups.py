@@ -76,7 +76,9 @@ class GroupAdmin(AdminCalls):
             for node_id in metadata.brokers:
                 channel = await self.pool.broker(node_id)
                 if states and channel.version_of(ListGroupsRequest.API_KEY) < _FIRST_WITH_STATES:
-                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker does not tell the states of its groups")
+                    raise KafkaError(
+                        ErrorCode.UNSUPPORTED_VERSION, "the broker does not report the states of its groups"
+                    )
                 response = await channel.send(ListGroupsRequest(list(states)), ListGroupsResponse)
                 raise_for(response.error_code, f"broker {node_id} cannot list its groups now")
                 groups |= {group.group_id: (group.group_state, group.protocol_type) for group in response.groups}

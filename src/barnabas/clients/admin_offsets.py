@@ -46,7 +46,7 @@ class OffsetAdmin(AdminCalls):
             by_channel = await self.by_leader(sorted(wanted - found.keys()))
             for channel, group in by_channel.items():
                 if is_read_committed and channel.version_of(ListOffsetsRequest.API_KEY) < _FIRST_WITH_ISOLATION:
-                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker knows no transactions")
+                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker does not support transactions")
                 request = ListOffsetsRequest(
                     -1,
                     int(is_read_committed),

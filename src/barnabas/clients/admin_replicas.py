@@ -239,7 +239,9 @@ class ReplicaAdmin(AdminCalls):
         async def attempt() -> dict[TopicPartition, PartitionError]:
             channel = await self.pool.controller()
             if election_type is not ElectionType.PREFERRED and channel.version_of(request.API_KEY) < 1:
-                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker elects preferred replicas alone")
+                raise KafkaError(
+                    ErrorCode.UNSUPPORTED_VERSION, "the broker supports only the election of preferred replicas"
+                )
             timeout_ms = self.timeout_ms + _GRACE_MS
             response = await channel.send(request, ElectLeadersResponse, timeout_ms=timeout_ms)
             raise_for(response.error_code, f"no leaders were elected: {ErrorCode(response.error_code).name}")

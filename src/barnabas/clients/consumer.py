@@ -220,7 +220,7 @@ class Consumer:
         aborted: set[int] = set()
         for batch in batches(data.records):
             if not is_crc_valid(batch, 0, len(batch)):
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"partition {partition}: a batch does not fit its CRC")
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"partition {partition}: a batch has a wrong CRC")
             header = read_header(batch)
             while begun and begun[-1].first_offset <= header.last_offset:
                 aborted.add(begun.pop().producer_id)

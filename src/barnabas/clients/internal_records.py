@@ -62,7 +62,7 @@ def decode_offsets_record(record: KeyAndValue) -> tuple[str, str]:
     if key_type == GroupMetadataKey.API_KEY:
         group_key, _ = GroupMetadataKey.decode(_KEY_VERSION, key)
         return f"group_metadata::group={group_key.group}", _group_value(record.value)
-    raise ProtocolError(f"its key is of type {key_type}, which no record of __consumer_offsets has")
+    raise ProtocolError(f"its key type {key_type} is invalid for __consumer_offsets")
 
 
 def decode_transaction_record(record: KeyAndValue) -> tuple[str, str]:

@@ -73,7 +73,7 @@ async def plan_reset(
     committed = await admin.committed_offsets(name)
     partitions = sorted(committed) if topics is None else await topic_partitions(admin, topics)
     if not partitions:
-        raise BarnabasError(f"group {name} has no offsets: say which topics with --topic")
+        raise BarnabasError(f"group {name} has no offsets: name topics with --topic")
     return await within_logs(admin, await _wanted(admin, name, partitions, committed, reset, now_ms), tell)
 
 

@@ -292,4 +292,4 @@ def parse_offsets(text: str) -> dict[str, dict[int, int]]:
             for topic, partitions in json.loads(text).items()
         }
     except (ValueError, TypeError, AttributeError):
-        raise PlanError(f'{text!r} are no offsets; they look like {{"topic": {{"0": 12}}}}') from None
+        raise PlanError(f'{text!r} are not offsets; write them as {{"topic": {{"0": 12}}}}') from None

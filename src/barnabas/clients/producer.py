@@ -312,7 +312,7 @@ class Producer:
         response = await channel.send(request, ProduceResponse, timeout_ms=self._request_timeout_ms)
         answers = [answer for topic in response.responses for answer in topic.partition_responses]
         if not answers:
-            raise ProtocolError(f"{channel.host}:{channel.port} answered Produce, and no partition of it")
+            raise ProtocolError(f"{channel.host}:{channel.port} answered Produce without a partition")
         answer = answers[0]
         code = ErrorCode(answer.error_code)
         # The batch was written already, by an attempt whose answer was lost.

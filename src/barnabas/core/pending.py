@@ -98,7 +98,7 @@ class Pending(Generic[T]):
         """
         if not self.is_done:
             if self._callback is not None:
-                raise RuntimeError("somebody already waits for this answer")
+                raise RuntimeError("the answer has a waiter already")
             self._callback, self._failed = callback, failed
         elif self.error is None:
             callback(self._value)

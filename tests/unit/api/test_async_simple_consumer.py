@@ -545,7 +545,7 @@ def test_versions_of_brokers() -> None:
 
 
 def test_settings_that_can_not_be_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"fetch\.wait\.max\.ms=100 has to be below socket\.timeout\.ms=100"):
+    with pytest.raises(ConfigError, match=r"fetch\.wait\.max\.ms=100 must be below socket\.timeout\.ms=100"):
         AsyncSimpleConsumer("h", 1, {"socket.timeout.ms": 100})
     with pytest.raises(
         ConfigError, match=r"fetch\.sice is not a setting of the simple consumer: did you mean fetch\.size"

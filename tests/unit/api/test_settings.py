@@ -83,7 +83,7 @@ def test_something_is_always_the_nearest() -> None:
     ],
 )
 def test_a_value_that_cannot_be_is_refused_by_the_name_that_was_given(name: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=rf"^{name}.*has to be"):
+    with pytest.raises(ConfigError, match=rf"^{name}.*must be"):
         TABLE.read({name: value})
 
 

@@ -66,7 +66,7 @@ class ConsumerConnector:
                 raise ConfigError(f"{name} is missing: a consumer connector needs it")
         group_id = self._settings.text("group.id")
         if "/" in group_id or group_id in (".", ".."):
-            raise ConfigError(f"group.id={group_id}: it is part of a path, and has to be without /")
+            raise ConfigError(f"group.id={group_id}: must not contain /, because it is part of a path")
         buffer_bytes = self._settings.integer("socket.receive.buffer.bytes")
         self._env = _environment(buffer_bytes)
         self.consumer_id = consumer_name(self._settings, self._env, socket.gethostname())
@@ -122,7 +122,7 @@ class ConsumerConnector:
             ValueError: No topic, or a number of streams below 1.
         """
         if not topic_count or any(count < 1 for count in topic_count.values()):
-            raise ValueError(f"{dict(topic_count)} has to name topics, with 1 stream or more of each")
+            raise ValueError(f"{dict(topic_count)} must name topics, each with 1 stream or more")
         streams = {
             topic: [self._new_stream(key_decoder, value_decoder) for _ in range(count)]
             for topic, count in topic_count.items()
@@ -163,7 +163,7 @@ class ConsumerConnector:
             ValueError: A number of streams below 1.
         """
         if stream_count < 1:
-            raise ValueError(f"{stream_count} streams: it has to be 1 or more")
+            raise ValueError(f"{stream_count} streams: must be 1 or more")
         streams = [self._new_stream(key_decoder, value_decoder) for _ in range(stream_count)]
 
         def sink_of(partition: TopicPartition, thread: ConsumerThread) -> Sink:
@@ -206,7 +206,9 @@ class ConsumerConnector:
         with self._lock:
             self._check_open()
             if self._has_streams:
-                raise MessageStreamsExistError("a consumer connector makes streams once: make another connector")
+                raise MessageStreamsExistError(
+                    "a consumer connector creates streams only once: create another connector"
+                )
             self._has_streams = True
         subscription = Subscription(topics, pattern, self._env.clock.now_ms())
         self._sinks = sinks

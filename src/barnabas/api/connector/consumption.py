@@ -115,4 +115,4 @@ class StreamConsumption:
         try:
             await self._cluster.refresh()
         except BarnabasError as error:
-            log.info("which brokers are registered is not known now: %s", error)
+            log.info("cannot read the registered brokers: %s", error)

@@ -229,7 +229,7 @@ class Membership:
                 text = f"{self.consumer} can't {step.value} after {self._options.max_retries} tries: {error}"
                 if self._first_round.done():
                     # differs from Kafka (failed-rebalance): it need not wait for the next change.
-                    log.error("%s; it goes on trying", text)
+                    log.error("%s; it keeps trying", text)
                 else:
                     self._first_round.set_exception(ConsumerRebalanceFailedError(text))
 

@@ -90,7 +90,7 @@ def _translated(regex: str) -> str:
         if posix or not_posix:
             members = _POSIX.get(posix or not_posix)
             if members is None or (not_posix and is_in_class):
-                raise ConfigError(f"{regex!r}: {token[0]} is not known here: write the characters themselves")
+                raise ConfigError(f"{regex!r}: {token[0]} is not supported: write the characters themselves")
             return members if is_in_class else f"[{'^' if not_posix else ''}{members}]"
         if end:
             return r"\Z"
@@ -98,7 +98,7 @@ def _translated(regex: str) -> str:
             return escaped
         if (opens and is_in_class) or (token[0] == "&&" and is_in_class):
             # differs from Kafka (topic-list-patterns): Python has no such classes.
-            raise ConfigError(f"{regex!r}: a class of characters within another is not known here")
+            raise ConfigError(f"{regex!r}: a class of characters within another is not supported")
         is_in_class = bool(opens) or (is_in_class and not closes)
         return token[0]
 

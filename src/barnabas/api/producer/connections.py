@@ -85,7 +85,7 @@ class Connections:
         try:
             made = Producer({**options, "error_cb": self._note, "delivery.report.only.error": True, "logger": log})
         except KafkaException as error:
-            raise ConfigError(f"librdkafka can't do with the settings: {error.args[0].str()}") from None
+            raise ConfigError(f"librdkafka rejects the settings: {error.args[0].str()}") from None
         self._producers[codec] = made
         return made
 

@@ -23,4 +23,4 @@ class ProducerData:
 
     def __post_init__(self) -> None:
         if isinstance(self.messages, str | bytes | bytearray | memoryview):
-            raise TypeError(f"messages is a sequence of messages, not one of type {type(self.messages).__name__}")
+            raise TypeError(f"messages must be a sequence of messages, not of type {type(self.messages).__name__}")

@@ -49,7 +49,7 @@ class StringEncoder:
 
     def to_bytes(self, message: object) -> bytes:
         if not isinstance(message, str):
-            raise EncodingError(f"StringEncoder takes text and not {type(message).__name__}")
+            raise EncodingError(f"StringEncoder takes text, not {type(message).__name__}")
         return message.encode(self._encoding)
 
 
@@ -67,7 +67,7 @@ def new_encoder(name: str, value: object, config: Mapping[str, object]) -> Encod
     """
     made = instance(load(name, value, JAVA_NAMES), config)
     if not isinstance(made, Encoder):
-        raise ConfigError(f"{name}={value}: an encoder has a method to_bytes(message)")
+        raise ConfigError(f"{name}={value}: an encoder must have a method to_bytes(message)")
     return made
 
 
@@ -102,5 +102,5 @@ def encode(encoder: Encoder, message: object) -> bytes | None:
         return None
     encoded = encoder.to_bytes(message)
     if not isinstance(encoded, bytes):
-        raise EncodingError(f"{type(encoder).__name__}.to_bytes gave {type(encoded).__name__} and not bytes")
+        raise EncodingError(f"{type(encoder).__name__}.to_bytes returned {type(encoded).__name__}, not bytes")
     return encoded

@@ -87,7 +87,7 @@ def new_callback_handler(value: object, props: object) -> CallbackHandler:
         return CallbackHandler()
     made = instance(load("callback.handler", value, {}), {})
     if not isinstance(made, CallbackHandler):
-        raise ConfigError(f"callback.handler={value}: it has to inherit from {__name__}.CallbackHandler")
+        raise ConfigError(f"callback.handler={value}: it must inherit from {__name__}.CallbackHandler")
     made.init(_properties("callback.handler.props", props))
     return made
 
@@ -98,7 +98,7 @@ def new_event_handler(value: object, props: object) -> EventHandler | None:
         return None
     made = instance(load("event.handler", value, {}), {})
     if not all(callable(getattr(made, method, None)) for method in ("init", "handle", "close")):
-        raise ConfigError(f"event.handler={value}: it has to have init(props), handle(batch, sender) and close()")
+        raise ConfigError(f"event.handler={value}: it must have init(props), handle(batch, sender) and close()")
     handler: EventHandler = made  # type: ignore[assignment]  # its methods are there
     handler.init(_properties("event.handler.props", props))
     return handler
@@ -112,4 +112,4 @@ def _properties(name: str, value: object) -> Mapping[str, object]:
         return value
     if isinstance(value, str):
         return dict(read_properties(value)[0])
-    raise ConfigError(f"{name} has to be a mapping, or the path of a properties file")
+    raise ConfigError(f"{name} must be a mapping, or the path of a properties file")

@@ -164,7 +164,7 @@ class Metadata:
                 is_over = self._connections.have_moved or self._clock.monotonic_ms() >= ends_ms
                 if is_over or not self.accepts_connections():
                     text = error.args[0].str()
-                    raise MetadataError(f"no broker says which partitions {topic} has: {text}") from None
+                    raise MetadataError(f"no broker reports the partitions of {topic}: {text}") from None
                 step_s *= 2
 
 

@@ -51,7 +51,7 @@ class Murmur2Partitioner:
         if isinstance(key, str):
             key = key.encode()
         if not isinstance(key, bytes):
-            raise PartitionerError(f"Murmur2Partitioner hashes bytes and text and not {type(key).__name__}")
+            raise PartitionerError(f"Murmur2Partitioner hashes bytes and text, not {type(key).__name__}")
         return partition_for_key(key, partition_count)
 
 
@@ -93,5 +93,7 @@ def new_partitioner(value: object, config: Mapping[str, object]) -> Partitioner:
     """Return the partitioner that `partitioner.class` names or is. Raises ConfigError."""
     made = instance(load("partitioner.class", value, JAVA_NAMES), config)
     if not isinstance(made, Partitioner):
-        raise ConfigError(f"partitioner.class={value}: a partitioner has a method partition(key, partition_count)")
+        raise ConfigError(
+            f"partitioner.class={value}: a partitioner must have a method partition(key, partition_count)"
+        )
     return made

@@ -140,7 +140,7 @@ def read_header(buf: Buffer, pos: int = 0) -> BatchHeader:
     """
     # hot path: one call into C makes the tuple from the tuple (benchmarks/micro/test_records.py).
     if len(buf) - pos < HEADER_BYTES:
-        raise CorruptRecordsError(f"{len(buf) - pos} bytes are no record batch header ({HEADER_BYTES})")
+        raise CorruptRecordsError(f"{len(buf) - pos} bytes are too few for a record batch header ({HEADER_BYTES})")
     return BatchHeader._make(HEADER.unpack_from(buf, pos))
 
 

@@ -148,7 +148,7 @@ def read_message_header(buf: Buffer, pos: int = 0) -> MessageHeader:
             return MessageHeader._make((*_HEAD[0].unpack_from(buf, pos), NO_TIMESTAMP))
         return MessageHeader._make(_HEAD[1].unpack_from(buf, pos))
     except (IndexError, struct.error):
-        raise CorruptRecordsError(f"{len(buf) - pos} bytes are no message") from None
+        raise CorruptRecordsError(f"{len(buf) - pos} bytes are too few for a message") from None
 
 
 def message_crc(buf: Buffer, pos: int, size: int) -> int:

@@ -103,7 +103,9 @@ async def ensure_cluster_id(registry: Registry, dice: "Random") -> str:
             known = await cluster_id(registry)
             if known is not None:
                 break
-            raise StartupError(f"{paths.CLUSTER_ID} says no cluster id; meta.properties beside the logs knows it")
+            raise StartupError(
+                f"{paths.CLUSTER_ID} contains no cluster id; find it in meta.properties next to the logs"
+            )
         new = new_cluster_id(dice)
         ops: list[Op] = [CreateOp(paths.CLUSTER_ID, encode_cluster_id(new))]
         if await registry.exists(paths.parent(paths.CLUSTER_ID)) is None:
