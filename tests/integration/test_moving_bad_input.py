@@ -119,7 +119,7 @@ class TestAdopt:
             assert "is not a Kafka tree" in self.refused(data_dir, "--zookeeper", wrong)
 
     def test_no_zookeeper(self, data_dir: Path) -> None:
-        assert "is no ZooKeeper address" in self.refused(data_dir, "--zookeeper", "127.0.0.1:none")
+        assert "is not a ZooKeeper address" in self.refused(data_dir, "--zookeeper", "127.0.0.1:none")
 
     def test_a_directory_that_is_empty_or_not_there(self, tmp_path: Path) -> None:
         empty = tmp_path / "empty"

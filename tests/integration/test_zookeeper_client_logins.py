@@ -112,7 +112,7 @@ def test_programs_produce_and_consume_by_a_registry_that_asks_for_certificates(s
         ({"zookeeper.ssl.client.enable": "secret"}, "zookeeper.ssl.client.enable: must be true or false"),
         (
             {"zookeeper.ssl.client.enable": "true", "zookeeper.ssl.keystore.location": "none.pem"},
-            "zookeeper.ssl.client.enable=true: none.pem can't be used",
+            "zookeeper.ssl.client.enable=true: none.pem is unusable",
         ),
     ],
 )

@@ -149,7 +149,7 @@ def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
         (("run", "reportin"), "job reportin does not exist: use one of feed, load"),
         (("run", "load"), "job load reads any topics: name them with --topics"),
         (("run", "ranking", "--set", "half_life=3"), "job ranking has no parameter 'half_life'"),
-        (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is no time; write 2026-11-17T14:00"),
+        (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is not a time; write 2026-11-17T14:00"),
         (("run", "ranking", "--enforce"), "--enforce needs a job that gives verdicts"),
         (("limits", "--bootstrap-server", "127.0.0.1:1"), "127.0.0.1:1"),
         (("status", "--checkpoint", "nowhere"), "nowhere contains the status of no run"),

@@ -1,7 +1,7 @@
-"""The state of a whole cluster: its brokers and what each runs, its partitions, and which broker may stop.
+"""The state of a whole cluster: brokers and their versions, partitions, and the brokers that may stop.
 
-What others say of a broker is one thing, whether it answers is another: each broker is asked itself. Of partitions the
-controller is asked, who is the first to know. It works with any Kafka since 0.11.
+Each broker is asked by itself, because its registration does not show whether it answers. Partitions come from the
+controller, which learns of changes first. Works with any Kafka since 0.11.
 
 Source: protocol guide, Metadata, ApiVersions, DescribeConfigs; KIP-35.
 """
@@ -47,7 +47,7 @@ _TOPICS_AT_ONCE: Final = 10
 
 
 def release_of(versions: Mapping[int, tuple[int, int]]) -> str:
-    """Return the release of Kafka that knows these versions of APIs and no later ones."""
+    """Return the newest Kafka release whose API versions match."""
     for release, api_key, version in _RELEASES:
         if versions.get(api_key, (0, -1))[1] >= version:
             return release
@@ -58,7 +58,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
     """Administration of the cluster as a whole."""
 
     async def cluster(self) -> Cluster:
-        """Ask for the state of the cluster, as far as the caller may see it. Raises KafkaError."""
+        """Return the state of the cluster, as far as the caller may see it. Raises KafkaError."""
         metadata = await self.retry(self._controllers_metadata)
         topics = sorted(metadata.topics)
         resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
@@ -88,7 +88,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         return await self.pool.metadata(None, channel=channel)
 
     async def _moving(self) -> dict[TopicPartition, list[int]]:
-        """Return what reassignments add to partitions."""
+        """Return the replicas that reassignments add, by partition."""
         try:
             moves = await ReplicaAdmin(self.pool, _ONCE_MS).reassignments()
         except KafkaError:
@@ -99,7 +99,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
     async def _broker(self, broker_id: int, metadata: ClusterMetadata) -> Broker:
         address = metadata.brokers.get(broker_id)
         if address is None:
-            return Broker(broker_id, None, None, None, "is not there")
+            return Broker(broker_id, None, None, None, "is not registered")
         rack = metadata.racks.get(broker_id)
         resource = ConfigResource(ResourceType.BROKER, str(broker_id))
         asking = ConfigAdmin(self.pool, _ONCE_MS)

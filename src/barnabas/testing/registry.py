@@ -1,4 +1,4 @@
-"""A registry for tests: what several brokers have in place of a ZooKeeper (`barnabas registry serve`)."""
+"""A registry for tests, in place of a ZooKeeper of several brokers (`barnabas registry serve`)."""
 
 import os
 
@@ -6,7 +6,7 @@ from barnabas.testing.server_process import ServerProcess
 
 
 class Registry(ServerProcess):
-    """One registry, which brokers name in `zookeeper.connect`; ZooKeeper's own clients may, too."""
+    """One registry, for the brokers' `zookeeper.connect`; ZooKeeper's own clients can use it, too."""
 
     _name = "the registry"
     _module = "barnabas.cli.main"
@@ -29,7 +29,7 @@ class Registry(ServerProcess):
 
     @property
     def connect(self) -> str:
-        """`host:port`, for `zookeeper.connect`."""
+        """Return `host:port`, for `zookeeper.connect`."""
         return self._address
 
     def _options(self) -> list[str]:

@@ -41,7 +41,7 @@ def test_a_clients_settings(tmp_path, capsys):
     [
         (
             "security.protocol=SASL_SSL",
-            ": sasl.mechanism=GSSAPI is not there: set one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER",
+            ": sasl.mechanism=GSSAPI is not supported: use one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER",
         ),
         ("default.api.timeout.ms=soon", ":2: default.api.timeout.ms=soon must be a number of milliseconds"),
     ],

@@ -165,7 +165,7 @@ def test_every_tool_of_kafka_leads_to_a_command_that_exists():
         (["topics", "--describe", "--at-min-isr-partitions", "--topics-with-overrides"], "only one can be given"),
         (["topics", "--create", "--topic", "t", "--partitions", "1", "--replica-assignment", "0"], "leave the other"),
         (["topics", "--fly"], "barnabas topics: No such option: --fly"),
-        (["topics", "--list", "--bootstrap-server", "here"], "barnabas topics: 'here' is no server address"),
+        (["topics", "--list", "--bootstrap-server", "here"], "barnabas topics: 'here' is not a server address"),
         (["topics", "--create", "--topic", "t", "--config", "x"], "--config x: must have the form name=value"),
         (["topics", "--create", "--topic", "t", "--replica-assignment", "a"], "must be broker ids such as 1:2,2:3"),
         (["topics", "--create", "--topic", "t", "--partitions", "0"], "argument --partitions: "),
@@ -224,7 +224,7 @@ def test_every_tool_of_kafka_leads_to_a_command_that_exists():
             "--formatter com.example.Mine is not supported",
         ),
         (["consume", "--topic", "t", "--partition", "0", "--offset", "9" * 30], "must be a number, earliest or latest"),
-        (["adopt", "/tmp", "--zookeeper", "a..b:2181"], "a..b:2181 is no ZooKeeper address"),
+        (["adopt", "/tmp", "--zookeeper", "a..b:2181"], "a..b:2181 is not a ZooKeeper address"),
         (["broker", "--host", "a..b", "--data-dir", "{tmp}"], "the listener's host 'a..b' is no host name"),
         (["broker", "--ready-fd", "99999999"], "--ready-fd 99999999: is no open descriptor"),
         (["consume"], "barnabas consume: no topic given: use --topic NAME or --include REGEX"),
@@ -361,7 +361,7 @@ def test_a_mistake_is_one_line_that_says_what_to_do(run, arguments, expected, tm
     ("error", "expected"),
     [
         (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "unknown host: nowhere"),
-        (socket.gaierror(socket.EAI_AGAIN, "Try again"), "host nowhere can't be looked up: Try again"),
+        (socket.gaierror(socket.EAI_AGAIN, "Try again"), "cannot resolve host nowhere: Try again"),
     ],
 )
 def test_a_host_that_the_resolver_does_not_know(run, monkeypatch, error, expected):

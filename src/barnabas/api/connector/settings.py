@@ -8,7 +8,7 @@ from typing import Final
 from barnabas.api.connector.assignment import STRATEGIES
 from barnabas.api.settings import Declared, SettingsTable
 
-_NO_MIRROR: Final = "a connector is no mirror: use create_message_streams_by_filter, or barnabas mirror"
+_NO_MIRROR: Final = "a connector does not mirror: use create_message_streams_by_filter, or barnabas mirror"
 
 TABLE: Final = SettingsTable(
     "consumer connector",

@@ -1,4 +1,4 @@
-"""The documented settings of the producer, in the words of docs/clients/producer.md, and what is made of them.
+"""The documented settings of the producer, as in docs/clients/producer.md, and the values derived from them.
 
 Names and defaults are those of 0.8.2, and of 0.7 for what 0.8 does not have.
 
@@ -247,7 +247,7 @@ class ProducerConfig:
     Attributes:
         given: The mapping that it was made of, for encoders and partitioners.
         settings: Every setting's value.
-        servers: `host:port,...` of metadata.broker.list; empty: zookeeper.connect says who there is.
+        servers: `host:port,...` of metadata.broker.list; empty: ZooKeeper lists the brokers.
         codec: none, gzip, snappy or lz4.
         compressed_topics: Empty: all.
     """
@@ -259,7 +259,7 @@ class ProducerConfig:
         config: By documented names.
 
         Raises:
-            ConfigError: One is unknown, can't be, or contradicts another.
+            ConfigError: One is unknown, invalid, or contradicts another.
         """
         self.given = config
         self.settings: Settings = TABLE.read(config)
@@ -275,7 +275,7 @@ class ProducerConfig:
 
     @property
     def zookeeper(self) -> ZooKeeperOptions:
-        """The way to reach ZooKeeper."""
+        """Return the options of the ZooKeeper connection."""
         settings, session_ms = self.settings, self.settings.integer("zookeeper.session.timeout.ms")
         connection_ms = session_ms
         if "zookeeper.connection.timeout.ms" in settings.given:
@@ -286,12 +286,12 @@ class ProducerConfig:
 
     @property
     def sync_time_s(self) -> float:
-        """zookeeper.sync.time.ms in seconds."""
+        """Return zookeeper.sync.time.ms in seconds."""
         return self.settings.integer("zookeeper.sync.time.ms") / 1000
 
     @property
     def backoff_s(self) -> float:
-        """retry.backoff.ms in seconds."""
+        """Return retry.backoff.ms in seconds."""
         return self.settings.integer("retry.backoff.ms") / 1000
 
     def is_compressed(self, topic: str) -> bool:
@@ -299,7 +299,7 @@ class ProducerConfig:
         return self.codec != "none" and (not self.compressed_topics or topic in self.compressed_topics)
 
     def librdkafka(self, servers: str, codec: str) -> dict[str, str | int]:
-        """librdkafka's settings for the connections to these brokers. Some are secrets. Raises ConfigError."""
+        """Return librdkafka's settings for connections to these brokers. Some are secrets. Raises ConfigError."""
         number = self.settings.integer
         request_ms, backoff_ms = number("request.timeout.ms"), number("retry.backoff.ms")
         retries, refresh_ms = number("message.send.max.retries"), number("topic.metadata.refresh.interval.ms")
@@ -355,6 +355,6 @@ def _servers(brokers: list[str]) -> str:
     for broker in brokers:
         match = _BROKER.fullmatch(broker)
         if match is None:
-            raise ConfigError(f"metadata.broker.list (broker.list): {broker} is no host:port, nor id:host:port")
+            raise ConfigError(f"metadata.broker.list (broker.list): {broker} must be host:port or id:host:port")
         found.append(match[1])
     return ",".join(found)

@@ -1,9 +1,9 @@
-"""What each setting is for, in a sentence: what DescribeConfigs tells if it is asked, and docs/configs.md.
+"""A sentence about each setting, for DescribeConfigs (on request) and docs/configs.md.
 
-The texts are our own, not Kafka's. One is for a topic's setting and for the broker's that it falls back to. Nobody but
-those who ask imports this module: a broker starts without it.
+The texts are Barnabas's own, not Kafka's. A topic's setting and the broker's setting behind it share a text. Only code
+that serves such requests imports this module: a broker starts without it.
 
-What does nothing here, or not all, says so at its end, by the table of what is implemented.
+The text of a setting without effect, or with a partial one, ends with that fact, from the table in `support`.
 """
 
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
@@ -11,7 +11,7 @@ from barnabas.core.config.support import WORKS, status
 
 
 def document_broker_setting(name: str) -> str | None:
-    """Text of at most 240 characters; None for what is no declared setting of a broker (one listener's, say)."""
+    """Return a text of at most 240 characters; None if a broker has no such declared setting (a listener's, say)."""
     if name not in BROKER_SETTINGS:
         return None
     told = status(name)
@@ -21,7 +21,7 @@ def document_broker_setting(name: str) -> str | None:
 
 
 def document_topic_setting(name: str) -> str | None:
-    """Text of at most 240 characters; None for what is no setting of a topic."""
+    """Return a text of at most 240 characters; None if a topic has no such setting."""
     if name not in TOPIC_SETTINGS:
         return None
     return TEXTS[TOPIC_SETTINGS[name].extra]

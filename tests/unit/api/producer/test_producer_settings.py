@@ -104,7 +104,7 @@ def test_what_is_no_broker_is_refused(given: str) -> None:
         ({**ASYNC, "callback.handler.props": {}}, "callback.handler.props is for callback.handler"),
         ({**ASYNC, "event.handler.props": {}}, "event.handler.props is for event.handler"),
         ({**BROKERS, "compression.codec": "zstd"}, "compression.codec=zstd"),
-        ({**BROKERS, "security.protocol": "TLS"}, "security.protocol=TLS is not there"),
+        ({**BROKERS, "security.protocol": "TLS"}, "security.protocol=TLS is not supported"),
         ({**BROKERS, "queue.sise": 1}, "did you mean queue.size"),
     ],
 )

@@ -56,7 +56,7 @@ def test_the_registry_keeps_what_was_told(data_dir: Path) -> None:
 
 
 def test_a_version_that_there_is_not_is_refused(data_dir: Path) -> None:
-    with pytest.raises(ConfigError, match=r"3\.9 is no version of Kafka's"):
+    with pytest.raises(ConfigError, match=r"3\.9 is not a Kafka version"):
         adopted_target(data_dir, "3.9")
 
 

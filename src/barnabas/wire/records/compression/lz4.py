@@ -32,7 +32,7 @@ _USUAL_RATIO = 4
 
 
 def compress(data: Buffer) -> bytes:
-    """One frame, as Kafka's Java clients write it."""
+    """Return one frame, in the form of Kafka's Java clients."""
     # The library's own frames cost three times as much, because it makes a context for each.
     parts: list[Buffer] = [_HEADER]
     view = memoryview(data)
@@ -49,7 +49,7 @@ def compress(data: Buffer) -> bytes:
 
 # differs from Kafka (lz4-linked-blocks): Java refuses to read them.
 def decompress(data: Buffer, max_bytes: int) -> bytes:
-    """The first frame; what follows it is ignored, as Java does. Linked blocks are read as well.
+    """Return the content of the first frame; later bytes are ignored, as in Java. Linked blocks are read as well.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.

@@ -19,12 +19,12 @@ _USUAL_RATIO = 4
 
 
 def compress(data: Buffer) -> bytes:
-    """One frame at Kafka's level."""
+    """Return one frame at Kafka's level."""
     return bytes(cramjam.zstd.compress(data, level=_LEVEL))
 
 
 def decompress(data: Buffer, max_bytes: int) -> bytes:
-    """All frames one after the other.
+    """Return the content of all frames.
 
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
