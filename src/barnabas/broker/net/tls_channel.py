@@ -48,7 +48,7 @@ class TlsError(OSError):
 
 
 class TlsLoop:
-    """What all TLS channels of an event loop share.
+    """State shared by all TLS channels of an event loop.
 
     Attributes:
         executor: Where handshakes compute.

@@ -326,7 +326,7 @@ class Session:
 
     def settle_soon(self, outcome: object) -> None:
         """Complete the pending exchange at the end of this turn of the event loop."""
-        self._connection.turns.add(self._settle_late)
+        self._connection.scheduler.add(self._settle_late)
 
     def _settle_late(self) -> None:
         current, self._current = self._current, None

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Any, Final, TypeAlias, TypeVar
 
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending
 
@@ -60,10 +60,10 @@ class Slices:
         codec: Where large requests are decoded and their answers encoded.
     """
 
-    __slots__ = ("_now_ns", "_running", "_turns", "codec")
+    __slots__ = ("_now_ns", "_running", "_scheduler", "codec")
 
-    def __init__(self, turns: Turns, now_ns: Callable[[], int], codec: Executor) -> None:
-        self._turns = turns
+    def __init__(self, scheduler: Scheduler, now_ns: Callable[[], int], codec: Executor) -> None:
+        self._scheduler = scheduler
         self._now_ns = now_ns
         self._running: deque[_Run] = deque()
         self.codec = codec
@@ -104,7 +104,7 @@ class Slices:
 
     def _queue(self, run: "_Run") -> None:
         if not self._running:
-            self._turns.add(self._take_turn)
+            self._scheduler.add(self._take_turn)
         self._running.append(run)
 
     def _take_turn(self) -> None:
@@ -112,7 +112,7 @@ class Slices:
         running = self._running
         run = running.popleft()
         if running:
-            self._turns.add(self._take_turn)
+            self._scheduler.add(self._take_turn)
         if run.pending.is_done:
             return
         steps = run.steps

@@ -35,7 +35,7 @@ from barnabas.broker.net.connection import Connection, FrameHandler
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.replicas.control import ControlRequests
 from barnabas.broker.replicas.leading import Leading
 from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
@@ -135,10 +135,10 @@ class Node:
         self._executors = Executors(env, config)
         self._topic_settings = TopicSettings(config, lambda topic: self._view.topic_overrides(topic))
         self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
-        self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
+        self._scheduler = Scheduler(env.loop.call_soon, self._clock.monotonic_ns)
         # Fetches that wait, groups and transactional ids may each take as much as what is received.
         self._most_bytes = env.limits.receive_memory_bytes(config.queued_max_request_bytes)
-        self._fetches = Purgatory(self._timers, self._turns.add_check, self._most_bytes)
+        self._fetches = Purgatory(self._timers, self._scheduler.add_check, self._most_bytes)
         self._listeners = BrokerListeners(config, env, self._executors.log)
         self.logins = Logins(config, env)
         self.quotas = quotas_of(config)
@@ -254,7 +254,7 @@ class Node:
             registry,
             access.authorizer,
             routes.offered,
-            Slices(self._turns, self._clock.monotonic_ns, self._executors.codec),
+            Slices(self._scheduler, self._clock.monotonic_ns, self._executors.codec),
             Conversions(self._executors.conversion, self._executors.large_conversion, self._env.dice),
             FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
             ColdReads(self._executors.cold_read, self._env.page_cache),
@@ -321,7 +321,7 @@ class Node:
                 channels.close()
         if self._replicas is not None:
             self._replicas.stop_appends()
-        self._turns.finish()
+        self._scheduler.finish()
         self._listeners.close()
         if self._controller is not None:
             await self._controller.close()
@@ -668,10 +668,10 @@ class Node:
     def _accept(self, services: Services, routes: RouteTable, notes: "FactNotes | None") -> ReceiveMemory:
         # Not before everything else has what it needs: what is left is shared out.
         memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
-        reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
+        reactor = Reactor(memory, self._scheduler, self._clock.monotonic_ns)
         if notes is not None:
             reactor.on_waited = notes.waited
-        for each in (memory, reactor.strangers_memory):
+        for each in (memory, reactor.unauthenticated_memory):
             watch(each, self._timers, self._clock.monotonic_ns)
 
         def new_session_of(name: str) -> Callable[[Connection], FrameHandler]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.memory_watch import watch
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.registry.embedded import REGISTRY_FILE, EmbeddedRegistry
 from barnabas.broker.server.environment import Environment, machine_environment
 from barnabas.broker.server.registry_listeners import RegistryListeners
@@ -67,8 +67,8 @@ class RegistryServer:
         self._listeners = RegistryListeners(env, config, registry)
         self.addresses = self._listeners.addresses
         memory = ReceiveMemory(_RECEIVE_BYTES)
-        reactor = Reactor(memory, Turns(env.loop.call_soon, env.clock.monotonic_ns), env.clock.monotonic_ns)
-        for each in (memory, reactor.strangers_memory):
+        reactor = Reactor(memory, Scheduler(env.loop.call_soon, env.clock.monotonic_ns), env.clock.monotonic_ns)
+        for each in (memory, reactor.unauthenticated_memory):
             watch(each, env.timers, env.clock.monotonic_ns)
         self._listeners.start(reactor)
         if self._health is not None:

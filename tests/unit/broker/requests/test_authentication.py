@@ -13,7 +13,7 @@ from barnabas.broker.facts.store import Facts
 from barnabas.broker.net.connection import Connection
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.net.reactor import Reactor
-from barnabas.broker.net.turns import Turns
+from barnabas.broker.net.scheduler import Scheduler
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.broker.requests.authentication import Authentication
@@ -58,8 +58,8 @@ class Stranger:
         self.peer = MemoryPeer()
         self.deferred = []
         self.waiting = []
-        turns = Turns(self.deferred.append, self.clock.monotonic_ns)
-        reactor = Reactor(ReceiveMemory(1 << 24), turns, self.clock.monotonic_ns)
+        scheduler = Scheduler(self.deferred.append, self.clock.monotonic_ns)
+        reactor = Reactor(ReceiveMemory(1 << 24), scheduler, self.clock.monotonic_ns)
         self.connection = Connection(reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda _: None)
         handlers = (api_versions, produce, sasl_handshake, sasl_authenticate)
         table = RouteTable(

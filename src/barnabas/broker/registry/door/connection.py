@@ -101,7 +101,7 @@ class ZooKeeperConnection:
     def _sent(self, now_ns: int) -> None:
         if self._is_ending and not self._out:
             # Not here: the connection is in the middle of something.
-            self._connection.turns.add(self._connection.close)
+            self._connection.scheduler.add(self._connection.close)
 
     def on_closed(self) -> None:
         self._is_closed = True
@@ -116,7 +116,7 @@ class ZooKeeperConnection:
 
     def _forget_all_watches(self) -> None:
         if self._server.watches.remove_some(self, _WATCHES_PER_TURN):
-            self._connection.turns.add(self._forget_all_watches)
+            self._connection.scheduler.add(self._forget_all_watches)
 
     def detach(self, reason: str) -> None:
         """Close the connection: the session moved to another one, or ended."""
@@ -126,7 +126,7 @@ class ZooKeeperConnection:
     def end(self, reason: str) -> None:
         """Close the connection after this turn; its session may continue on another one."""
         self._is_ending = True
-        self._connection.turns.add(partial(self._connection.close, reason))
+        self._connection.scheduler.add(partial(self._connection.close, reason))
 
     def _word(self, word: bytes) -> None:
         self._out += answer_to(word, self._server)
@@ -396,7 +396,7 @@ class ZooKeeperConnection:
     def _plan_flush(self) -> None:
         if not self._is_flush_planned:
             self._is_flush_planned = True
-            self._connection.turns.add(self._flush)
+            self._connection.scheduler.add(self._flush)
 
     def _flush(self) -> None:
         """Continue after a commit: process waiting requests, and send the answers."""

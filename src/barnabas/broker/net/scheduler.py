@@ -1,4 +1,4 @@
-"""What runs at the end of the event loop's current turn, one after the other.
+"""The scheduler: runs checks and tasks at the end of the event loop's current turn.
 
     checks: who waits is asked whether that is over ─► tasks: answers that came of it, connections that go on
 
@@ -28,7 +28,7 @@ MOST_NS: Final = 4_000_000
 FEW: Final = 16
 
 
-class Turns:
+class Scheduler:
     """The checks and tasks that wait. Belongs to the event loop's thread."""
 
     __slots__ = ("_checks", "_defer", "_is_planned", "_now_ns", "_tasks")
