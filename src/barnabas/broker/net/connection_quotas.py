@@ -1,9 +1,9 @@
-"""How many connections there may be, from each address, at each listener and in all, and how fast they may come.
+"""Connection quotas: the number of connections per address, per listener and in all, and their creation rate.
 
-A connection from an address at its limit is closed at once. When a listener or the broker is at its limit, or connections
-arrive faster than allowed, new ones wait: the listener accepts none until there is room. Unauthenticated connections have
-a share of the places; when this share or all places are taken, the oldest one is closed.
-The listener on which brokers meet, where there are others, knows only limits of its own: there others make room.
+A connection from an address at its limit is closed at once. When a listener or the broker is at its limit, or
+connections arrive faster than allowed, new ones wait: the listener accepts none until there is room. Unauthenticated
+connections have a share of the places; when this share or all places are taken, the oldest one is closed. The
+inter-broker listener, if it is a listener of its own, is bound by its own limits only: other listeners make room.
 
 The limits are read when they are needed: they may change while the broker runs.
 
