@@ -2,12 +2,12 @@
 
     checks: has the event of a waiting operation happened? ─► tasks: late answers, connections with more requests
 
-Three kinds of work are added here: waiting operations whose event may have happened (`Purgatory`), answers that completed
-while another request was handled (so that completing one never runs another request inside of it), and connections whose
-time slice ended before their requests did. Checks run first, so an answer that a check completes leaves in the same turn.
+Three kinds of work are added here: waiting operations whose event may have happened (`Purgatory`), answers that
+completed while another request was handled (completing one never runs another request inside of it), and connections
+whose time slice ended before their requests did. Checks run first, so their answers leave in the same turn.
 
-With very many of them (one append completes thousands of long polls) a turn ends after its time slice, and the rest runs
-in the next turn.
+With very many of them (one append completes thousands of long polls) a turn ends after its time slice; the rest runs in
+the next turn.
 
 Invariants: each check or task runs once, in the order of addition; one that is added while its kind runs waits for the
 next turn, after the sockets were polled; an exception is logged and does not affect the others.
