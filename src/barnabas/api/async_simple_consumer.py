@@ -290,7 +290,7 @@ class AsyncSimpleConsumer:
         raise_for_any({key: code for key, code in codes.items() if code != _NO_SUCH_OFFSET}, text)
         return found
 
-    # --- who to ask
+    # --- leaders and coordinators
 
     async def find_leader(self, topic: str, partition: int) -> tuple[str, int]:
         # Who is asked in an older version creates a topic that is asked for, where it does that at all.
@@ -337,7 +337,7 @@ def _is_cut(messages: MessageSet) -> bool:
     try:
         return messages.size_in_bytes > 0 and messages.error is None and messages.valid_bytes == 0
     except InvalidMessageError:
-        # Whoever reads it will be told.
+        # Iteration will report it.
         return False
 
 

@@ -165,7 +165,7 @@ class BrokerConnection:
             response = await channel.send(request, answer, max_version=max_version, timeout_ms=self._timeout_ms)
         except (KafkaError, ProtocolError) as error:
             if isinstance(error, ProtocolError) or error.code in _OF_THE_CONNECTION:
-                # Nobody knows what else comes of it.
+                # The rest of the stream is undefined.
                 await self._drop(channel)
             raise
         except EncodeError as error:
@@ -174,7 +174,7 @@ class BrokerConnection:
         return response
 
     async def _connected(self) -> Channel:
-        # One of those who ask at once connects; the others wait for it.
+        # One of several concurrent callers connects; the others wait for it.
         async with self._connecting:
             if self._is_closed:
                 raise ClosedError(f"the connection to {self.host}:{self.port} was closed")

@@ -212,7 +212,7 @@ class SimpleConsumer:
         """
         return self._run().run(self._consumer.fetch_offsets(group_id, partitions, version=version))
 
-    # --- who to ask
+    # --- leaders and coordinators
 
     def find_leader(self, topic: str, partition: int) -> tuple[str, int]:
         """Return host and port of the broker that leads a partition: fetch from that broker.

@@ -22,9 +22,9 @@ from barnabas.core.types import TopicPartition
 
 _PROTOCOL_VERSION: Final = "inter.broker.protocol.version"
 _MIN_ISR: Final = "min.insync.replicas"
-# A setting that no Kafka has tells our brokers from it.
+# A setting that Kafka does not have identifies Barnabas's brokers.
 _BARNABAS_SETTING: Final = "barnabas.record.validation"
-# What a release of Kafka was the first to know: an API key, and a version of it. The newest stand first.
+# The API key and version that each release of Kafka introduced, newest first.
 _RELEASES: Final = (
     ("2.8 or later", 60, 0),  # DescribeCluster
     ("2.7", 50, 0),  # DescribeUserScramCredentials
@@ -39,9 +39,9 @@ _RELEASES: Final = (
     ("1.0", 37, 0),  # CreatePartitions
     ("0.11", 32, 0),  # DescribeConfigs
 )
-# These say that a broker's settings are not told, and not that it is away.
+# With these codes a broker hides its settings, but is available.
 _NOT_TOLD: Final = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION)
-# For what is asked once: whether somebody is away is what is asked for here, and is not waited for.
+# For single attempts: this code looks for unavailable brokers, so it does not wait for them.
 _ONCE_MS: Final = 1
 _TOPICS_AT_ONCE: Final = 10
 
@@ -83,7 +83,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         except UnreachableError:
             raise
         except KafkaError:
-            # There is none now, or it is away: what the others know will do.
+            # There is no controller now, or it is unavailable: other brokers' metadata suffices.
             channel = await self.pool.any_broker()
         return await self.pool.metadata(None, channel=channel)
 
@@ -92,7 +92,7 @@ class ClusterAdmin(ReplicaAdmin, ConfigAdmin):
         try:
             moves = await ReplicaAdmin(self.pool, _ONCE_MS).reassignments()
         except KafkaError:
-            # A Kafka before 2.4, or no controller now. What is added is then missed: that errs on the safe side.
+            # Kafka before 2.4, or no controller now. Added replicas are then unknown, which errs on the safe side.
             return {}
         return {name: move.adding for name, move in moves.items()}
 

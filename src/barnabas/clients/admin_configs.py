@@ -21,7 +21,7 @@ from barnabas.wire.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 
-# A topic or broker that is not there won't come while somebody waits at a terminal.
+# A missing topic or broker will not appear while a user waits at a terminal.
 _NOT_HEALED = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.BROKER_NOT_AVAILABLE)
 
 

@@ -41,7 +41,7 @@ class FactsAdmin(AdminCalls):
         except KafkaError as error:
             if error.code is not ErrorCode.NETWORK_EXCEPTION:
                 raise
-            # One that has stopped meanwhile can't be reached now: that is another error.
+            # A broker that has stopped meanwhile is unreachable, which is another error.
             await self.pool.broker(node_id)
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,

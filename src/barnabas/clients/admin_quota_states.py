@@ -25,7 +25,7 @@ _NO_RIGHT = "this takes DESCRIBE_CONFIGS on the cluster; without it a user can o
 
 _NO_LIMITS = "this takes DESCRIBE_CONFIGS on the cluster"
 
-# The types of what a limit is for, by the protocol's names.
+# The entity types of quotas, by the protocol's names.
 _USER, _CLIENT_ID = "user", "client-id"
 
 

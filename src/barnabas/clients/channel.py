@@ -32,7 +32,7 @@ R = TypeVar("R", bound=Message)
 _SIZE = Struct(">i")
 MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 DEFAULT_REQUEST_TIMEOUT_MS = 30_000
-# How long what was sent last may take to leave when a connection is closed.
+# Time limit for sending the last data when a connection is closed.
 _CLOSE_TIMEOUT_S = 5.0
 _CLOSED = "the broker closed it"
 # 10 ms of most; records stay as they are.
@@ -175,7 +175,7 @@ class Channel:
         """
         api = APIS[api_key]
         highest = api.max_version if max_version is None else min(max_version, api.max_version)
-        # What is private is not told of: whoever asks for it finds out.
+        # Private APIs are not listed: the request itself shows whether they are supported.
         unknown = (api.min_version, api.max_version) if api.is_private else (0, -1)
         least, most = self.versions.get(api_key, unknown)
         version = min(highest, most)
@@ -232,7 +232,7 @@ class Channel:
         finally:
             self._waiting.pop(correlation_id, None)
             if future.done() and not future.cancelled():
-                # Where sending failed nobody has asked it why: that it was told is enough.
+                # Retrieves the exception of a failed send, which was reported already.
                 future.exception()
         _, pos = decode_response_header(frame, request.API_KEY, version)
         if len(frame) > _DECODED_AT_ONCE_BYTES and self._elsewhere is not None and answer.API_KEY != _FETCH:
@@ -267,7 +267,7 @@ class Channel:
 
     async def close(self) -> None:
         """Close the connection; pending requests fail with NETWORK_EXCEPTION."""
-        # What was sent without an answer may still be on its way out.
+        # Requests without a response may still be in the send buffer.
         self._writer.close()
         self._end(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.host}:{self.port} was closed"))
         self._task.cancel()
@@ -317,7 +317,7 @@ class Channel:
         except (KafkaError, ProtocolError) as error:
             if isinstance(error, KafkaError) and error.code is ErrorCode.REQUEST_TIMED_OUT:
                 raise
-            # Whoever is there answered something else, or hung up.
+            # The peer sent another answer, or hung up.
             message = f"{self.host}:{self.port} does not speak Kafka's protocol"
             if isinstance(error, KafkaError) and error.message.endswith(_CLOSED):
                 message += ", or not so: is security.protocol right?"
@@ -337,7 +337,7 @@ class Channel:
                 frame = memoryview(await self._reader.readexactly(size))
                 (correlation_id,) = _SIZE.unpack_from(frame)
                 future = self._waiting.get(correlation_id)
-                # An answer that nobody waits for any more came after its timeout.
+                # A response without a waiter came after its timeout.
                 if future is not None and not future.done():
                     future.set_result(frame)
         except asyncio.IncompleteReadError:

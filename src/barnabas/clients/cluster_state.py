@@ -132,7 +132,7 @@ def troubles(partition: Partition) -> list[Trouble]:
         found.append(Trouble.UNDER_MIN_ISR)
     if in_sync < wanted:
         found.append(Trouble.UNDER_REPLICATED)
-    # Of one replica it is always so, and nobody wants to hear of it every time.
+    # Always true with one replica, so it is not reported then.
     if in_sync == partition.min_isr and wanted > 1:
         found.append(Trouble.AT_MIN_ISR)
     return found

@@ -228,7 +228,7 @@ class Consumer:
                 # An aborted transaction ends with its marker; the producer's next one may be committed.
                 aborted.discard(header.producer_id)
             elif not (header.is_transactional and header.producer_id in aborted):
-                # A batch is sent whole, also where the position lies within it.
+                # A batch is sent whole, even if the position is within it.
                 records = [record for record in iterate_records(batch) if record.offset >= position]
                 if records:
                     fetched.append(FetchedBatch(partition, records, header.is_log_append_time))

@@ -233,10 +233,10 @@ class GroupMember:
         try:
             while True:
                 await asyncio.sleep(self._heartbeat_interval_ms / 1000)
-                # Another coordinator may need longer than a session to take over; it then begins sessions anew.
+                # Another coordinator may need longer than a session to take over; it then restarts sessions.
                 await retry(attempt, self._rebalance_timeout_ms)
         except Exception as error:
-            # Whatever it is, the member must not go on as if it still beat: `raise_failure` tells its user.
+            # After any error the member must stop: `raise_failure` reports it to the user.
             self.needs_rejoin = True
             if not isinstance(error, KafkaError) or error.code not in _REJOIN:
                 self._failure = error

@@ -150,7 +150,7 @@ class Pool:
             return is_open[self.env.dice.randrange(len(is_open))] if len(is_open) > 1 else is_open[0]
         failure: KafkaError | None = None
         known = dict.fromkeys([*self._bootstrap, *self._brokers.values()])
-        # Who stands still takes a connection, and answers nothing.
+        # A paused broker accepts connections but does not answer.
         lost = {place[:2] for place, channel in self._channels.items() if not channel.is_open}
         for address in sorted(known, key=lambda address: (address in lost, self._failures.get(address, 0))):
             try:
@@ -384,7 +384,7 @@ class Pool:
             return channel
         task = self._connecting.get(place)
         if task is None:
-            # As a task: who gives up waiting does not take the connection from the others, and they share its failure.
+            # As a task: a cancelled caller does not cancel the connection for others, and they share its failure.
             task = asyncio.get_running_loop().create_task(self._connect(address, group_id))
             self._connecting[place] = task
             task.add_done_callback(lambda done: self._connected(place, done))

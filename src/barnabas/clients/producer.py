@@ -237,7 +237,7 @@ class Producer:
                     self._succeed(partition, batch, response)
                 queue.in_flight = None
         finally:
-            # Nobody sends what is left, nor what would come.
+            # No task sends the remaining or later records.
             self._is_closed = True
             for batch in queue.all_batches():
                 self._fail(batch, KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed"))
@@ -315,7 +315,7 @@ class Producer:
             raise ProtocolError(f"{channel.host}:{channel.port} answered Produce without a partition")
         answer = answers[0]
         code = ErrorCode(answer.error_code)
-        # The batch was written already, by an attempt whose answer was lost.
+        # An earlier attempt, whose answer was lost, wrote the batch already.
         if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and self._is_idempotent:
             return None
         if code is not ErrorCode.NONE:

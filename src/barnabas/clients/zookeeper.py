@@ -85,14 +85,14 @@ def _user_and_password(values: Mapping[str, str], name: str) -> str | None:
 
 def tls_context(values: Mapping[str, str]) -> "ssl.SSLContext":
     """Return the TLS context for zookeeper.ssl.*. Raises ConfigError."""
-    # Here: who speaks in the clear does without it.
+    # Imported here, because connections without TLS do not need it.
     from barnabas.wire.security.tls.contexts import client_context
     from barnabas.wire.security.tls.settings import read_settings
 
     def text(name: str) -> str | None:
         found = values.get(f"zookeeper.{name}")
         if found is None and name.endswith("store.type"):
-            # As ZooKeeper: its name says what it is.
+            # As in ZooKeeper, the file name determines the type.
             location = values.get(f"zookeeper.{name.removesuffix('type')}location", "")
             return STORE_TYPES.get(location.rpartition(".")[2].lower())
         return found

@@ -34,7 +34,7 @@ def options(*words: Word) -> str:
             parts.append(word)
             continue
         option, value = word[0], str(word[1])
-        # A dash alone stands for standard input, and is no option.
+        # A single dash means standard input, and is not an option.
         if value == "-" or not value.startswith("-"):
             parts += [value] if option == NAME else [option, value]
         elif option == NAME:

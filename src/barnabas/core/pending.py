@@ -172,7 +172,7 @@ class Pending(Generic[T]):
 def completed(value: T) -> Pending[T]:
     """Return a pending answer that has its value already."""
     pending: Pending[T] = Pending()
-    # As `complete` where nobody waits yet, without the call.
+    # Like `complete` without a waiter, without the call.
     pending.is_done = True
     pending._value = value
     return pending

@@ -66,10 +66,10 @@ class Purgatory:
         self._defer = defer
         self.most_bytes = most_bytes
         self.kept_bytes = 0
-        # The longest waiting first; only those that are counted.
+        # The oldest operations first; only counted ones.
         self._counted: dict[_Watched, None] = {}
         self._by_key: dict[Hashable, dict[DelayedOperation, _Watched]] = {}
-        # Those of very many keys: asked about each key, so that to begin and to end costs nothing for each.
+        # Operations with very many keys: checked for each key, so that their start and end cost nothing per key.
         self._with_many: dict[DelayedOperation, _Watched] = {}
         self._waiting: dict[DelayedOperation, _Watched] = {}
 

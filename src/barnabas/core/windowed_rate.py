@@ -67,7 +67,7 @@ class Windows:
         for index, start_ms in enumerate(starts_ms):
             if now_ms - start_ms >= lifetime_ms:
                 self._begin(index, now_ms)
-        # Added up anew: what was added and taken back one by one may leave a rest of rounding.
+        # Summed again, because single additions and subtractions may leave a rounding error.
         self.total = sum(self.sums)
         if starts_ms:
             self.due_ms = min(starts_ms[self.current] + self._window_ms, min(starts_ms) + lifetime_ms)

@@ -26,7 +26,7 @@ def member_config(broker_id: int, zookeeper_connect: str, broker_count: int = 3)
         **cluster_settings(broker_count),
         "default.replication.factor": str(min(3, broker_count)),
         "min.insync.replicas": str(min(2, broker_count)),
-        # Few partitions of what the brokers keep for themselves: each is a file or four, on each broker.
+        # Few partitions of internal topics, because each is several files on each broker.
         "offsets.topic.num.partitions": "3",
         "transaction.state.log.num.partitions": "3",
         "broker.id": str(broker_id),

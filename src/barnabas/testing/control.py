@@ -18,7 +18,7 @@ from barnabas.testing.seen_request import SeenRequest, api_name
 from barnabas.wire.protocol.api_keys import ApiKey, request_class, response_class
 from barnabas.wire.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer
 
-# Gets the decoded message; changes it, or returns another one of its class.
+# Receives the decoded message; changes it, or returns another one of its class.
 ChangeRequest: TypeAlias = Callable[[Any], Message | None]
 ChangeAnswer: TypeAlias = Callable[[Any, SeenRequest], Message | None]
 
@@ -88,7 +88,7 @@ class Control:
         self._asks_for_stalls = False
         self._stalls_ms: tuple[int, int] | None = None
         self._changes: dict[int, _Change] = {}
-        # Each process numbers its requests anew: what was held for one is nothing to the next.
+        # Each process numbers its requests from the start, so held requests do not carry over.
         self._process_count = 0
 
     # --- the process
@@ -191,7 +191,7 @@ class Control:
             return [] if self._socket is None else self._not_served
 
     def _send_watch(self) -> int:
-        # One after the other, so that the last one that the broker hears is the newest.
+        # One after the other, so that the broker receives the newest last.
         with self._sending:
             with self.changed:
                 self._watch_id += 1
@@ -205,7 +205,7 @@ class Control:
             try:
                 ours.sendall(encode(fields, body))
             except OSError:
-                # The process has ended: nobody waits for this.
+                # The process has ended, so there is no waiter.
                 self._lost(ours)
 
     # --- in the thread
@@ -271,7 +271,7 @@ class Control:
         changed_request = None
         if action.change_request is not None:
             try:
-                # Of its own: the test keeps the one that came.
+                # A copy: the test keeps the original.
                 mine = _decoded(request_class(api_key), request.api_version, body)
                 changed_request = WireBuffer()
                 (action.change_request(mine) or mine).encode(request.api_version, changed_request)

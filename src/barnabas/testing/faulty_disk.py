@@ -220,7 +220,7 @@ class FaultyDisk(LocalFileSystem):
             if unsafe_bytes:
                 os.truncate(path, synced_bytes + keep(unsafe_bytes))
         self._synced_bytes.clear()
-        # The deepest first: what is above may move or remove it.
+        # The deepest first, because its parents may be moved or removed.
         for directory in sorted(self._changes, key=lambda path: len(path.parts), reverse=True):
             changes = self._changes[directory]
             for change in reversed(changes[keep_names(len(changes)) :]):
@@ -237,7 +237,7 @@ class FaultyDisk(LocalFileSystem):
 
 def _rename_keys(by_path: dict[Path, T], source: Path, target: Path) -> None:
     if not target.is_dir():
-        # Nothing stands below a file: there is no need to look through all that is known.
+        # A file has no children, so no search is needed.
         if source in by_path:
             by_path[target] = by_path.pop(source)
         return

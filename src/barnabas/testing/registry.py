@@ -35,5 +35,5 @@ class Registry(ServerProcess):
     def _options(self) -> list[str]:
         host = f"[{self._host}]" if ":" in self._host else self._host
         options = ["registry", "serve", "--data-dir", str(self.data_dir), "--listeners", f"{host}:{self._port}"]
-        # As short as brokers ask for: a test waits for the end of those that it kills.
+        # As short as brokers request: tests wait for the end of killed brokers' sessions.
         return [*options, "--override", "barnabas.registry.min.session.timeout.ms=1"]

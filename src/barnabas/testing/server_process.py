@@ -177,7 +177,7 @@ class ServerProcess(ABC):
         if self._data_dir is not None:
             self.stop()
         else:
-            # Nobody will read the data: there is nothing to write down.
+            # The data will not be read, so nothing needs saving.
             self.kill()
         self.log_text()
         if self._directory is not None:

@@ -50,7 +50,7 @@ class StreamConsumption:
         self._sink_of = sink_of
         self._commits_on_stop = commits_on_stop
         self._partitions: dict[TopicPartition, OwnedPartition] = {}
-        # Of what was given up: where storing was interrupted, it is begun again.
+        # Of released partitions: an interrupted commit is started again.
         self._unstored: dict[TopicPartition, int] = {}
         self._storing = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None

@@ -64,7 +64,7 @@ class GroupReader:
         found = await self._registry.get_many([paths.child(self._ids, consumer) for consumer in consumers])
         subscriptions: dict[str, Subscription] = {}
         for consumer, node in zip(consumers, found, strict=True):
-            # Whoever is gone by now is told of by the watch.
+            # The watch reports consumers that are gone by now.
             if node is not None:
                 try:
                     subscriptions[consumer] = decode_subscription(node[0])

@@ -255,7 +255,7 @@ class Membership:
         try:
             await self._consumption.stop()
         except BarnabasError as error:
-            # As Kafka has it: whoever reads on begins at what was stored before.
+            # As in Kafka: the next owner begins at the offset stored before.
             log.warning("%s: the offsets before a rebalance were not stored: %s", self.consumer, error)
         await self._release()
         for topic in {partition.topic for partition in share}:

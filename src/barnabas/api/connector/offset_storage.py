@@ -57,7 +57,7 @@ class ZooKeeperOffsets:
     def __init__(self, registry: Registry, group_id: str) -> None:
         self._registry = registry
         self._group_id = group_id
-        # What is known to be stored.
+        # The offsets known to be stored.
         self._stored: dict[TopicPartition, int] = {}
 
     async def fetch(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:

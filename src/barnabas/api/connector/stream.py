@@ -95,7 +95,7 @@ class Sink:
         self._note_room = note_room
         self._is_full = False
         self._chunks: SimpleQueue[_Chunk | BaseException | None] = SimpleQueue()
-        # What the program is in the middle of.
+        # The chunk that the program is reading.
         self._chunk: _Chunk | None = None
         self._messages: Iterator[MessageAndOffset] = iter(())
         self._is_ended = False
@@ -167,7 +167,7 @@ class Sink:
             try:
                 given = next(self._messages, None)
             except Exception:
-                # What is damaged can't be passed over: nobody knows where the next one begins.
+                # Damaged data cannot be skipped, because the start of the next message is unknown.
                 self._chunk = None
                 source.is_failed = True
                 raise
@@ -254,7 +254,7 @@ class KafkaStream(Sink, Generic[K, V]):
         """
         taken = self._take(self._timeout_s)
         if taken is None:
-            # For whoever asks again.
+            # For the next call.
             self._chunks.put(None)
             raise StopIteration
         source, given = taken

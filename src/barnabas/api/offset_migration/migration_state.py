@@ -137,7 +137,7 @@ _STEPS: Mapping[Side, Mapping[Phase, Step]] = {
         Phase.UNTOLD: Step.WAIT,
     },
 }
-# Who still has to be restarted, by where it commits.
+# The consumers still to be restarted, by their commits.
 _OTHERS: Mapping[tuple[Side, Phase], Commits] = {
     (Side.KAFKA, Phase.ZOOKEEPER_AND_BOTH): Commits.ZOOKEEPER,
     (Side.KAFKA, Phase.BOTH_AND_KAFKA): Commits.BOTH,
@@ -172,7 +172,7 @@ def migration_state(
         )
         for name, registered_ms in sorted(registered.items())
     )
-    # Who owns nothing in the tree may commit all the same.
+    # A consumer without partitions in the tree may still commit.
     told = {each.commits for each in consumers} | {each.commits for each in partitions if each.owner not in registered}
     told.discard(Commits.SILENT)
     phase = Phase.STOPPED if not registered and not told else _PHASES.get(frozenset(told), Phase.SPLIT)

@@ -72,7 +72,7 @@ async def watch(
                 for name, each in found.members.items()
             }
             watched.problems = found.problems
-        # After ZooKeeper, as whoever commits to both does so here first.
+        # After ZooKeeper, because consumers that commit to both commit here first.
         in_kafka = await _in_kafka(kafka, group, {*owners, *stored})
         watched.samples.append(Sample(owners, stored, in_kafka))
         if len(watched.samples) >= sample_count or _is_told(watched):
@@ -83,7 +83,7 @@ async def watch(
 def _is_told(watched: Watched) -> bool:
     """Return whether more samples would add nothing."""
     if not watched.registered:
-        # What is at rest needs a second look alone.
+        # Unchanged offsets need only a second sample.
         return len(watched.samples) > 1 and watched.samples[-1] == watched.samples[-2]
     found = partition_evidence(watched.samples)
     commits = {name: together(each.commits for each in found if each.owner == name) for name in watched.registered}
@@ -94,5 +94,5 @@ async def _in_kafka(kafka: KafkaOffsets, group: str, partitions: Iterable[TopicP
     try:
         return await kafka.committed_offsets(group)
     except EncodeError:
-        # Brokers before 0.10.2 tell only what they are asked for.
+        # Brokers before 0.10.2 return only the requested partitions.
         return await kafka.committed_offsets(group, partitions)

@@ -39,7 +39,7 @@ class AsyncProducer:
         """
         if self._producer is None:
             raise RuntimeError("the producer is not open")
-        # What it is given is looked at there.
+        # `Producer.send` checks the arguments.
         await asyncio.to_thread(self._producer.send, *given)  # type: ignore[arg-type]
 
     async def close(self) -> None:

@@ -50,7 +50,7 @@ _TRIED_AGAIN = {
 }
 # How long to wait before looking whether there is anybody to wait for; twice as long each time.
 _FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 2.0
-# For how long no answer comes before somebody looks.
+# The time without an answer after which the brokers are probed.
 _STUCK_MS = 500
 
 
@@ -81,7 +81,7 @@ class Delivery:
         self._retries = retries
         self._backoff_s = backoff_s
         self._failures: list[Failure] = []
-        # Where what is unsettled went.
+        # The partitions of unsettled messages.
         self._under_way: set[tuple[str, int]] = set()
         self._number = 0
         # When the number of unsettled messages was another for the last time.

@@ -83,7 +83,7 @@ def _takes_an_argument(found: type) -> bool:
     try:
         parameters = inspect.signature(found).parameters.values()
     except ValueError:
-        # A class in C, which tells nothing.
+        # A class in C, which has no signature.
         return False
     return any(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters)
 

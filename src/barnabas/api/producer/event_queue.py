@@ -117,7 +117,7 @@ class EventQueue:
             return
         with self._has_room:
             self._backlog.unsettled = unsettled
-            # Not for each batch: who waits is woken for something.
+            # Not for each batch: a waiter is woken only if it can proceed.
             if self._waiting_count and self._backlog.room >= self._backlog.size // 4:
                 self._has_room.notify_all()
 

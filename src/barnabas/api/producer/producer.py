@@ -55,7 +55,7 @@ class Producer:
         self._encoding = Encoding(encoder, key_encoder, settings.integer("max.message.size"))
         self._partitioner = new_partitioner(settings.given_object("partitioner.class"), config)
         self._clock = SystemClock()
-        # Sync: who sends. Async: who closes.
+        # Sync: guards senders. Async: guards `close`.
         self._lock = threading.Lock()
         self._is_closed = False
         self._hooks = CallbackHandler()

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 # How often answers are asked for while there is nothing else to do.
 _POLL_MS = 5
-# How many batches are handed over between, at the most.
+# The maximum number of batches handed over in between.
 _MOST_IN_A_ROW = 8
 
 

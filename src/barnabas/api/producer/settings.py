@@ -317,7 +317,7 @@ class ProducerConfig:
             "message.max.bytes": largest,
             "message.send.max.retries": retries,
             "message.timeout.ms": min(_MOST, (retries + 1) * (max(request_ms, socket_ms) + backoff_ms)),
-            # What is handed over is meant to go: this only lets what belongs together go together.
+            # Handed-over messages must be sent soon: this only groups related ones.
             "queue.buffering.max.ms": min(5, number("queue.buffering.max.ms")) if self.is_async else 5,
             "queue.buffering.max.messages": max(10_000, number("queue.buffering.max.messages")),
             "reconnect.backoff.ms": backoff_ms,
@@ -346,7 +346,7 @@ class ProducerConfig:
                 raise ConfigError(f"{name} needs producer.type=async: a sync producer has no queue")
             if settings.given_object(name) is None and settings.given_object(f"{name}.props") is not None:
                 raise ConfigError(f"{name}.props is for {name}, which is not set")
-        # What cannot be is told now, and not when the first message is sent.
+        # Invalid settings are reported now, and not at the first message.
         self.librdkafka("localhost:9092", "none")
 
 

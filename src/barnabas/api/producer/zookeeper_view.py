@@ -80,7 +80,7 @@ class ZooKeeperView:
         try:
             read.result(self._timeout_s)
         except (RegistryError, FutureTimeoutError):
-            # ZooKeeper is away: what the brokers say has to do.
+            # ZooKeeper is not reachable: the brokers' answer must suffice.
             return 0
         with self._changed:
             return self._partition_counts.get(topic, 0)
@@ -135,7 +135,7 @@ class ZooKeeperView:
             try:
                 await read()
             except RegistryError:
-                # The connection is away again: what follows begins when it is back.
+                # The connection is lost again; everything is read when it is back.
                 pass
 
         task = self._loop.create_task(quietly())
@@ -153,7 +153,7 @@ class ZooKeeperView:
             try:
                 ids = await self._registry.children(paths.BROKER_IDS, changed)
             except NoNodeError:
-                # No broker has ever been here: whoever comes first makes the node, or has just made it.
+                # No broker has registered yet: the first client creates the node, or has just created it.
                 if await self._registry.exists(paths.BROKER_IDS, changed) is None:
                     ids = []
         nodes = [f"{paths.BROKER_IDS}/{broker_id}" for broker_id in ids if broker_id.isdecimal()]
@@ -180,7 +180,7 @@ class ZooKeeperView:
         return None
 
     async def _read_topic(self, topic: str) -> None:
-        # The same for each reading: a watch that is set twice is told once.
+        # The same object for each read, so that a watch set twice is called once.
         changed = self._topic_watches.setdefault(topic, lambda _event: self._begin(partial(self._read_topic, topic)))
         assert self._registry is not None
         path = paths.topic(topic)

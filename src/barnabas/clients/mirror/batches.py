@@ -45,7 +45,7 @@ from barnabas.wire.records.formats import (
 )
 from barnabas.wire.records.record import iterate_records
 
-# Of batches that are written anew: below any max.message.bytes but a very small one.
+# The size of rewritten batches: below every max.message.bytes except a very small one.
 REWRITTEN_BYTES: Final = 100_000
 # KIP-534: Kafka 3 keeps a time in the header of what its cleaner has been in.
 _DELETE_HORIZON_BIT: Final = 0x40

@@ -15,13 +15,13 @@ from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.types import TopicPartition
 
 _SIDE_BY_SIDE: Final = 4
-# A partition gives way to others, and a stop waits, for so many offsets at the most.
+# The maximum number of offsets before a partition yields to others, or a stop takes effect.
 _SLICE_OFFSETS: Final = 100_000
 _IDLE_S: Final = 0.5
 _LOOK_S: Final = 10.0
 _FIRST_RETRY_S: Final = 0.5
 _LONGEST_RETRY_S: Final = 10.0
-# What a new start finds out about: who else writes, what became of a transaction, where a log begins now.
+# Errors that a restart resolves: another writer, the fate of a transaction, a new log start.
 _PASSING: Final = RETRIABLE | {
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.INVALID_PRODUCER_EPOCH,

@@ -114,7 +114,7 @@ class PartitionMirror:
                     self._writer = await self._link.open_writer(*self._source, start_offset)
                 return await self._copy(self._writer, end_offset, forgotten, is_stopped, rewritten_bytes)
             except RefusedBatchError as error:
-                # Such as it is the target does not take it: once more, in smaller batches that are written anew.
+                # The target rejects the batch as it is: try again with smaller, rewritten batches.
                 self.close()
                 refusal = error
             except CorruptRecordsError as error:

@@ -26,7 +26,7 @@ def advanced(
     """
     runs, begin = place.runs, max([place.begin, *forgotten_ends])
     if mirrored and runs and mirrored[0].target_offset < runs[-1].target_offset + runs[-1].record_count:
-        # The target's topic was deleted and made anew: offsets of before mean nothing there now.
+        # The target topic was deleted and recreated, so earlier offsets are invalid.
         runs, begin = (), max(begin, place.position)
     runs, segments = split_runs(extended(runs, mirrored), place.target_topic, runs_per_segment)
     return replace(place, position=position, runs=runs, begin=begin, batch=mark or place.batch), segments
@@ -39,6 +39,6 @@ def split_runs(
     segments = []
     while len(runs) > runs_per_segment:
         older, runs = runs[:runs_per_segment], runs[runs_per_segment:]
-        # A segment speaks for what comes up to the next run: nothing of that was mirrored.
+        # A segment covers the offsets up to the next run, of which none was mirrored.
         segments.append(Segment(target_topic, runs[0].source_offset, older))
     return runs, segments

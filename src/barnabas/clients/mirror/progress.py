@@ -50,7 +50,7 @@ class MirrorProgress:
         self._targets = TargetTopics(link.plan, self._source, self._target, warn)
         self._warn = warn
         self._left_topics: set[str] = set()
-        # What the plan's start means, until it is in the table; None: not known yet.
+        # The start offsets of the plan, until they are in the table; None: not known yet.
         self._chosen: Offsets | None = None
 
     async def begin(self) -> Offsets:
@@ -70,7 +70,7 @@ class MirrorProgress:
         await self.look()
         positions = await self._positions()
         if self._chosen is None:
-            # The plan's start is for a mirror that has nothing yet: what comes later is mirrored from its first record.
+            # The plan's start applies to a new mirror: later partitions are mirrored from their first record.
             is_first = not positions and self._plan.start != Bound()
             self._chosen = await self._start_offsets() if is_first else {}
         if self._chosen:
@@ -121,7 +121,7 @@ class MirrorProgress:
         segments = self._link.table.offsets.segments.get(self._link.partition(topic, number), {})
         return [(first, each.end_offset) for first, each in segments.items() if each.end_offset <= start_offset]
 
-    # Whose it is.
+    # The owner.
 
     async def _claim(self, source_id: str) -> None:
         """Claim the source for this process, or verify the existing claim."""
@@ -130,7 +130,7 @@ class MirrorProgress:
             await self.check()
             if source_id == link.source_id:
                 return
-        # Nobody else can write an owner of this mirror and cluster any more, so that no two have the same generation.
+        # No other process can write an owner of this mirror and cluster any more, so generations are unique.
         name = f"barnabas-mirror-{plan.name}-{source_id}"
         producer = TransactionalProducer(link.target, name, plan.target.transaction_timeout_ms)
         await producer.fence()
@@ -225,7 +225,7 @@ class MirrorProgress:
         """Resume a partition at the first readable offset."""
         writer = await self._link.open_writer(loss.topic, loss.partition, loss.start_offset)
         if loss.loss is Loss.OVERTAKEN and loss.resume_offset is not None:
-            # The records that are there are those of before: what the table says of them stays true.
+            # The remaining records are unchanged, so the table stays valid for them.
             await writer.commit(loss.resume_offset, None)
         else:
             segments = self._link.table.offsets.segments.get(self._link.partition(loss.topic, loss.partition), {})

@@ -58,7 +58,7 @@ from barnabas.wire.records.builder import BatchBuilder
 _FULL_BYTES = 16 << 20
 _FULL_S = 10.0
 _TABLE = TopicPartition(TABLE_TOPIC, 0)
-# What a broker says of a batch that it will never take so.
+# The error codes of a batch that the broker will never accept.
 _REFUSALS = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
@@ -120,7 +120,7 @@ class PartitionWriter:
         self._pool = pool
         self._table = table
         self._main = TransactionalProducer(pool, route.transactional_id, route.timeout_ms)
-        # Those that the table knows, by path.
+        # The producers in the table, by path.
         self._producers: dict[tuple[str, ...], TransactionalProducer] = {}
         self._sent: list[tuple[asyncio.Task[int], Outgoing]] = []
         self._sent_bytes = 0
@@ -150,7 +150,7 @@ class PartitionWriter:
             if producer is not writer._main:
                 await producer.fence()
             known = table.offsets.producers.get(producer.producer_id)
-            # One that was forgotten by its coordinator has another id now, which is yet to be written down.
+            # A producer that its coordinator forgot has a new id, which must still be stored.
             if known is not None and known.path == path:
                 writer._producers[path] = producer
         await table.refresh()

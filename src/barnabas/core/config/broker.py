@@ -59,7 +59,7 @@ def single_broker_properties(overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the settings, as text, of a broker started without a file."""
     properties = {**SINGLE_BROKER_PROPERTIES, **overrides}
     if overrides.get("zookeeper.connect") and "broker.id" not in overrides:
-        # It may be one of several: the registry gives it an id of its own.
+        # It may be one of several brokers: the registry assigns its id.
         del properties["broker.id"]
     return properties
 
@@ -133,7 +133,7 @@ class BrokerConfig(BrokerFields):
         setting = BROKER_DYNAMIC_ONLY_SETTINGS[name]
         value = setting.default_value
         for overrides in (self.default_overrides, self.broker_overrides):
-            # What somebody else wrote and can't be is kept, but has no effect.
+            # Invalid values from other programs are kept, but have no effect.
             with contextlib.suppress(ConfigError):
                 value = parse(setting, overrides[name]) if name in overrides else value
         assert isinstance(value, int)

@@ -100,7 +100,7 @@ def describe_topic(config: TopicConfig, names: Collection[str] | None = None) ->
     entries = [_topic_entry(config, setting) for name, setting in TOPIC_SETTINGS.items() if not names or name in names]
     for name in sorted(config.overrides.keys() - TOPIC_SETTINGS.keys()):
         if not names or name in names:
-            # Somebody else wrote it; it might be a secret.
+            # Another program wrote it; it might be a secret.
             synonym = ConfigSynonym(name, None, ConfigSource.TOPIC)
             entries.append(ConfigEntry(name, None, ConfigSource.TOPIC, False, True, [synonym], 0))
     return entries
@@ -108,7 +108,7 @@ def describe_topic(config: TopicConfig, names: Collection[str] | None = None) ->
 
 def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:
     setting = find_broker_setting(name)
-    # What has no declared type might be a secret.
+    # A setting without a declared type might be a secret.
     is_sensitive = setting is None or setting.is_sensitive
     synonyms = _broker_synonyms(config, name, is_sensitive)
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
@@ -133,7 +133,7 @@ def _topic_entry(config: TopicConfig, setting: Setting) -> ConfigEntry:
 
 
 def _broker_synonyms(config: BrokerConfig, own_name: str, is_sensitive: bool) -> list[ConfigSynonym]:
-    # What is set for one listener alone stands over what is set for any.
+    # A value for one listener takes precedence over a general one.
     names = PRECEDENCE.get(own_name) or tuple(dict.fromkeys((own_name, name_for_any(own_name))))
     layers = (
         (config.broker_overrides, ConfigSource.DYNAMIC_BROKER),

@@ -73,7 +73,7 @@ AUTHORIZER_SETTINGS: dict[str, Setting] = _by_name(
 
 LISTENER_PREFIX = "listener.name."
 _OF_A_LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)")
-# Those that may be set for one SASL mechanism of a listener, with its name before theirs.
+# Settings that may be set for one SASL mechanism of a listener, with its name as prefix.
 _OF_A_MECHANISM = (
     "sasl.jaas.config",
     "sasl.login.callback.handler.class",

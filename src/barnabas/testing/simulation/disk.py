@@ -218,7 +218,7 @@ class MemoryDisk:
                 return
             node = found
         if isinstance(node, _Directory) and directory.name in node.entries:
-            # A mount point: it is there whatever becomes of what is on it.
+            # A mount point exists whatever happens to its content.
             node.entries[directory.name] = node.durable[directory.name] = _Directory()
 
     def cut_power(self, dice: Random) -> None:

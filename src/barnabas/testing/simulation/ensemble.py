@@ -251,7 +251,7 @@ class Server:
             self._ensemble.touch(connection.session_id)
             connection.tell(Pong())
 
-    # --- what was decided
+    # --- decided transactions
 
     def apply(self, transaction: _Transaction) -> None:
         """Apply the next transaction."""
@@ -522,5 +522,5 @@ class Ensemble:
         return self._decision_us
 
     def _at(self, when_us: int, callback: Callable[[], object]) -> None:
-        # Whoever asked for it: it happens elsewhere.
+        # Runs outside the requesting process.
         self._loop.call_at(when_us / 1_000_000, callback, context=Context())

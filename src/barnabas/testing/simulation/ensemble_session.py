@@ -66,7 +66,7 @@ class EnsembleSession:
         self._timeout_s = options.session_timeout_ms / 1000
         self._loop = ensemble.network.loop
         self._session_id = 0
-        # What the next connection asks for.
+        # The session to request on the next connection.
         self._wanted_id = 0
         self._seen_zxid = 0
         self._connection: Connection | None = None
@@ -211,7 +211,7 @@ class EnsembleSession:
         for watch in watches:
             watch(event)
 
-    # --- what is asked for
+    # --- requests
 
     async def create(
         self, path: str, data: bytes | None = None, ephemeral: bool = False, sequence: bool = False
@@ -266,7 +266,7 @@ class EnsembleSession:
         if self._connected.is_set():
             with suppress(ConnectionLostError):
                 await self._send("", Goodbye())
-        # Who waits for a connection is refused.
+        # Requests that wait for a connection fail.
         self._connected.set()
         if self._connection is not None:
             self._lose(self._connection)

@@ -95,7 +95,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         handle = events.TimerHandle(when, callback, args, self, context)
         when_us = max(ceil(when * 1_000_000), self._now_us)
         if when_us / 1_000_000 < when:
-            # Rounding: whoever waits for a deadline must find it passed, or would wait again and again.
+            # Rounding: a deadline must have passed when its waiter wakes, or the waiter would wait again and again.
             when_us += 1
         self._plan_count += 1
         heapq.heappush(self._planned, (when_us, self._plan_count, handle, context.get(CURRENT_PROCESS)))
@@ -199,6 +199,6 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return None
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        # What is done when all is over ends what nobody waits for any more.
+        # Cleanup at the end cancels work without waiters.
         if not self._is_closed:
             self.errors.append(context)

@@ -136,7 +136,7 @@ class End:
         peer, network = self.peer, self._network
         network.note(f"{self.label} {self.host}>{peer.host} {len(data)} {zlib.crc32(data):08x}")
         if peer.is_closed or peer.failure is not None:
-            # There is no such connection any more: the sender is told, if there is somebody who could.
+            # The connection does not exist any more: the sender gets a reset, if the host is up.
             if not self.is_closed and network.is_up(peer.host):
                 self.peer._later(lambda: self.reset(errno.ECONNRESET))
             return
@@ -150,7 +150,7 @@ class End:
         self.is_closed = True
         if self.failure is None:
             peer = self.peer
-            # Who closes without having read everything resets the connection.
+            # A close with unread data resets the connection.
             if self.inbox:
                 self._later(lambda: peer.reset(errno.ECONNRESET))
             else:
@@ -240,7 +240,7 @@ class MemoryChannel:
         is_readable = bool(end.inbox) or end.has_ended or end.failure is not None
         if is_readable and self._on_read is not None:
             self._on_read()
-            # As a poll tells again and again of what was not taken.
+            # Like a poll, which reports unread data again and again.
             if self._on_read is not None:
                 end.tell()
         if self._on_write is not None and (end.room_bytes > 0 or end.failure is not None):
@@ -502,7 +502,7 @@ class MemoryNetwork:
             acceptor = self._acceptors.get((host, port))
             is_taken = acceptor is not None and acceptor.is_listening
             if not is_taken and host in self._down:
-                # Nobody is there who could say so.
+                # The host is down and cannot answer.
                 return
             if is_taken and acceptor is not None:
                 self._connections.append((ours, theirs))
@@ -558,7 +558,7 @@ class MemoryNetwork:
             self._cuts.pop(link, None)
             self._slowness_us.pop(link, None)
         held, self._held = self._held, []
-        # At once: what follows on the same connection may be due in this very moment.
+        # At once, because later data of the connection may be due at the same instant.
         for link, arrive in held:
             if link in self._cuts:
                 self._held.append((link, arrive))

@@ -55,10 +55,10 @@ class FarRegistry:
         self._session_id = registry.session_id
         self._listeners = SessionListeners()
         self._is_connected = True
-        # Counts the losses: what was asked for before one is not answered after it.
+        # Counts the losses: requests from before a loss are not answered after it.
         self._loss_count = 0
         self._is_closed = False
-        # Those that were set over this connection.
+        # The watches set over this connection.
         self._watches: dict[Watch, None] = {}
 
     @property
@@ -146,7 +146,7 @@ class FarRegistry:
         try:
             return await ask()
         finally:
-            # Lost on the way back: it is carried out, and nobody knows.
+            # The answer is lost: the request was executed, and the caller does not know.
             await asyncio.sleep(self._dice.random() * _MOST_LATENCY_S)
             self._check(path, loss_count)
 

@@ -413,7 +413,7 @@ class BrokerHost:
         for process in [*self._graves, *([self._process] if self._process else [])]:
             process.is_alive = False
             for task in list(process.tasks):
-                # Nobody will ever end it, and that is no mistake.
+                # It will never end, which is no error.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
                 # What it does where it ends it does here, in vain, and not in another world whenever it is collected:
                 # whatever it tries, it fails, as there is no loop any more.
@@ -452,7 +452,7 @@ class Simulation:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        # What asyncio declares and nobody asks for here is left out.
+        # Methods of asyncio that are not used here are left out.
         self.loop = VirtualLoop()  # type: ignore[abstract]
         self.clock = VirtualClock(self.loop)
         self.dice = Random(seed)

@@ -79,7 +79,7 @@ class Limits:
         self.is_enabled = static is not None
 
     def _forget_forms(self) -> None:
-        # As after a start: Kafka also measures nobody until the first limit is set.
+        # As after a start: Kafka also measures no client before the first quota is set.
         self._forms = 0 if self._static is None else _CLIENTS_BIT
 
     def set(self, entity: Entity, limit: float | None) -> bool:

@@ -39,7 +39,7 @@ def copied(data: Buffer) -> bytes:
     out = BytesIO()
     for start in range(0, len(view), PIECE_BYTES):
         out.write(view[start : start + PIECE_BYTES])
-    # Not a copy: what it holds is handed out.
+    # Not a copy: its own buffer is returned.
     return out.getvalue()
 
 

@@ -98,7 +98,7 @@ def settled(acls: Iterable[Acl], identities: Sequence[Identity]) -> Acls | None:
         if acl.scheme == "world" and acl.id == "anyone":
             kept.append(acl)
         elif acl.scheme == "auth":
-            # An address is no login; who may do everything needs no list.
+            # An address is not a login; identities with all rights need no list.
             own = [Acl(acl.permissions, *each) for each in identities if each.scheme not in ("ip", "super")]
             if not own:
                 return None
@@ -145,7 +145,7 @@ def without_digests(acls: Acls) -> Acls:
 
 def digest_identity(user_and_password: bytes) -> Identity:
     """Return the identity of a client that sent `user:password`."""
-    # Here: a broker whose registry nobody else uses does without it.
+    # Imported here, because a broker without registry clients does not need it.
     from base64 import b64encode
     from hashlib import sha1
 

@@ -125,7 +125,7 @@ async def ensure_login_secret(registry: Registry, dice: "Random") -> bytes:
             data, _ = await registry.get(paths.LOGIN_SECRET)
             if data:
                 return data
-            # Somebody emptied it.
+            # Another client emptied the node.
             await registry.delete(paths.LOGIN_SECRET)
         with contextlib.suppress(NodeExistsError):
             await create_with_parents(registry, paths.LOGIN_SECRET, dice.randbytes(_LOGIN_SECRET_BYTES).hex().encode())
@@ -171,7 +171,7 @@ async def register_broker(registry: Registry, broker: BrokerRegistration, previo
                 continue
             if stat.ephemeral_owner in (0, previous_session):
                 # ZooKeeper may keep it for a while after the session is gone (ZOOKEEPER-2985).
-                # One that no session owns is no broker's either.
+                # A node without a session does not belong to a broker.
                 await delete_with_children(registry, path)
                 continue
             if stat.ephemeral_owner != registry.session_id:

@@ -130,7 +130,7 @@ async def delete_group(registry: Registry, name: str) -> None:
     await check_unused(registry, name)
     ids = paths.consumer_ids(name)
     try:
-        # First what a consumer that comes now would be below: then either it or this fails.
+        # First the parent of a new consumer's node, so that either that consumer or this deletion fails.
         with contextlib.suppress(NoNodeError):
             await registry.delete(ids)
     except NotEmptyError:

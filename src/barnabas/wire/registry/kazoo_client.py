@@ -68,7 +68,7 @@ def _sasl_options(options: ZooKeeperOptions) -> dict[str, object] | None:
 
 
 def _tls_connector(tls: ZooKeeperTls) -> Callable[..., Any]:
-    # Not at the top: who asks for no TLS starts without it.
+    # Not at the top, because it is needed only with TLS.
     from barnabas.wire.registry.zookeeper_tls import connect_tls
 
     def connect(address: tuple[str, int], timeout: float, hostname: str | None = None, **_: object) -> Any:

@@ -131,7 +131,7 @@ class PatientRegistry:
 
     async def _stats_if_done(self, ops: Sequence[Op]) -> list[Stat | None] | None:
         """Return the stats of all operations' nodes if they are as the operations leave them; None: they are not."""
-        # The last word on each node; of those that only were to be created or deleted, too.
+        # The last operation on each node, creations and deletions included.
         last: dict[str, Op] = {
             op.path: op for op in ops if not (isinstance(op, CheckOp) or (isinstance(op, CreateOp) and op.is_sequence))
         }

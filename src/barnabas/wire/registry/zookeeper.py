@@ -96,7 +96,7 @@ _ERRORS: tuple[tuple[type[Exception], type[RegistryError]], ...] = (
     (kazoo_errors.OperationTimeoutError, ConnectionLostError),
     (KazooTimeoutError, ConnectionLostError),
 )
-# What the parts of a refused transaction carry that were not the reason for it.
+# The error of the parts of a rejected transaction that were not its cause.
 _NOT_THE_REASON = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
 
 
@@ -245,7 +245,7 @@ class ZooKeeperRegistry:
     async def close(self) -> None:
         if not self._is_closed:
             self._is_closed = True
-            # Who waits for a connection is refused.
+            # Requests that wait for a connection fail.
             self._connected.set()
             await asyncio.to_thread(_end, self._client)
 
@@ -299,7 +299,7 @@ class ZooKeeperRegistry:
         _check_path(path)
         try:
             async with asyncio.timeout(self._timeout_s), self._in_flight:
-                # Not before: kazoo would keep it, and send it though nobody waits for the answer any more.
+                # Not earlier: kazoo would keep the request, and send it without a waiter.
                 await self._connected.wait()
                 self._check_open(path)
                 answer: asyncio.Future[Any] = self._loop.create_future()
@@ -332,7 +332,7 @@ class ZooKeeperRegistry:
         if self._is_closed:
             return
         if is_refused:
-            # kazoo does not try again; what is asked for is refused.
+            # kazoo does not retry; requests fail.
             log.error("ZooKeeper at %s refuses the login", self._options.connect)
         elif not session_id:
             if self._connected.is_set():

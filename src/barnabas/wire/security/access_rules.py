@@ -55,7 +55,7 @@ class Rules:
     def __init__(self) -> None:
         self._entries: dict[Pattern, frozenset[Entry]] = {}
         self._unreadable: set[Pattern] = set()
-        # For each pattern, by principal and host: what is allowed, what is denied.
+        # For each pattern, by principal and host: the allowed and the denied operations.
         self._literal: dict[tuple[int, str], Mapping[_Who, _Operations]] = {}
         # By resource type and length.
         self._prefixed: dict[int, dict[int, dict[str, Mapping[_Who, _Operations]]]] = {}
@@ -76,7 +76,7 @@ class Rules:
     def select(self, wanted: BindingFilter) -> Iterator[Binding]:
         """Yield the rules that a filter selects, pattern by pattern."""
         only = wanted.patterns.only
-        # Those of now: whoever goes on with this later may find others.
+        # A copy: the rules may change while a caller iterates.
         patterns = list(self._entries) if only is None else [only]
         for pattern in patterns:
             if only is None and not wanted.patterns.selects(pattern):

@@ -138,7 +138,7 @@ def _options(tokens: Iterator[tuple[str, str]]) -> dict[str, str]:
         equals, (value_kind, value) = next(tokens, None), next(tokens, ("", ""))
         if equals != ("sign", "=") or value_kind not in ("word", "quoted"):
             hint = " (a number has to stand in quotes)" if value_kind == "number" else ""
-            # What stands there may be half of a password.
+            # The text there may be half of a password.
             raise ConfigError(f"Value not specified for key '{name}' in JAAS config{hint}")
         options[name] = value
     raise ConfigError("JAAS config entry not terminated by semi-colon")

@@ -54,7 +54,7 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
     """
-    # The library takes as much memory as it is told the output may have, which costs more than a batch does.
+    # The library allocates the whole allowed output size, which costs more than a batch.
     decompressor = frame.LZ4FrameDecompressor()
     parts: list[bytes] = []
     room, more = max_bytes + 1, data

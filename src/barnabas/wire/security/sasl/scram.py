@@ -34,7 +34,7 @@ _NONCE_BYTES = 24
 # A name of 1 KiB, each letter of it escaped, and a nonce.
 _MOST_RESPONSE_BYTES = 4096
 
-# Never looked at twice: what a stranger says may be made to be.
+# Without backtracking, because the input comes from an unauthenticated client.
 _NAME = r"(?:[^=,\x00]++|=2C|=3D)++"
 _FIRST = re.compile(
     rf"(?P<header>n,(?:a=(?P<authzid>{_NAME}))?,)"

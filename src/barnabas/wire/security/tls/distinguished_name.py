@@ -24,7 +24,7 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.25": "DC",
     "0.9.2342.19200300.100.1.1": "UID",
 }
-# What is printed as text; all of them are read as UTF-8, as Java does.
+# Types printed as text; all are read as UTF-8, as in Java.
 _UTF8, _PRINTABLE, _T61, _IA5, _GENERAL, _BMP = 0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E
 _TEXTS = frozenset([_UTF8, _PRINTABLE, _T61, _IA5, _GENERAL, _BMP])
 _ESCAPED = frozenset(',=+<>#;"\\')

@@ -14,7 +14,7 @@ CLIENT_AUTH = ("none", "requested", "required")
 PROTOCOLS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 DEFAULT_PROTOCOLS = ("TLSv1.2", "TLSv1.3")
 
-# Those of a client, and what of them is a password.
+# The settings of a client, and whether each is a password.
 CLIENT_SETTINGS = (
     "ssl.cipher.suites",
     "ssl.enabled.protocols",
