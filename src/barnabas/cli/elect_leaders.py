@@ -57,7 +57,7 @@ def elect_leaders(
     as_json: AsJson = False,
 ) -> None:
     if election_type.upper() not in ElectionType.__members__:
-        raise BarnabasError(f"--election-type {election_type}: must be {_TYPES}")
+        raise BarnabasError(f"--election-type {election_type}: must be one of {_TYPES}")
     kind = ElectionType[election_type.upper()]
     if (topic is None) != (partition is None):
         raise BarnabasError("--topic and --partition must be given together")

@@ -47,7 +47,7 @@ def test_partitions_are_read_with_what_stands_beside_them(file):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ("[" * 100_000, "is nested too deeply"),
         ("[]", 'must have the form {"version":1,"partitions"'),
         ({"partitions": {}}, 'must have the form {"version":1,"partitions"'),
@@ -80,8 +80,8 @@ def test_a_plan(file):
     ("entry", "complaint"),
     [
         ({}, "replicas of t-0 must be a list of broker ids"),
-        ({"replicas": []}, "t-0 needs replicas"),
-        ({"replicas": ["0"]}, "t-0 needs replicas"),
+        ({"replicas": []}, "replicas of t-0 must be"),
+        ({"replicas": ["0"]}, "replicas of t-0 must be"),
         ({"replicas": [0, 0]}, "t-0 names a broker twice"),
         ({"replicas": [0], "log_dirs": "any"}, "log_dirs of t-0 must be a list of paths"),
         ({"replicas": [0], "log_dirs": ["any", "any"]}, "t-0 has 1 replicas and 2 log_dirs"),

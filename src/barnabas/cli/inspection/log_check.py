@@ -130,7 +130,7 @@ class LogCheck:
             count = sum(1 for name in self._listing.leftovers if name.endswith(suffix))
             if count:
                 what = f"{count} file{'s' if count > 1 else ''} ending in {suffix}"
-                report.add(Kind.RECOVERY, report.path, f"{what} remain: the next start would {fate}")
+                report.add(Kind.RECOVERY, report.path, f"{what}, left over: the next start would {fate}")
         for name in self._listing.orphans:
             report.add(Kind.RECOVERY, report.path / name, "has no segment: the next start would remove it")
         for name in self._listing.irregular:

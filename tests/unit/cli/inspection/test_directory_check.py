@@ -56,7 +56,7 @@ def test_checkpoints_reach_the_logs(data_dir: Path) -> None:
     ("name", "text", "expected"),
     [
         ("meta.properties", "version=1\nbroker.id=3\n", "damage meta.properties: has version 1"),
-        ("meta.properties", "version=0\nbroker.id=3\n", "note meta.properties: says no cluster.id"),
+        ("meta.properties", "version=0\nbroker.id=3\n", "note meta.properties: has no cluster.id"),
         ("recovery-point-offset-checkpoint", "0\n1\n", "a broker would take the directory offline"),
         ("recovery-point-offset-checkpoint", "0\n1\nc 0 5\n", "names logs that do not exist: c-0"),
         (

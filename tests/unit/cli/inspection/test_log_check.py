@@ -78,7 +78,7 @@ def test_a_wrong_crc_is_where_a_recovery_cuts(two_segments):
     [
         (batch(2)[:-1], "an incomplete batch"),
         (batch(2)[:10], "an incomplete batch"),
-        (batch(1), "offset 1 where at least 2 must be"),
+        (batch(1), "offset 1 is below the expected 2"),
         (batch(2**31 + 5), f"offset {2**31 + 6} is too far above the segment's base offset"),
         (bytes(8) + b"\0\0\0\5" + bytes(20) + b"x", "a size of 5 at position"),
         (batch(2)[:8] + b"\0\0\0\x14" + batch(2)[12:], "a batch length of 20"),
@@ -171,7 +171,7 @@ def test_files_that_a_start_makes_or_removes(two_segments):
     (two_segments.path / "notes.txt").write_text("")
     report = two_segments.check(**CLEAN)
     found = texts(report, Kind.RECOVERY)
-    assert "t-0: 2 files ending in .deleted remain: the next start would remove them" in found
+    assert "t-0: 2 files ending in .deleted, left over: the next start would remove them" in found
     assert any(".swap, left over" in text for text in found)
     assert f"{0:020}.index: is missing: the next start would rebuild it from the log" in found
     assert f"{4:020}.timeindex: is missing: the next start would rebuild it" in found

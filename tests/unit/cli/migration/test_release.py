@@ -84,7 +84,7 @@ def test_new_and_deleted_topics_and_changed_settings_go_back() -> None:
         Change(Action.DELETE, "topic deleted"),
         Change(Action.CREATE, "topic new", "1 partition"),
         Change(Action.DELETE, "settings of topic deleted"),
-        Change(Action.CHANGE, "settings of topic kept", "a=9, b goes"),
+        Change(Action.CHANGE, "settings of topic kept", "a=9, b removed"),
     ]
 
 
