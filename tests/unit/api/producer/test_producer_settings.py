@@ -90,7 +90,7 @@ def test_brokers_are_listed_as_in_0_7_or_0_8(given: str, servers: str) -> None:
 
 @pytest.mark.parametrize("given", ["a", "a:b", "x:a:1", ":1", "a:1 b:2"])
 def test_what_is_no_broker_is_refused(given: str) -> None:
-    with pytest.raises(ConfigError, match=r"broker\.list.*no host:port"):
+    with pytest.raises(ConfigError, match=r"broker\.list.*must be host:port"):
         ProducerConfig({"broker.list": given})
 
 

@@ -82,7 +82,7 @@ def _load(context: ssl.SSLContext, pair: KeyPair, where: str) -> None:
         if reason == "KEY_VALUES_MISMATCH":
             text = "its first certificate is not for its private key"
         elif "DECRYPT" in reason or "PASSWORD" in reason:
-            text = "its private key cannot be decrypted: ssl.key.password is wrong"
+            text = "its private key cannot be decrypted: ssl.key.password does not match"
         else:
             text = reason.lower().replace("_", " ")
         raise ConfigError(f"{where} is unusable: {text}") from None
