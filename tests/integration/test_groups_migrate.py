@@ -186,7 +186,7 @@ def test_a_table_for_people(cluster: Cluster) -> None:
         (("--group", "g"), "--plan and --verify"),
         (("--group", "g", "--plan", "--to", "files"), "kafka or zookeeper"),
         (("--group", "g", "--plan", "--step", "done"), "--step needs --verify"),
-        (("--group", "g", "--verify", "--step", "jump"), "there are dual-commit"),
+        (("--group", "g", "--verify", "--step", "jump"), "must be one of dual-commit"),
     ],
 )
 def test_mistakes_are_one_line(cluster: Cluster, arguments: tuple[str, ...], message: str) -> None:

@@ -225,7 +225,9 @@ def test_a_group_that_is_ahead_of_the_mirror_is_waited_for(source, target, trans
     code, rows, remarks = translate("--wait", str(int(PATIENCE_S)))
     later.join()
     assert (code, rows[0]["new_offset"], rows[0]["coverage"]) == (0, 4, "exact")
-    assert remarks.startswith(f"Waiting up to {int(PATIENCE_S)} s for the mirror: views-0 is mirrored up to 1, the")
+    assert remarks.startswith(
+        f"Waiting up to {int(PATIENCE_S)} s for the mirror: views-0 is mirrored up to offset 1, the"
+    )
 
 
 def test_a_marker_is_nothing_to_wait_for(source, target, translate) -> None:

@@ -116,11 +116,11 @@ def test_what_a_limit_would_have_done(quotas: Quotas) -> None:
         (["--set", "producer_byte_rate=1"], "no quota entity given"),
         (["--user", "alice"], "no limit given"),
         (["--user", "alice", "--set", "producer_byte_rate"], "must have the form name=value"),
-        (["--user", "alice", "--set", "retention.ms=1"], "there are producer_byte_rate"),
+        (["--user", "alice", "--set", "retention.ms=1"], "must be one of producer_byte_rate"),
         (["--user", "alice", "--set", "producer_byte_rate=1.5"], "whole number"),
         (["--user", "alice", "--set", "request_percentage=-1"], "must be more than 0"),
         (["--user", "alice", "--user-default", "--set", "request_percentage=1"], "leave one of the two options out"),
-        (["--user", "", "--set", "request_percentage=1"], "without a name"),
+        (["--user", "", "--set", "request_percentage=1"], "must not be empty"),
     ],
 )
 def test_mistakes(kafka_broker_session: Broker, arguments: list[str], complaint: str) -> None:

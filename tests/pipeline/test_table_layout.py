@@ -123,7 +123,7 @@ def test_a_layout_that_can_not_be_is_refused(spark: SparkSession, table_format: 
     rows = rows_of_days(spark, 0, 1)
     wrong = {"day(when)": "column when for partitioning or sorting does not exist; the columns are id, user, time"}
     if table_format == "delta":
-        wrong["bucket(4, user)"] = "is not supported for delta tables; a column, year, month, day, hour, truncate are"
+        wrong["bucket(4, user)"] = "is not supported for delta tables, only a column, year, month, day, hour, truncate"
     else:
         wrong["day(user)"] = "can't be partitioned by day"
     for text, reason in wrong.items():

@@ -89,7 +89,7 @@ def check_divisions(divisions: Sequence[Division], format_name: str) -> None:
     for division in divisions:
         if division.transform not in possible:
             listed = ", ".join(possible).replace("identity", "a column")
-            raise TableError(f"{division} is not supported for {format_name} tables; {listed} are")
+            raise TableError(f"{division} is not supported for {format_name} tables, only {listed}")
 
 
 def _parse(text: str) -> Division:
