@@ -71,7 +71,7 @@ async def reassign_as_asked(term: Term) -> None:
     try:
         wanted = decode_reassignment(asked[0])
     except MalformedError as error:
-        log.warning("%s is dropped: %s", path, error)
+        log.warning("%s ignored: %s", path, error)
         await _write(term, DeleteOp(path, asked[1].version))
         return
     # What is under way to the same brokers is not begun again.
