@@ -14,6 +14,7 @@ from barnabas.broker.controller.events import Kind
 from barnabas.broker.controller.leaders import Election, ElectionResult, elect_leaders
 from barnabas.broker.controller.reassignment import ReassignmentResult, reassign
 from barnabas.broker.controller.state import Moving
+from barnabas.broker.controller.term import Term
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -75,6 +76,13 @@ class LeadershipAdmin:
         """
         return await self._controller.carry_out(Kind.PARTITION_REASSIGNMENT, lambda term: reassign(term, wanted))
 
-    def reassignments(self) -> dict[TopicPartition, Moving]:
-        """Return the partitions that are being reassigned."""
-        return self._controller.reassignments()
+    async def reassignments(self) -> dict[TopicPartition, Moving] | None:
+        """Return the partitions that are being reassigned; None: this broker is not the controller.
+
+        In turn with the controller's other events: one that has just completed is in the registry, too.
+        """
+
+        async def read(term: Term) -> dict[TopicPartition, Moving]:
+            return term.state.reassignments()
+
+        return await self._controller.carry_out(Kind.LIST_REASSIGNMENTS, read)

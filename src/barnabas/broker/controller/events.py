@@ -30,6 +30,7 @@ class Kind(Enum):
     LOG_DIR_CHANGE = "LogDirChange", 11
     UNCLEAN_ALLOWED = "UncleanLeaderElectionEnable", 13
     TOPIC_UNCLEAN_ALLOWED = "TopicUncleanLeaderElectionEnable", 14
+    LIST_REASSIGNMENTS = "ListPartitionReassignment", 15
     UPDATE_FEATURES = "UpdateFeatures", 17
 
     def __init__(self, meter: str, number: int) -> None:

@@ -237,6 +237,7 @@ _EVENTS = {
     "LogDirChange": "log directories that failed",
     "UncleanLeaderElectionEnable": "unclean.leader.election.enable of all topics",
     "TopicUncleanLeaderElectionEnable": "that of one topic",
+    "ListPartitionReassignment": "a request for the partitions that are being reassigned",
     "UpdateFeatures": "features to be finalized",
 }
 
@@ -588,8 +589,8 @@ ABSENT: tuple[Absent, ...] = (
         "not counted",
     ),
     Absent(
-        "kafka.controller:type=ControllerStats: ControllerShutdown and ListPartitionReassignment RateAndTimeMs",
-        "neither is an event of the controller here",
+        "kafka.controller:type=ControllerStats: ControllerShutdownRateAndTimeMs",
+        "it is no event of the controller here",
     ),
     Absent("kafka.controller: ReplicasToDeleteCount, ...IneligibleToDeleteCount", "not told apart from topics"),
     Absent("kafka.log:type=LogCleaner: max-buffer-utilization-percent, max-compaction-delay-secs", "not counted yet"),
