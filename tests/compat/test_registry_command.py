@@ -146,10 +146,10 @@ def test_nodes_are_shown_written_and_deleted(connect: str) -> None:
     assert registry("ls", *there) == ""
     for arguments, message in (
         (["ls", "a", *there], "a is not a valid path"),
-        (["ls"], "no registry given"),
-        (["ls", *there, "--log-dir", "x"], "no registry given"),
+        (["ls"], "exactly one is required"),
+        (["ls", *there, "--log-dir", "x"], "exactly one is required"),
         (["ls", "--log-dir", "nowhere"], "registry.sqlite does not exist"),
-        (["watch", "/"], "no registry given"),
+        (["watch", "/"], "exactly one is required"),
     ):
         refused = attempt(*arguments)
         assert (refused.returncode, message in refused.stderr) == (1, True), refused.stderr

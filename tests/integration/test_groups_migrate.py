@@ -183,7 +183,7 @@ def test_a_table_for_people(cluster: Cluster) -> None:
     ("arguments", "message"),
     [
         (("--group", "nobody", "--plan"), "neither consumers nor offsets"),
-        (("--group", "g"), "--plan and --verify"),
+        (("--group", "g"), "--plan or --verify"),
         (("--group", "g", "--plan", "--to", "files"), "kafka or zookeeper"),
         (("--group", "g", "--plan", "--step", "done"), "--step needs --verify"),
         (("--group", "g", "--verify", "--step", "jump"), "must be one of dual-commit"),

@@ -150,7 +150,7 @@ def acls(
     as_json: AsJson = False,
 ) -> None:
     if list_ + add + remove != 1:
-        raise BarnabasError("no action given: use one of --list, --add, --remove")
+        raise BarnabasError("exactly one action is required: --list, --add, --remove")
     names = {
         ResourceType.TOPIC: topic or [],
         ResourceType.GROUP: group or [],

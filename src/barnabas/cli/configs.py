@@ -135,7 +135,7 @@ def configs(
     as_json: AsJson = False,
 ) -> None:
     if describe == alter:
-        raise BarnabasError("no action given: use one of --describe, --alter")
+        raise BarnabasError("exactly one action is required: --describe, --alter")
     quota = QuotaOptions(
         entity_type, entity_name, entity_default, user, user_defaults, client, client_defaults
     )  # fmt: skip

@@ -63,7 +63,7 @@ def elect_leaders(
         raise BarnabasError("--topic and --partition must be given together")
     if (topic is not None) + (path_to_json_file is not None) + all_topic_partitions != 1:
         raise BarnabasError(
-            "no partitions given: use --topic NAME with --partition N, --path-to-json-file FILE, or "
+            "exactly one is required: --topic NAME with --partition N, --path-to-json-file FILE, or "
             "--all-topic-partitions"
         )
     partitions: list[TopicPartition] | None = None

@@ -141,17 +141,17 @@ def groups(
         "--delete-offsets": delete_offsets,
     }
     if sum(chosen.values()) != 1:
-        raise BarnabasError(f"no action given: use one of {', '.join(chosen)}")
+        raise BarnabasError(f"exactly one action is required: {', '.join(chosen)}")
     if not list_ and bool(group) == all_groups:
-        raise BarnabasError("no group given: use --group NAME or --all-groups")
+        raise BarnabasError("exactly one is required: --group NAME or --all-groups")
     if offsets + members + (state is not None) > 1:
         raise BarnabasError("--offsets, --members and --state exclude each other")
     target = Reset(to_offset, to_earliest, to_latest, to_current, shift_by, to_datetime, by_duration)
     if target.count() + (from_file is not None) != reset:
-        where = f"no reset target given: use one of {_RESETS}" if reset else f"{_RESETS} need --reset-offsets"
+        where = f"exactly one reset target is required: {_RESETS}" if reset else f"{_RESETS} need --reset-offsets"
         raise BarnabasError(where)
     if reset and from_file is None and bool(topic) == all_topics:
-        raise BarnabasError("no topic given: use --topic NAME or --all-topics")
+        raise BarnabasError("exactly one is required: --topic NAME or --all-topics")
     if delete_offsets and not topic:
         raise BarnabasError("no topic given: use --topic NAME or --topic NAME:0,1")
     if delete_offsets and all_groups:

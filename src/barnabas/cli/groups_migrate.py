@@ -94,7 +94,7 @@ def groups_migrate(
     as_json: AsJson = False,
 ) -> None:
     if plan == verify:
-        raise BarnabasError("no action given: use one of --plan and --verify")
+        raise BarnabasError("exactly one action is required: --plan or --verify")
     side = _side(to)
     expected = _step(step, verify)
     settings = client_settings("barnabas-groups", command_config, timeout)

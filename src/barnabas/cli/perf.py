@@ -392,7 +392,7 @@ def _read(consumer: "Consumer", topic: str, messages: int, timeout_s: float, run
 
 def _payloads(record_size: int | None, file: Path | None, delimiter: str) -> list[bytes]:
     if (record_size is None) == (file is None):
-        raise BarnabasError("no payload given: use --record-size BYTES or --payload-file FILE")
+        raise BarnabasError("exactly one is required: --record-size BYTES or --payload-file FILE")
     if file is not None:
         divider = delimiter.encode().decode("unicode_escape").encode()
         payloads = [part for part in file.read_bytes().split(divider) if part]

@@ -99,7 +99,7 @@ def reassign(
     as_json: AsJson = False,
 ) -> None:
     if list_ + generate + execute + verify + cancel != 1:
-        raise BarnabasError(f"no action given: use one of {', '.join(_ACTIONS)}")
+        raise BarnabasError(f"exactly one action is required: {', '.join(_ACTIONS)}")
     if (execute or verify or cancel) != (reassignment_json_file is not None):
         raise BarnabasError(
             "--execute, --verify and --cancel need --reassignment-json-file FILE; other actions do not accept it"

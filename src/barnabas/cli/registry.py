@@ -264,7 +264,7 @@ def _run(
     if not paths.is_valid(path):
         raise BarnabasError(f"{path} is not a valid path: write it as /brokers/topics")
     if (log_dir is None) == (zookeeper is None):
-        raise BarnabasError("no registry given: use --zookeeper HOST:PORT/CHROOT, or --log-dir of a stopped broker")
+        raise BarnabasError("exactly one is required: --zookeeper HOST:PORT/CHROOT, or --log-dir of a stopped broker")
 
     async def run() -> T:
         async with opened(log_dir, zookeeper, creates=creates) as registry:

@@ -115,7 +115,7 @@ def topics(
 ) -> None:
     chosen = {"--list": list_, "--create": create, "--describe": describe, "--alter": alter, "--delete": delete}
     if sum(chosen.values()) != 1:
-        raise BarnabasError(f"no action given: use one of {', '.join(chosen)}")
+        raise BarnabasError(f"exactly one action is required: {', '.join(chosen)}")
     action = next(name for name, is_chosen in chosen.items() if is_chosen)
     if action in ("--create", "--alter", "--delete") and not topic:
         raise BarnabasError(f"{action} needs a topic: add --topic NAME")

@@ -239,7 +239,7 @@ def abort_transaction(
     as_json: AsJson = False,
 ) -> None:
     if (start_offset is None) == (producer_id is None):
-        raise BarnabasError("no transaction given: use --start-offset N, or --producer-id N with --producer-epoch N")
+        raise BarnabasError("exactly one is required: --start-offset N, or --producer-id N with --producer-epoch N")
     if (producer_id is None) != (producer_epoch is None):
         raise BarnabasError("--producer-id and --producer-epoch must be given together")
     settings = client_settings("barnabas-transactions", command_config, timeout)
