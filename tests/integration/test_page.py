@@ -230,7 +230,7 @@ def test_a_user_sees_what_he_may_see(port_with_logins: int) -> None:
         assert "secrets" not in page.text
         assert "spies" not in page.text
         assert "secret1" not in page.text
-    assert "Not seen: " in page.text
+    assert "Not visible: " in page.text
     assert alice.get("/c/cluster/group?name=spies").status in (403, 404)
     assert alice.post("/logout").status == 303
     assert alice.get("/c/cluster/topics").headers["location"] == "/login?cluster=cluster"
